@@ -1,5 +1,5 @@
-//! Writes a log of spins with sealed draws, for measurements. A service can append to it. One group of players plays after the
-//! other, which bounds memory.
+//! Writes a log of spins with sealed draws, for measurements. A service can append to it. One group of players plays
+//! after the other, which bounds memory.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 

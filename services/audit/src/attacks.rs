@@ -1,5 +1,5 @@
-//! Generated attacks by a dishonest writer, who rebuilds and signs chain and tree. The audit and `verify` must detect attacks
-//! on draws; stored checkpoints and a witness must detect attacks on the whole log.
+//! Generated attacks by a dishonest writer, who rebuilds and signs chain and tree. The audit and `verify` must detect
+//! attacks on draws; stored checkpoints and a witness must detect attacks on the whole log.
 
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test may panic")]
 #[path = "../tests/integration/common/mod.rs"]

@@ -1,6 +1,6 @@
-//! Last stage: folds all commits in log order, and judges commits of shared streams. It checks a pool's equation (BW-18) after
-//! each commit of the pool, the trial balance after each batch, and at the end each operator's total against the balances
-//! of the operator's players.
+//! Last stage: folds all commits in log order, and judges commits of shared streams. It checks a pool's equation (BW-18)
+//! after each commit of the pool, the trial balance after each batch, and at the end each operator's total against the
+//! balances of the operator's players.
 
 use crate::{
     campaigns::Campaigns,

@@ -1,5 +1,5 @@
-//! Finds a round in the log and resolves it again (PL-06). The whole log is scanned, because a jackpot can be paid long after
-//! the round.
+//! Finds a round in the log and resolves it again (PL-06). The whole log is scanned, because a jackpot can be paid long
+//! after the round.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},

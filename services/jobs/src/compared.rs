@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// Maximum chance that the run of a sound game reports a contradiction, divided among the run's figures (Bonferroni).
 const FALSE_ALARMS: f64 = 1e-3;
-/// Minimum effective number of equal wins of a component for which the component's own spread is used; below this number, the
-/// larger spread of the whole win is used.
+/// Minimum effective number of equal wins of a component for which the component's own spread is used; below this number,
+/// the larger spread of the whole win is used.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
 /// Assumed maximum of the expected number of wins above the sample's highest win. If more were expected, a sample would
 /// contain no such win with a chance of only exp(-10), one in 22,026.
@@ -119,9 +119,9 @@ impl Estimate {
         Some(Self { judged, ..of })
     }
 
-    /// Returns an upper bound of the variance from wins above the sample's highest win: twice the square of the highest win,
-    /// times the chance of such wins. It assumes that this chance falls at least with the fourth power of the win; otherwise a
-    /// few rounds account for most of the variance, which is then not judged.
+    /// Returns an upper bound of the variance from wins above the sample's highest win: twice the square of the highest
+    /// win, times the chance of such wins. It assumes that this chance falls at least with the fourth power of the win;
+    /// otherwise a few rounds account for most of the variance, which is then not judged.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }
@@ -194,8 +194,8 @@ impl Report {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Returns the largest accepted distance in standard errors. By the bound exp(-z² / 2) on each tail, a sound game exceeds it
-    /// in at most one run in 1,000.
+    /// Returns the largest accepted distance in standard errors. By the bound exp(-z² / 2) on each tail, a sound game
+    /// exceeds it in at most one run in 1,000.
     #[must_use]
     pub fn sigmas_max(&self) -> f64 {
         let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);

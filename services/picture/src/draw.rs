@@ -1,5 +1,5 @@
-//! Outcomes as text for a terminal of 80 columns. Unknown symbols are shown as numbers. With colour, winning symbols are shown
-//! in reverse video; without colour, `*` marks them.
+//! Outcomes as text for a terminal of 80 columns. Unknown symbols are shown as numbers. With colour, winning symbols are
+//! shown in reverse video; without colour, `*` marks them.
 
 mod carried;
 mod hold;
@@ -171,8 +171,8 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// Describes the half that a step secured. Rules since 1.0.1 credit it at once (ME-16); in older rules, a step without windows
-/// that leaves the gamble open secures half.
+/// Describes the half that a step secured. Rules since 1.0.1 credit it at once (ME-16); in older rules, a step without
+/// windows that leaves the gamble open secures half.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half is credited: {}.", minor_units(outcome.credited_minor, currency)));

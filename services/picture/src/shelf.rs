@@ -64,8 +64,8 @@ pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
     collected.map(sprite::id).collect()
 }
 
-/// Returns the picture and description of a collection under the newest rules, or its keys and values if this program lacks the
-/// game.
+/// Returns the picture and description of a collection under the newest rules, or its keys and values if this program
+/// lacks the game.
 #[must_use]
 pub fn draw(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
     match motherlode_slots::latest(game) {

@@ -1,6 +1,6 @@
-//! Symbol drawings: one SVG sprite per game (`assets/GAME.svg`). Each part of a sprite starts on a new line: a `<symbol>` with
-//! the symbol's lower-case code as id, or a shared part. Drawings have no styles or scripts, as the strictest content security
-//! policy requires.
+//! Symbol drawings: one SVG sprite per game (`assets/GAME.svg`). Each part of a sprite starts on a new line: a `<symbol>`
+//! with the symbol's lower-case code as id, or a shared part. Drawings have no styles or scripts, as the strictest
+//! content security policy requires.
 
 use maud::{Markup, PreEscaped, html};
 use motherlode_slots::{SymbolInfo, game};

@@ -8,8 +8,8 @@
 //! * **Too low**: wins are not negative, so the lower tail of their sum is bounded like that of a normal distribution whose
 //!   variance is the second moment (Maurer 2003).
 //!
-//! Stakes may depend on earlier wins. Variances are summed as `w^2 sigma^2`. Sums of variances are divided into stretches `k`,
-//! which end at `1.25^k`; one bound holds for all checks in a stretch, and the chances of all stretches add up to
+//! Stakes may depend on earlier wins. Variances are summed as `w^2 sigma^2`. Sums of variances are divided into stretches
+//! `k`, which end at `1.25^k`; one bound holds for all checks in a stretch, and the chances of all stretches add up to
 //! [`FALSE_ALARM`].
 
 use serde::{Deserialize, Serialize};

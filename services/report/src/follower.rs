@@ -260,7 +260,8 @@ impl Partition {
         }
     }
 
-    /// Folds commits, after reading the bets of dropped rounds from the log. After an error, the commits before it are folded.
+    /// Folds commits, after reading the bets of dropped rounds from the log. After an error, the commits before it are
+    /// folded.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {

@@ -1,5 +1,5 @@
-//! Stored figures of the follower at a position, so that a start decodes only later commits. The file is used if it is intact
-//! and its [version](FIGURES_VERSION), its thresholds, and the hash of the record at the position match.
+//! Stored figures of the follower at a position, so that a start decodes only later commits. The file is used if it is
+//! intact and its [version](FIGURES_VERSION), its thresholds, and the hash of the record at the position match.
 //!
 //! Format: [`MAGIC`], the SHA-256 of the rest, a [`Header`] and the figures in [postcard's wire
 //! format](https://postcard.jamesmunns.com/wire-format).

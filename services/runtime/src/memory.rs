@@ -10,7 +10,8 @@ use std::{
 /// Magic numbers of the memory-backed file systems tmpfs and ramfs, statfs(2).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Returns a private memory-backed folder, if any. A configured folder must be memory-backed and not writable by other users.
+/// Returns a private memory-backed folder, if any. A configured folder must be memory-backed and not writable by other
+/// users.
 pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     if let Some(asked) = asked {
         return prepare(asked).map(Some);

@@ -1,5 +1,5 @@
-//! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The log filter affects
-//! only logs. Exports do not block requests: a thread batches spans, and drops them if the collector is slow.
+//! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The log filter
+//! affects only logs. Exports do not block requests: a thread batches spans, and drops them if the collector is slow.
 
 mod exports;
 mod lines;

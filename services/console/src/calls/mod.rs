@@ -1,8 +1,8 @@
 //! All calls of the contract as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
-//! Before its body is read, a call passes the same layers as a gRPC call: permissions, deadline (`grpc-timeout`), limits and
-//! refusals. A streaming answer consists of lines `{"result": ...}`; a refusal adds a last line `{"error": ...}`. Methods with
-//! a stream of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code.
+//! Before its body is read, a call passes the same layers as a gRPC call: permissions, deadline (`grpc-timeout`), limits
+//! and refusals. A streaming answer consists of lines `{"result": ...}`; a refusal adds a last line `{"error": ...}`.
+//! Methods with a stream of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code.
 
 mod body;
 mod contract;
@@ -155,7 +155,8 @@ async fn one(
     Ok(gzip::answer(json(message, &first)?, accepted))
 }
 
-/// Returns the answers as lines. A refusal before the first answer is an ordinary response; a later refusal is the last line.
+/// Returns the answers as lines. A refusal before the first answer is an ordinary response; a later refusal is the last
+/// line.
 async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
     let first = answers.message().await?;
     let body = Answer::new(Lines::new(first, answers, message));

@@ -9,8 +9,8 @@ const ID: &str = "^([A-Za-z0-9._~-]{1,64})?$";
 const REQUEST_ID: &str = "^[A-Za-z0-9._~-]{1,64}$";
 const IDS: [&str; 4] = ["operator_id", "player_id", "campaign_id", "session_id"];
 
-/// Schemas by name. Fields of answers are always present, so a message that also occurs in requests gets a second schema, whose
-/// name ends in `.Input`.
+/// Schemas by name. Fields of answers are always present, so a message that also occurs in requests gets a second schema,
+/// whose name ends in `.Input`.
 pub(super) struct Schemas {
     pub(super) all: Map<String, Value>,
     answers: BTreeSet<String>,

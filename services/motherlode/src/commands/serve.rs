@@ -36,15 +36,15 @@ pub struct Args {
     /// Role of this process: all, ledger, spin, jackpot or console. Default all.
     #[arg(long, value_name = "ROLE")]
     role: Option<Role>,
-    /// Addresses of the processes that write the log: http://host:port,... Required for roles without a log, and for partitions
-    /// that other processes write.
+    /// Addresses of the processes that write the log: http://host:port,... Required for roles without a log, and for
+    /// partitions that other processes write.
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     ledger: Vec<String>,
     /// Partitions written by this process, for the role ledger; other partitions are read from --ledger. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     write_partitions: Vec<u32>,
-    /// Partitions that this process loads in addition to partition 0 and the partitions it writes; only for the roles spin and
-    /// ledger. Calls for players of other partitions are refused with PARTITION_ELSEWHERE. Default all.
+    /// Partitions that this process loads in addition to partition 0 and the partitions it writes; only for the roles
+    /// spin and ledger. Calls for players of other partitions are refused with PARTITION_ELSEWHERE. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     read_partitions: Vec<u32>,
     /// Verify the log's full segments after the start (background), or the whole log before the first answer (all). Default
@@ -60,16 +60,16 @@ pub struct Args {
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
-    /// Accept a loss of acknowledged records, as after a restore from a backup. Unused seals are revoked, and the log records
-    /// the loss.
+    /// Accept a loss of acknowledged records, as after a restore from a backup. Unused seals are revoked, and the log
+    /// records the loss.
     #[arg(long)]
     restored: bool,
     /// Accept the loss of draw keys that the log names. Unused draws are sealed again with new keys, and open rounds whose
     /// draws were sealed with a lost key can only be voided.
     #[arg(long)]
     draw_keys_lost: bool,
-    /// Sign with the configured or a new key although another key has signed the log before. Verifiers then treat it as another
-    /// log.
+    /// Sign with the configured or a new key although another key has signed the log before. Verifiers then treat it as
+    /// another log.
     #[arg(long)]
     new_log_key: bool,
     /// Configuration file (TOML).

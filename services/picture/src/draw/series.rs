@@ -1,5 +1,5 @@
-//! Series of free spins or respins, in rows of four small windows. A feature within free spins (WF-15) is drawn after the spin
-//! that triggered it.
+//! Series of free spins or respins, in rows of four small windows. A feature within free spins (WF-15) is drawn after the
+//! spin that triggered it.
 
 use super::{
     pen::{Hue, Pen},

@@ -1,8 +1,8 @@
 //! Files of significant events: a chained log in the log's segment format, derived from the log.
 //!
-//! Files that are missing, damaged, foreign, or shorter than the [stored figures](crate::kept) state are deleted together with
-//! the figures, and the next start rebuilds both. Events after the figures, left by a crash, stay, because the fold gives
-//! the same events again.
+//! Files that are missing, damaged, foreign, or shorter than the [stored figures](crate::kept) state are deleted together
+//! with the figures, and the next start rebuilds both. Events after the figures, left by a crash, stay, because the fold
+//! gives the same events again.
 
 use bytes::Bytes;
 use motherlode_log::{AppendError, Chained, Hash, OpenError, Options, ReadError, Reader, SegmentStore, Store, hash};

@@ -1,7 +1,7 @@
 //! Operators and their credentials (PL-27).
 //!
-//! The configuration contains digests of tokens and certificates but no secrets. Several credentials can be valid at once, so
-//! that one can be replaced without a gap.
+//! The configuration contains digests of tokens and certificates but no secrets. Several credentials can be valid at
+//! once, so that one can be replaced without a gap.
 
 use super::{
     error::ConfigError,

@@ -1,9 +1,9 @@
 //! Fair order of the tasks of competing operators on one thread.
 //!
-//! A thread runs tasks in the order in which they became ready, so one operator's single call would wait for a thousand calls
-//! of another operator. While operators compete, each round of the thread admits from each operator as much work as its
-//! weight allows; the operator's remaining tasks wait, oldest first. The round ends when no ready task is left and the
-//! sockets have been polled.
+//! A thread runs tasks in the order in which they became ready, so one operator's single call would wait for a thousand
+//! calls of another operator. While operators compete, each round of the thread admits from each operator as much work as
+//! its weight allows; the operator's remaining tasks wait, oldest first. The round ends when no ready task is left and
+//! the sockets have been polled.
 //!
 //! Cost while operators compete: a look-up per poll of a task, and a poll of the sockets per round.
 

@@ -392,7 +392,8 @@ impl Connection {
         Unread(Arc::clone(self))
     }
 
-    /// Returns the time until the connection closes, at most [`READ_MAX`]; `None` while a known caller's call is in progress.
+    /// Returns the time until the connection closes, at most [`READ_MAX`]; `None` while a known caller's call is in
+    /// progress.
     pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
         let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));
         if calls > unread && self.is_known() {

@@ -108,7 +108,8 @@ reasons! {
         TransactionUnknown = "TRANSACTION_UNKNOWN", NotFound, AfterChange;
         /// The balance is below the amount, or the operator's wallet refused the debit.
         InsufficientFunds = "INSUFFICIENT_FUNDS", FailedPrecondition, AfterChange;
-        /// The operator's wallet refused the bet for a reason other than insufficient funds (`wallet_reason_code`, `wallet_reason`).
+        /// The operator's wallet refused the bet for a reason other than insufficient funds (`wallet_reason_code`,
+        /// `wallet_reason`).
         WalletRefused = "WALLET_REFUSED", FailedPrecondition, AfterChange;
         /// The amount is above the currency's ceiling (`limit_minor`).
         AmountAboveLimit = "AMOUNT_ABOVE_LIMIT", FailedPrecondition, Never;
@@ -184,7 +185,8 @@ reasons! {
         SessionRequired = "SESSION_REQUIRED", FailedPrecondition, AfterChange;
         /// The player has an open session, or another call keeps it open. Bet in that session, or close it.
         SessionInUse = "SESSION_IN_USE", FailedPrecondition, AfterChange;
-        /// The connection of the player's session was dropped some seconds ago, so the game is not free for another session yet.
+        /// The connection of the player's session was dropped some seconds ago, so the game is not free for another
+        /// session yet.
         SessionHeld = "SESSION_HELD", FailedPrecondition, After(1_000);
         /// The session is over. Open another session.
         SessionExpired = "SESSION_EXPIRED", FailedPrecondition, AfterChange;
@@ -332,13 +334,14 @@ reasons! {
         LogFull = "LOG_FULL", Unavailable, After(5_000);
         /// The log cannot be written for now. Nothing was written.
         LogUnavailable = "LOG_UNAVAILABLE", Unavailable, After(1_000);
-        /// The log is damaged, and takes no writes until it is repaired. The request had no effect. The message names the place (partition, file
-        /// or position). Stop the service and repair the log: docs/how-to/backup-and-restore.md, "Repair a damaged log".
+        /// The log is damaged, and takes no writes until it is repaired. The request had no effect. The message names the
+        /// place (partition, file or position). Stop the service and repair the log: docs/how-to/backup-and-restore.md,
+        /// "Repair a damaged log".
         LogDamaged = "LOG_DAMAGED", DataLoss, AfterChange;
         /// Whether the request was applied is unknown. Retry with the same request id, or look it up with GetRequest.
         OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, After(5_000);
-        /// The record was archived: the log keeps records from `first_position` on. Nothing was applied. Read the record from a copy of the
-        /// whole log.
+        /// The record was archived: the log keeps records from `first_position` on. Nothing was applied. Read the record
+        /// from a copy of the whole log.
         Archived = "ARCHIVED", FailedPrecondition, AfterChange;
         /// A commit of the log could not be read back.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
@@ -354,8 +357,8 @@ reasons! {
         Internal = "INTERNAL", Internal, Never;
     }
     "Proposals of other processes" {
-        /// A node's credential may not make this commit, or it does not follow from the log. The message begins with one of the
-        /// reasons below.
+        /// A node's credential may not make this commit, or it does not follow from the log. The message begins with one
+        /// of the reasons below.
         ProposalNotAllowed = "PROPOSAL_NOT_ALLOWED", PermissionDenied, Never;
         /// The bytes of proposals in progress of a node's credential are at their limit (`bytes_max`).
         ProposalBytes = "PROPOSAL_BYTES", ResourceExhausted, After(100);

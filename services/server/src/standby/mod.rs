@@ -163,7 +163,8 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // The authority to write is also checked during the replay, which can last longer than the silence before a takeover.
+        // The authority to write is also checked during the replay, which can last longer than the silence before a
+        // takeover.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,

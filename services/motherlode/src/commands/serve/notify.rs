@@ -11,7 +11,8 @@ pub(super) fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
-/// Sends WATCHDOG=1 twice per `WatchdogSec` from the serving runtime, so that systemd restarts a hanging runtime. Never ends.
+/// Sends WATCHDOG=1 twice per `WatchdogSec` from the serving runtime, so that systemd restarts a hanging runtime. Never
+/// ends.
 pub(super) async fn watchdog() {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero()) else {
         return std::future::pending().await;
