@@ -97,7 +97,7 @@ pub enum Unusable {
     NoFolder(PathBuf),
     #[error("{}: no log there", .0.display())]
     NoLog(PathBuf),
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("{}: the log starts at position {first} because earlier records are archived: audit a folder with the whole log", log.display())]
     Archived { log: PathBuf, first: Position },

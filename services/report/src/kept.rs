@@ -38,7 +38,7 @@ struct Header {
 enum Unusable {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("the log cannot be read: {0}")]
+    #[error("the log cannot be read at the figures' position: {0}")]
     Log(#[from] ReadError),
     #[error("the stored figures are damaged")]
     Damaged,

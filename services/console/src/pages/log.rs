@@ -34,7 +34,7 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
     let partition = visit.query.number::<u32>("partition").unwrap_or(0);
     let Some(part) = status.partitions.iter().find(|part| part.partition == partition) else {
-        return Err(Failure::unknown("This process does not have the partition."));
+        return Err(Failure::unknown("This process has not loaded the partition."));
     };
     let end = visit.query.number::<u64>("to").unwrap_or(part.position).min(part.position);
     let after = end.saturating_sub(RECORDS as u64);

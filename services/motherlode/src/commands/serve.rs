@@ -185,7 +185,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         tokio::select! {
             served = serve(&config, dealer, Box::pin(signalled), &say) => served.map_err(|error| failed(&error)),
             () = notify::watchdog() => Ok(()),
-            () = reloads.run() => Err(Failure::found("the task that reloads the configuration has ended")),
+            () = reloads.run() => Err(Failure::found("the task that reloads the configuration has ended: start the process again")),
         }
     });
     // All tasks have ended, except possibly a task that was reading the log when the start was interrupted.

@@ -29,7 +29,7 @@ impl Acceptor {
 pub enum TlsError {
     #[error("the certificate file contains no certificate in PEM")]
     NoCertificate,
-    #[error("the files must be PEM: {0}")]
+    #[error("the certificate and key files must be PEM: {0}")]
     Pem(#[from] pem::Error),
     #[error("the certificate and its key do not match: {0}")]
     Rustls(#[from] rustls::Error),

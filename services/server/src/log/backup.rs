@@ -24,7 +24,7 @@ pub struct Backup {
 pub enum BackupError {
     #[error("{} contains both a log and an operator's copy", .0.display())]
     Both(PathBuf),
-    #[error("{}: {source}", folder.display())]
+    #[error("cannot open the copy in {}: {source}", folder.display())]
     Open { folder: PathBuf, source: OpenError },
     #[error(transparent)]
     Read(#[from] ReadError),

@@ -31,9 +31,9 @@ pub enum LogError {
         listed(writes)
     )]
     Partitions { location: Box<LogLocation>, found: BTreeSet<u32>, writes: BTreeSet<u32>, configured: u32 },
-    #[error("{}: {source}", folder.display())]
+    #[error("cannot list the folder {}: {source}", folder.display())]
     List { folder: PathBuf, source: io::Error },
-    #[error("{}: {source}", folder.display())]
+    #[error("cannot open the index {}: {source}", folder.display())]
     Index { folder: PathBuf, source: io::Error },
 }
 

@@ -128,7 +128,7 @@ impl Candidate {
                 vacant = vacant(&self.config.store, &writes, silent) => match vacant {
                     Ok(last_epochs) => last_epochs,
                     Err(error) => {
-                        tracing::warn!(%error, "failed to check whether the log has a writer");
+                        tracing::warn!(%error, "failed to check whether the log has a writer; retrying");
                         sleep(PAUSE).await;
                         continue;
                     }
@@ -148,7 +148,7 @@ impl Candidate {
             let (replica, opened) = opening.await.map_err(ServeError::interrupted)?;
             match opened {
                 Ok(opened) => return Ok(opened),
-                Err(error) => tracing::warn!(%error, "failed to take the log over"),
+                Err(error) => tracing::warn!(%error, "failed to take over the log; retrying"),
             }
             silent.store(false, Ordering::Relaxed);
             catch_up.resume(replica);

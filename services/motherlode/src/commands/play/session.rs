@@ -403,5 +403,5 @@ fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static d
 }
 
 fn no_answer() -> Failure {
-    Failure::found("the service answered without content")
+    Failure::found("the service's answer contains no round")
 }
