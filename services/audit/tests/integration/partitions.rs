@@ -190,7 +190,7 @@ fn pl_09_a_clean_log_of_several_partitions_holds_and_adds_up() {
     let [returns] = &whole.returns()[..] else { panic!("one game in one currency") };
     assert_eq!((returns.rounds, returns.hits), (rounds as u64, 4));
     assert_eq!(returns.awarded, i128::from(paid.sum::<i64>()));
-    assert_eq!(whole.partitions[0].awards[POOL].len(), 4, "the pool's statement is home's");
+    assert_eq!(whole.partitions[0].awards[POOL].len(), 4, "home has the pool's awards");
     assert_eq!((whole.voids().get(Currency::EUR).unwrap().rounds, whole.in_transit), (1, Nano::ZERO));
 }
 
@@ -320,7 +320,7 @@ fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
 fn mirrored(report: &PartitionReported) -> u64 {
     match report.end {
         StretchEnd::Standing { mirrored, .. } => mirrored,
-        StretchEnd::Decision(_) => panic!("a decision"),
+        StretchEnd::Decision(_) => panic!("the report ends with a decision"),
     }
 }
 

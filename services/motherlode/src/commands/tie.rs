@@ -63,7 +63,7 @@ mod tests {
     fn pl_34_a_feed_goes_on_after_its_own_record_alone() {
         let tied = |position, sha256| Tie::after(0, Last { position, sha256: Some(sha256) });
         let (mut tie, held) = tied(5, sha256(5));
-        assert_eq!(held, 4, "the record itself is asked for again");
+        assert_eq!(held, 4, "the named record is requested again");
         assert!(tie.records(&message(&[], 4)).unwrap().is_empty());
         let (first, next) = (message(&[5, 7], 8), message(&[9], 9));
         assert_eq!(tie.records(&first).unwrap(), &first.records[1..]);

@@ -246,9 +246,9 @@ mod tests {
     fn uf_02_no_more_handshakes_are_under_way_than_may_be_and_one_address_makes_way_for_the_others() {
         let slots = slots(4);
         let many: Vec<_> = (0..4).map(|_| take(&slots, 1).ok().unwrap()).collect();
-        let Err(mut fifth) = take(&slots, 1) else { panic!("all four slots are taken") };
+        let Err(mut fifth) = take(&slots, 1) else { panic!("a fifth handshake got a slot") };
         let other = take(&slots, 2).ok().unwrap();
-        assert_eq!(many.iter().map(displaced).collect::<Vec<_>>(), [true, false, false, false], "the oldest");
+        assert_eq!(many.iter().map(displaced).collect::<Vec<_>>(), [true, false, false, false], "the oldest handshake is displaced");
         let _third = take(&slots, 3).ok().unwrap();
         assert_eq!(many.iter().map(displaced).collect::<Vec<_>>(), [false, true, false, false]);
         assert!(!displaced(&other));
@@ -266,11 +266,11 @@ mod tests {
         let slots = slots(3);
         let (first, second, other) =
             (take(&slots, 1).ok().unwrap(), take(&slots, 1).ok().unwrap(), take(&slots, 2).ok().unwrap());
-        let (Err(mut mine), Err(gone)) = (take(&slots, 1), take(&slots, 1)) else { panic!("all three slots are taken") };
+        let (Err(mut mine), Err(gone)) = (take(&slots, 1), take(&slots, 1)) else { panic!("a fourth handshake got a slot") };
         drop(gone);
-        let Ok(third) = take(&slots, 3) else { panic!("address 3 has no handshake") };
+        let Ok(third) = take(&slots, 3) else { panic!("address 3 got no slot") };
         assert!(displaced(&first) && !displaced(&second) && !displaced(&other));
-        let Err(mut theirs) = take(&slots, 3) else { panic!("no address has more than one handshake") };
+        let Err(mut theirs) = take(&slots, 3) else { panic!("a second handshake of address 3 got a slot") };
         drop(other);
         let mine_first = mine.as_mut().now_or_never();
         assert!(mine_first.is_some_and(|place| place.is_some()), "both addresses have one handshake, so the first waiter gets the slot");

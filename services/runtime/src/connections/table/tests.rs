@@ -64,7 +64,7 @@ fn uf_02_idle_connections_of_many_addresses_keep_nobody_out() {
     let table = table(3, 2);
     let idle: Vec<_> = (1..=3).map(|from| idle(&table, from)).collect();
     let newcomer = busy(&table, 9);
-    assert_eq!(idle.iter().map(is_shed).collect::<Vec<_>>(), [true, false, false], "the oldest");
+    assert_eq!(idle.iter().map(is_shed).collect::<Vec<_>>(), [true, false, false], "the oldest idle connection is closed");
     assert!(!is_shed(&newcomer));
 }
 
