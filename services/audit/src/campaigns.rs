@@ -122,8 +122,9 @@ impl Campaigns {
             let booked = books.holding(Account::Promotion(operator), *currency).0;
             let paid = -paid * currency.nanos_per_minor();
             if booked != paid {
-                let what =
-                    format!("PL-18: the promotion account of {operator} did not pay the bets of its free rounds in {currency}");
+                let what = format!(
+                    "PL-18: the promotion account of {operator} did not pay the bets of its free rounds in {currency}"
+                );
                 return Err(Fault::new(what, paid, booked));
             }
         }

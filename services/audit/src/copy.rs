@@ -177,8 +177,9 @@ impl<'a> Auditing<'a> {
 
     fn record(&mut self, stored: &Record) -> Result<(), Box<Divergence>> {
         let before = self.digest.position;
-        let copied = copied::decode(&stored.bytes)
-            .map_err(|malformed| Fault::new("the record does not belong to an operator's copy", "a copied record", malformed));
+        let copied = copied::decode(&stored.bytes).map_err(|malformed| {
+            Fault::new("the record does not belong to an operator's copy", "a copied record", malformed)
+        });
         let copied = copied.map_err(|fault| fault.at(self.partition, before))?;
         let (partition, position) = (copied.partition, copied.position);
         let logged = self.place(&copied).map_err(|fault| fault.at(partition, position))?;
@@ -217,7 +218,11 @@ impl<'a> Auditing<'a> {
         }
         if let Some((last, last_ms, last_hash)) = self.last {
             if *position <= last {
-                return Err(Fault::new("the record is older than the previous record", format!("past {last}"), position));
+                return Err(Fault::new(
+                    "the record is older than the previous record",
+                    format!("past {last}"),
+                    position,
+                ));
             }
             if time_ms < last_ms {
                 return Err(Fault::new(

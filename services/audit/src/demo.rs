@@ -30,7 +30,11 @@ impl Demo {
                 _ => None,
             };
             if let Some(met) = met {
-                return Err(Fault::new("PL-17: play money was mixed with real money", "play money only in rounds", met));
+                return Err(Fault::new(
+                    "PL-17: play money was mixed with real money",
+                    "play money only in rounds",
+                    met,
+                ));
             }
         }
         Ok(())

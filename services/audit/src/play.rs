@@ -241,7 +241,11 @@ impl<'a> Plays<'a> {
         let bet = coins.and_then(|coins| cash(coins.into(), coin_value, currency).ok());
         if bet != Some(started.bet) {
             let expected = bet.map_or("none".into(), |bet| bet.to_string());
-            return Err(Fault::new("the bet differs from the stake's coins times the coin value", expected, started.bet));
+            return Err(Fault::new(
+                "the bet differs from the stake's coins times the coin value",
+                expected,
+                started.bet,
+            ));
         }
         if terms.jackpot != started.contribution.is_some() {
             return Err(Fault::new(
@@ -409,7 +413,11 @@ impl Required {
             return Err(Fault::new("the outcome hits the jackpot", "a hit in the log", "none"));
         }
         match self.settlement {
-            Some(win) => Err(Fault::new("the round ended without a settlement", format!("its settlement with a win of {win}"), "none")),
+            Some(win) => Err(Fault::new(
+                "the round ended without a settlement",
+                format!("its settlement with a win of {win}"),
+                "none",
+            )),
             None => Ok(()),
         }
     }

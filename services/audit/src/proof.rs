@@ -201,7 +201,10 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
             return Err(at("the record is out of order".to_owned()));
         }
         if !origin.ends_with(&format!("/log/{}", commit.partition)) {
-            return Err(at(format!("the record belongs to partition {}, but the checkpoint to {origin}", commit.partition)));
+            return Err(at(format!(
+                "the record belongs to partition {}, but the checkpoint to {origin}",
+                commit.partition
+            )));
         }
         if commit.stream != *stream {
             return Err(at(format!("the record belongs to {}, not to {stream}", commit.stream)));

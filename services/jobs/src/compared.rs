@@ -185,7 +185,13 @@ impl Report {
         let out = figures.iter().filter(|(_, of)| of.judged.is_nan() || of.judged.abs() > most);
         let told: Vec<_> =
             out.map(|(name, of)| format!("{} is {:+.2} sigma", name.replace('_', " "), of.judged)).collect();
-        let from = || format!("{} from the exact figure; the limit for each of {} figures is {most:.2}", told.join(", "), figures.len());
+        let from = || {
+            format!(
+                "{} from the exact figure; the limit for each of {} figures is {most:.2}",
+                told.join(", "),
+                figures.len()
+            )
+        };
         let figures = (!told.is_empty()).then(from);
         let Self { max_win_bets: most, stated_max_win_bets: stated, .. } = self;
         let highest =

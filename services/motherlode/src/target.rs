@@ -89,7 +89,8 @@ impl Target {
         if has("InvalidContentType") || has("corrupt message") {
             format!("The port does not use TLS: --target http://{authority}")
         } else if has("UnknownIssuer") || has("BadSignature") {
-            "This machine does not trust the root of the service's certificate: name the root's file with --ca".to_owned()
+            "This machine does not trust the root of the service's certificate: name the root's file with --ca"
+                .to_owned()
         } else if has("NotValidForName") || has("not valid for name") {
             "The service's certificate has another name: use --server-name with that name, and --ca with the root's file"
                 .to_owned()

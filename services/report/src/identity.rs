@@ -124,7 +124,9 @@ impl SelfCheck {
             match log(self.follower.ledgers().home(), "return", &finding).await {
                 Ok(true) => tracing::warn!(finding, rounds, rtp, band, "a game's return is out of its band"),
                 Ok(false) => {}
-                Err(error) => tracing::error!(%error, finding, rounds, rtp, band, "failed to record that a game's return is out of its band"),
+                Err(error) => {
+                    tracing::error!(%error, finding, rounds, rtp, band, "failed to record that a game's return is out of its band")
+                }
             }
         }
     }
@@ -172,7 +174,11 @@ impl SelfCheck {
             done.lock().take();
             found.unwrap_or_else(|error| vec![format!("the self-check was aborted: {error}")])
         });
-        let ended = |found: Result<_, _>| Arc::from(found.unwrap_or_else(|_| vec!["the self-check did not finish because the service stops".to_owned()]));
+        let ended = |found: Result<_, _>| {
+            Arc::from(
+                found.unwrap_or_else(|_| vec!["the self-check did not finish because the service stops".to_owned()]),
+            )
+        };
         task.map(ended).boxed().shared()
     }
 

@@ -128,7 +128,11 @@ mod tests {
     #[test]
     fn mf_b3_pl_38_d_seeds_are_charged_by_turnover_to_the_nano() {
         assert_eq!(charges(100, &[1, 1, 1]).iter().sum::<i128>(), 100);
-        assert_eq!(charges(177_083_000_000_000, &[5_000, 0]), [177_083_000_000_000, 0], "the only operator with bets pays all");
+        assert_eq!(
+            charges(177_083_000_000_000, &[5_000, 0]),
+            [177_083_000_000_000, 0],
+            "the only operator with bets pays all"
+        );
         assert_eq!(charges(-7, &[2, 1]), [-5, -2], "a returned seed");
         assert_eq!(charges(7, &[0, 0]), [0, 0]);
         assert_eq!(charges(0, &[]), [] as [i128; 0]);

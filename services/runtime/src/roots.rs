@@ -5,7 +5,8 @@ use tokio_rustls::rustls::{
 
 pub fn named(pem: &[u8]) -> Result<RootCertStore, String> {
     let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-    store(certificates.map_err(|error| error.to_string())?).ok_or_else(|| "the file contains no certificate in PEM".to_owned())
+    store(certificates.map_err(|error| error.to_string())?)
+        .ok_or_else(|| "the file contains no certificate in PEM".to_owned())
 }
 
 /// Returns the system's root certificates, or those in SSL_CERT_FILE and SSL_CERT_DIR.

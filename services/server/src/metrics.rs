@@ -246,7 +246,9 @@ impl Metrics {
         type Read = fn(&Extent) -> Option<Position>;
         let figures: [(&'static str, &'static str, Read); 2] = [
             ("motherlode.proofs.position", "Number of records in the last signed checkpoint.", |of| Some(of.signed)),
-            ("motherlode.proofs.cosigned", "Number of records in the last checkpoint cosigned by witnesses.", |of| of.cosigned),
+            ("motherlode.proofs.cosigned", "Number of records in the last checkpoint cosigned by witnesses.", |of| {
+                of.cosigned
+            }),
         ];
         for (name, what, read) in figures {
             let observed = self.clone();
@@ -261,9 +263,11 @@ impl Metrics {
         }
         type Covered = fn(&Extent) -> Option<Position>;
         let ages: [(&'static str, &'static str, Covered); 3] = [
-            ("motherlode.proofs.tree_age", "Age of the oldest record missing in the tree; 0 if none is missing.", |of| {
-                Some(of.grown)
-            }),
+            (
+                "motherlode.proofs.tree_age",
+                "Age of the oldest record missing in the tree; 0 if none is missing.",
+                |of| Some(of.grown),
+            ),
             (
                 "motherlode.proofs.checkpoint_age",
                 "Age of the oldest unsigned record; 0 if all records are signed.",
@@ -372,12 +376,17 @@ impl Metrics {
                 .build();
         }
         let unpaid = self.clone();
-        gauge(meter, "motherlode.pool.awards_unpaid", "Number of unpaid awards, excluding awards held by a proposed void.", move |seen| {
-            unpaid.ledgers(|ledgers| {
-                let unpaid = ledgers.all().map(unpaid_awards);
-                seen.observe(unpaid.sum(), &[]);
-            });
-        });
+        gauge(
+            meter,
+            "motherlode.pool.awards_unpaid",
+            "Number of unpaid awards, excluding awards held by a proposed void.",
+            move |seen| {
+                unpaid.ledgers(|ledgers| {
+                    let unpaid = ledgers.all().map(unpaid_awards);
+                    seen.observe(unpaid.sum(), &[]);
+                });
+            },
+        );
     }
 }
 

@@ -253,7 +253,11 @@ mod tests {
                     folders.push(path);
                 } else if !awaited.contains(&path.file_name().unwrap().to_str().unwrap()) {
                     let text = std::fs::read_to_string(&path).unwrap();
-                    assert!(!text.contains("tokio::spawn("), "{}: start the task through the supervisor", path.display());
+                    assert!(
+                        !text.contains("tokio::spawn("),
+                        "{}: start the task through the supervisor",
+                        path.display()
+                    );
                 }
             }
         }

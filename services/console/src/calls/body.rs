@@ -88,7 +88,8 @@ impl Decoder for Bytes {
 }
 
 fn read(message: MessageDescriptor, bytes: &Octets) -> Result<DynamicMessage, Status> {
-    DynamicMessage::decode(message, bytes.clone()).map_err(|_| Status::internal("the service's answer does not match the method's message type"))
+    DynamicMessage::decode(message, bytes.clone())
+        .map_err(|_| Status::internal("the service's answer does not match the method's message type"))
 }
 
 /// Returns a message as JSON, including fields with default values, in proto order.

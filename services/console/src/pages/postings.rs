@@ -135,7 +135,11 @@ mod tests {
     #[test]
     fn pl_09_a_rounds_postings_come_to_what_its_player_has_more() {
         let round = settled();
-        assert_eq!((postings(&round).len(), of_player(&round)), (4, 700 - 150), "bet, contribution, secured half, remaining win");
+        assert_eq!(
+            (postings(&round).len(), of_player(&round)),
+            (4, 700 - 150),
+            "bet, contribution, secured half, remaining win"
+        );
         let void = Void { refund: euro(150), win_taken_back: euro(700), ..Void::default() };
         let voided = Round { void: Some(void), state: RoundState::Voided.into(), ..round.clone() };
         assert_eq!((postings(&voided).len(), of_player(&voided)), (7, 0), "the void reverses all postings");
@@ -150,6 +154,10 @@ mod tests {
             ..JackpotWin::default()
         };
         let waits = JackpotWin { state: jackpot_win::State::SetAside.into(), ..won.clone() };
-        assert_eq!(of_player(&Round { jackpots: vec![won, waits], ..round }), 44_000 + 550, "a pending jackpot is not posted");
+        assert_eq!(
+            of_player(&Round { jackpots: vec![won, waits], ..round }),
+            44_000 + 550,
+            "a pending jackpot is not posted"
+        );
     }
 }

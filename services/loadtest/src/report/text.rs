@@ -27,7 +27,10 @@ impl fmt::Display for Report {
         for (who, cost) in [("\nservice     ", self.cost), ("client      ", self.client_cost)] {
             let Some(Cost { cpu_us_per_round, switches_per_round, resident_bytes }) = cost else { continue };
             let mb = resident_bytes / 1_000_000;
-            writeln!(f, "{who}{cpu_us_per_round:.1} us and {switches_per_round:.2} context switches per round; {mb} MB")?;
+            writeln!(
+                f,
+                "{who}{cpu_us_per_round:.1} us and {switches_per_round:.2} context switches per round; {mb} MB"
+            )?;
         }
         self.failures(f)?;
         self.balance_sheet(f)?;
@@ -66,7 +69,11 @@ impl Report {
             PoolCheck::AtLeast => "other players use the service: must be at least as much",
             PoolCheck::None => "no pool that was active all the time: not checked",
         };
-        writeln!(f, "pool        received {} EUR, the bets' contributions are {} EUR ({how})", pool.found_eur, pool.told_eur)?;
+        writeln!(
+            f,
+            "pool        received {} EUR, the bets' contributions are {} EUR ({how})",
+            pool.found_eur, pool.told_eur
+        )?;
         for fault in &books.faults {
             writeln!(f, "            {fault}")?;
         }

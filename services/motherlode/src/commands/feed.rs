@@ -58,7 +58,9 @@ impl Sink for Feed {
 }
 
 pub(super) fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String, Failure> {
-    let malformed = |error| Failure::found(format!("cannot decode the record at position {position} of partition {partition}: {error}"));
+    let malformed = |error| {
+        Failure::found(format!("cannot decode the record at position {position} of partition {partition}: {error}"))
+    };
     let commit = record::decode(bytes).map_err(malformed)?.commit;
     let events = event_json::events(bytes)?.into_iter().map(|(kind, event)| json!({"kind": kind, "event": event}));
     let line = json!({

@@ -129,7 +129,8 @@ fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
 
 fn logged(record: &Record) -> Result<Logged, Failure> {
     let position = record.position;
-    record::decode(&record.bytes).map_err(|malformed| Failure::found(format!("cannot decode the record at position {position}: {malformed}")))
+    record::decode(&record.bytes)
+        .map_err(|malformed| Failure::found(format!("cannot decode the record at position {position}: {malformed}")))
 }
 
 fn line(logged: &Logged) -> String {

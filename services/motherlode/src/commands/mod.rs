@@ -171,7 +171,9 @@ impl From<LocalError> for Failure {
 impl From<BackupError> for Failure {
     fn from(error: BackupError) -> Self {
         match error {
-            BackupError::Both(_) => Self::unusable(error).with_step("Move either the log or the copy to another folder"),
+            BackupError::Both(_) => {
+                Self::unusable(error).with_step("Move either the log or the copy to another folder")
+            }
             BackupError::Open { .. } | BackupError::OtherLog(_) | BackupError::Operator { .. } => {
                 Self::found(error).with_step("Name the folder of this log's copy, or a new one, with --to")
             }

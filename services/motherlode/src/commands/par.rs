@@ -84,7 +84,11 @@ mod tests {
     fn unknown_games_and_stakes_are_unusable_input() {
         let failure = newest("solitaire").err().unwrap();
         assert_eq!(failure.code, 2);
-        assert!(failure.message.starts_with("there is no game solitaire; the games are bewitched"), "{}", failure.message);
+        assert!(
+            failure.message.starts_with("there is no game solitaire; the games are bewitched"),
+            "{}",
+            failure.message
+        );
         let args = StakeArgs { lines: Some(16), ..StakeArgs::default() };
         let failure = args.checked(newest("bewitched").unwrap()).unwrap_err();
         assert_eq!(failure.code, 2);

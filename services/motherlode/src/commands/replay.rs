@@ -74,7 +74,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(no_round(*number, stream));
     };
     say(&shown(&args.round.to_string(), stream, &replayed, args.format)?)?;
-    if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log: compare the steps marked DIFFERS")) }
+    if replayed.matches() {
+        Ok(())
+    } else {
+        Err(Failure::found("the replay gives other bytes than the log: compare the steps marked DIFFERS"))
+    }
 }
 
 pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {

@@ -106,7 +106,9 @@ impl Args {
         config.check_role().map_err(|error| faulty(self.file(), &error))?;
         if config.data.exists() && !config.data.is_dir() {
             let what = format!("{} is a file: --data must be a folder", config.data.display());
-            return Err(Failure::unusable(what).with_step("Name a folder with --data; `serve` creates it if it does not exist"));
+            return Err(
+                Failure::unusable(what).with_step("Name a folder with --data; `serve` creates it if it does not exist")
+            );
         }
         Ok(config)
     }

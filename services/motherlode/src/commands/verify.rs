@@ -49,7 +49,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let is_proven = proven.replayed.matches();
     let verdict = match is_proven {
         true => format!("\nVerdict: PROVEN. Round {round} is in the log {} as shown.\n", proven.checkpoint.origin),
-        false => format!("\nVerdict: NOT PROVEN. The recomputed outcome of a step of round {round} differs from its record.\n"),
+        false => format!(
+            "\nVerdict: NOT PROVEN. The recomputed outcome of a step of round {round} differs from its record.\n"
+        ),
     };
     let shown = shown(&round, &proven.stream, &proven.replayed, Picture::Text)?;
     say(&(shown + &checks(&proven, &key, policy.as_ref()) + &verdict))?;
@@ -83,11 +85,19 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         "Ed25519, and that this is the log's key: compare it with a copy from a source you trust",
     );
     match policy {
-        None => say("witnesses", "none required".to_owned(), "that the log's operator is honest: without witnesses, it could show others a different log"),
+        None => say(
+            "witnesses",
+            "none required".to_owned(),
+            "that the log's operator is honest: without witnesses, it could show others a different log",
+        ),
         Some(policy) => {
             let each: Vec<_> = cosigned.iter().map(|(name, time)| format!("{name} at {time} s")).collect();
             let found = format!("{} of {} have cosigned: {}", each.len(), policy.witnesses.len(), each.join(", "));
-            say("witnesses", found, "that the witnesses are independent: a witness run by the log's operator proves nothing");
+            say(
+                "witnesses",
+                found,
+                "that the witnesses are independent: a witness run by the log's operator proves nothing",
+            );
         }
     }
     let places = |places: Vec<u64>| places.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");

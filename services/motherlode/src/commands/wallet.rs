@@ -77,7 +77,9 @@ fn run_check(args: &Check) -> Result<(), Failure> {
     let mut players: Players = toml::from_str(&text)
         .map_err(|error| Failure::unusable(format!("{}: {error}", args.players.display())).with_step(step))?;
     if let Some(unknown) = args.cases.iter().find(|case| names().all(|name| name != case.as_str())) {
-        return Err(Failure::unusable(format!("the contract has no case {unknown}")).with_step("See `motherlode wallet cases`"));
+        return Err(
+            Failure::unusable(format!("the contract has no case {unknown}")).with_step("See `motherlode wallet cases`")
+        );
     }
     if players.game.is_empty() {
         players.game = latest_games().first().map_or("", |game| game.name()).to_owned();

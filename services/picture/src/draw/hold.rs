@@ -66,9 +66,10 @@ fn function(mark: &Mark, pen: Pen) -> Option<String> {
             let won = pen.bold(Hue::Pink, &format!("{name}{} total bets", grouped(&bets.to_string())));
             Some(format!("  A Mystery Bonus reveals {won}."))
         }
-        (MarkKind::Multiplier, by) if by > 0 => {
-            Some(format!("  A Multiplying Bonus multiplies every other Bonus by {}.", pen.bold(Hue::Gold, &by.to_string())))
-        }
+        (MarkKind::Multiplier, by) if by > 0 => Some(format!(
+            "  A Multiplying Bonus multiplies every other Bonus by {}.",
+            pen.bold(Hue::Gold, &by.to_string())
+        )),
         _ => None,
     }
 }

@@ -81,7 +81,9 @@ pub(crate) enum Unreadable {
 
 impl From<Unreadable> for Refusal {
     fn from(error: Unreadable) -> Self {
-        let message = format!("significant events cannot be read from their files: {error}; the next start rebuilds the files from the log");
+        let message = format!(
+            "significant events cannot be read from their files: {error}; the next start rebuilds the files from the log"
+        );
         Refusal::new(Reason::EventsUnreadable, message)
     }
 }

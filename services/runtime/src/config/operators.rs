@@ -100,7 +100,8 @@ fn one() -> u32 {
 
 fn time_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     let ms = unix_ms(&Datetime::deserialize(from)?);
-    ms.map(Some).ok_or_else(|| de::Error::custom("must be a date and time with its offset, such as 2027-01-31T00:00:00Z"))
+    ms.map(Some)
+        .ok_or_else(|| de::Error::custom("must be a date and time with its offset, such as 2027-01-31T00:00:00Z"))
 }
 
 /// Converts a time; `None` if its date, time or offset is missing.
@@ -141,7 +142,9 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
         }
         match (operator.wallet, &operator.seamless) {
             (WalletKind::Seamless, None) => return refuse(operator, "wallet = \"seamless\" needs operators.seamless"),
-            (_, Some(_)) if operator.id == PLATFORM => return refuse(operator, "has no players, so it cannot have a wallet"),
+            (_, Some(_)) if operator.id == PLATFORM => {
+                return refuse(operator, "has no players, so it cannot have a wallet");
+            }
             (_, Some(wallet)) if wallet.answer_ms_max == 0 || wallet.bets_max == 0 || wallet.credits_max == 0 => {
                 return refuse(operator, "limits of its wallet must be above 0");
             }

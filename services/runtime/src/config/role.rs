@@ -120,7 +120,9 @@ impl LedgerTargets {
             return fault("write_partitions or read_partitions names an unknown partition");
         }
         if self.write_partitions.is_empty() && !self.read_partitions.is_empty() && role == Role::Ledger {
-            return fault("read_partitions needs write_partitions: without it, this process writes and loads all partitions");
+            return fault(
+                "read_partitions needs write_partitions: without it, this process writes and loads all partitions",
+            );
         }
         let elsewhere = !self.write_partitions.is_empty()
             && (0..partitions).any(|partition| !self.write_partitions.contains(&partition));

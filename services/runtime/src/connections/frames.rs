@@ -121,7 +121,11 @@ mod tests {
         assert_eq!(taken(&mut begun(now), &ping, now), 100 * 64 / 72);
         let mut frames = begun(now);
         assert!((0..88).all(|_| frames.take(&ping, || now)));
-        assert_eq!(taken(&mut frames, &ping, now + Duration::from_secs(1)), 10 * 64 / 72 + 1, "88 of 100 frames were taken before");
+        assert_eq!(
+            taken(&mut frames, &ping, now + Duration::from_secs(1)),
+            10 * 64 / 72 + 1,
+            "88 of 100 frames were taken before"
+        );
         let mut cut = begun(now);
         let pieces = ping.repeat(200);
         assert_eq!(pieces.iter().take_while(|byte| cut.take(&[**byte], || now)).count(), 88 * 17 + 8);

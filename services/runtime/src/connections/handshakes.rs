@@ -248,7 +248,11 @@ mod tests {
         let many: Vec<_> = (0..4).map(|_| take(&slots, 1).ok().unwrap()).collect();
         let Err(mut fifth) = take(&slots, 1) else { panic!("a fifth handshake got a slot") };
         let other = take(&slots, 2).ok().unwrap();
-        assert_eq!(many.iter().map(displaced).collect::<Vec<_>>(), [true, false, false, false], "the oldest handshake is displaced");
+        assert_eq!(
+            many.iter().map(displaced).collect::<Vec<_>>(),
+            [true, false, false, false],
+            "the oldest handshake is displaced"
+        );
         let _third = take(&slots, 3).ok().unwrap();
         assert_eq!(many.iter().map(displaced).collect::<Vec<_>>(), [false, true, false, false]);
         assert!(!displaced(&other));
@@ -266,14 +270,19 @@ mod tests {
         let slots = slots(3);
         let (first, second, other) =
             (take(&slots, 1).ok().unwrap(), take(&slots, 1).ok().unwrap(), take(&slots, 2).ok().unwrap());
-        let (Err(mut mine), Err(gone)) = (take(&slots, 1), take(&slots, 1)) else { panic!("a fourth handshake got a slot") };
+        let (Err(mut mine), Err(gone)) = (take(&slots, 1), take(&slots, 1)) else {
+            panic!("a fourth handshake got a slot")
+        };
         drop(gone);
         let Ok(third) = take(&slots, 3) else { panic!("address 3 got no slot") };
         assert!(displaced(&first) && !displaced(&second) && !displaced(&other));
         let Err(mut theirs) = take(&slots, 3) else { panic!("a second handshake of address 3 got a slot") };
         drop(other);
         let mine_first = mine.as_mut().now_or_never();
-        assert!(mine_first.is_some_and(|place| place.is_some()), "both addresses have one handshake, so the first waiter gets the slot");
+        assert!(
+            mine_first.is_some_and(|place| place.is_some()),
+            "both addresses have one handshake, so the first waiter gets the slot"
+        );
         drop((second, third));
         assert!(theirs.as_mut().now_or_never().unwrap().is_some());
         assert_eq!(slots.0.state.lock().waiting.len(), 0);

@@ -53,7 +53,13 @@ impl Bounds {
         let all = limits.connections_max.min(descriptors - reserve);
         if all < limits.connections_max {
             let wanted = limits.connections_max;
-            tracing::warn!(descriptors, reserve, wanted, all, "too few file descriptors for the configured number of connections: raise the limit of open files, or lower limits.connections_max");
+            tracing::warn!(
+                descriptors,
+                reserve,
+                wanted,
+                all,
+                "too few file descriptors for the configured number of connections: raise the limit of open files, or lower limits.connections_max"
+            );
         } else {
             tracing::info!(descriptors, reserve, all, "set the limit of connections");
         }

@@ -34,10 +34,7 @@ pub(crate) struct Layers {
 
 pub(crate) enum State {
     Serving(Ledgers),
-    NotServing {
-        log: bool,
-        refusal: Box<dyn Fn() -> Refusal + Send + Sync>,
-    },
+    NotServing { log: bool, refusal: Box<dyn Fn() -> Refusal + Send + Sync> },
 }
 
 impl Layers {

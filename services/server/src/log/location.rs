@@ -18,10 +18,7 @@ pub enum LogLocation {
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("cannot open the log in {}: {source}", folder.display())]
-    Folder {
-        folder: PathBuf,
-        source: log::OpenError,
-    },
+    Folder { folder: PathBuf, source: log::OpenError },
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
     /// The log has another number of partitions. The number cannot change because it determines each player's partition.

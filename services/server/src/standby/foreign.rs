@@ -21,7 +21,9 @@ pub(super) async fn report(presence: Presence, ledgers: Ledgers) {
                 Ok(_) => {
                     reported.insert(partition, count);
                 }
-                Err(error) => tracing::warn!(%error, partition, count, "failed to record the significant event of foreign messages"),
+                Err(error) => {
+                    tracing::warn!(%error, partition, count, "failed to record the significant event of foreign messages")
+                }
             }
         }
         sleep(LOOK_EVERY).await;

@@ -29,7 +29,10 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         let claimed: Checkpoint = note.text().parse().map_err(|error| unusable(format!("{error}")))?;
         let of = |part: &&mut Options| of_partition(&key, part.partition).is_ok_and(|key| key.name() == claimed.origin);
         let Some(part) = parts.iter_mut().find(of) else {
-            return Err(unusable(format!("the checkpoint is signed for {}, which is not a partition of this log", claimed.origin)));
+            return Err(unusable(format!(
+                "the checkpoint is signed for {}, which is not a partition of this log",
+                claimed.origin
+            )));
         };
         let key = of_partition(&key, part.partition).map_err(Failure::unusable)?;
         let checkpoint = Checkpoint::open(&note, &key).map_err(|error| unusable(error.to_string()))?;

@@ -71,7 +71,9 @@ impl Transactions {
             }
         }
         let told = self.statement.take(commit, &read.logged.balances_after, &self.known);
-        let mut told = told.map_err(|error| Failure::found(format!("cannot decode the record at position {}: {error}", commit.position)))?;
+        let mut told = told.map_err(|error| {
+            Failure::found(format!("cannot decode the record at position {}: {error}", commit.position))
+        })?;
         self.dues.take(&commit.stream, &read.logged.balances_after, &mut told);
         Ok(told)
     }

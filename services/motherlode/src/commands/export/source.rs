@@ -141,6 +141,7 @@ async fn stream(
 }
 
 fn decoded(position: u64, bytes: Vec<u8>) -> Result<Read, Failure> {
-    let logged = record::decode(&bytes).map_err(|error| Failure::found(format!("cannot decode the record at position {position}: {error}")))?;
+    let logged = record::decode(&bytes)
+        .map_err(|error| Failure::found(format!("cannot decode the record at position {position}: {error}")))?;
     Ok(Read { logged, bytes })
 }

@@ -121,7 +121,7 @@ fn spread(par: &Par) -> Vec<String> {
         row("a paid spin wins", &format!("{}, {}", percent(&par.hit_frequency, 4), once_in(&par.hit_frequency, 2))),
         row("standard deviation of a round", &format!("{:.4} bets", par.std_dev)),
         row("volatility index, 1.96 standard deviations", &format!("{:.4}", par.volatility_index())),
-        row("highest win of a single window",  &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
+        row("highest win of a single window", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
         row("frequency of this win", &format!("{} spins", once_in(&par.max_win_probability, 0))),
     ]);
     lines

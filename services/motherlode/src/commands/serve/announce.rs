@@ -23,11 +23,7 @@ pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
 
 pub(super) fn say_console(address: SocketAddr, config: &Config) {
     let (scheme, of) = (if config.tls.is_some() { "https" } else { "http" }, config.ledger.targets.join(", "));
-    let _ = writeln!(
-        std::io::stdout().lock(),
-        "console: {scheme}://{}/, for the services at {of}",
-        reached(address)
-    );
+    let _ = writeln!(std::io::stdout().lock(), "console: {scheme}://{}/, for the services at {of}", reached(address));
 }
 
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
