@@ -155,7 +155,7 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
     }
 }
 
-/// Follows a stream. Returns the status if the stream breaks, `None` if `once` is set and the goal is reached.
+/// Follows a stream. Returns the status if the stream breaks, or `None` after the last requested record (`once`).
 async fn stream(
     ledger: &mut Ledger,
     sink: &mut impl Sink,

@@ -30,7 +30,7 @@ struct Stored {
     event: Option<SignificantEvent>,
 }
 
-/// End of the files: the hash of their last record identifies them.
+/// End of the files. The hash of the last record identifies the files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Away {
     pub(crate) count: u64,
