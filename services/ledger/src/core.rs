@@ -32,7 +32,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Bytes of a group passed in memory; followers read larger groups from the log.
+/// Largest group, in bytes, passed to followers in memory; followers read larger groups from the log.
 pub(crate) const PUBLISHED_BYTES_MAX: usize = 256 << 10;
 
 #[derive(Clone)]
@@ -41,12 +41,12 @@ pub(crate) struct Appended {
     pub(crate) records: Arc<[Bytes]>,
 }
 
-/// Groups kept for followers; one that is further behind reads the store.
+/// Groups kept in memory for followers; a follower further behind reads the store.
 pub(crate) const TAIL_GROUPS: usize = 256;
 
 pub(crate) struct LedgerCore {
     pub(crate) partition: u32,
-    /// Durable state only.
+    /// Books folded from durable commits only.
     pub(crate) books: RwLock<Books>,
     pub(crate) rests_on: ChainHead,
     /// Position of the latest snapshot.
@@ -59,13 +59,13 @@ pub(crate) struct LedgerCore {
     pub(crate) recent: RwLock<Recent>,
     pub(crate) hashes: Mutex<RecentHashes>,
     pub(crate) head: watch::Sender<ChainHead>,
-    /// Signals hits and voids for pools, and commits that all partitions copy.
+    /// Signals jackpot hits and voids that affect pools, and commits that every partition copies.
     pub(crate) decisions: watch::Sender<()>,
     pub(crate) awards: watch::Sender<()>,
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) readers: Readers,
     pub(crate) standings: Standings,
-    /// Confirmation of the writer; empty for replicas and exclusive stores.
+    /// Store's confirmation that this process is the writer; empty for replicas and exclusive stores.
     pub(crate) authority: OnceLock<Arc<Authority>>,
     pub(crate) verification: Arc<watch::Sender<Verification>>,
     pub(crate) time: LogTime,
@@ -73,14 +73,15 @@ pub(crate) struct LedgerCore {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// Page of the log's end, set after the writer has committed its generation of draws.
+    /// Page that records the log's end, set after the writer has committed its draw generation.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }
 
 impl LedgerCore {
-    /// Publishes the oldest staged group, which is durable. Commits and request ids precede the state, so a caller
-    /// refused by that state finds the commit that caused it. `sizes` are in bytes.
+    /// Publishes the oldest staged group, which must be durable. Commits and request ids are published before the
+    /// state, so a caller refused because of that state can find the commit that caused the refusal. `sizes` are in
+    /// bytes.
     pub(crate) fn publish(
         &self,
         stage: &mut Stage,
@@ -91,7 +92,8 @@ impl LedgerCore {
         head: ChainHead,
     ) {
         self.recent.write().push(sizes.zip(logged.iter().cloned()));
-        // Pushed before the head moves: the writer relies on finding each request that has a commit up to the head.
+        // Pushed before the head moves: the writer relies on finding every request whose commit is at or before the
+        // head.
         self.requests.push(names);
         let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
         if let Some(last) = logged.last() {
@@ -99,7 +101,7 @@ impl LedgerCore {
         }
         {
             let mut books = self.books.write();
-            // Noted under the lock of the books: a snapshot divides both at the same position.
+            // Noted while the books are locked, so that a snapshot splits both at the same position.
             self.index.note(logged.iter().map(|logged| &logged.commit).zip(hashes));
             books.absorb_oldest(stage);
         }
@@ -112,11 +114,12 @@ impl LedgerCore {
         }
     }
 
-    /// Loads the stream's player if evicted.
+    /// Returns the books, after loading the stream's player if evicted.
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
-            // Eviction needs the write lock, so a player that is neither in memory nor on disk does not exist.
+            // Eviction needs the write lock, so under the read lock a player that is neither in memory nor on disk does
+            // not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()
                 || !self.players.may_contain(stream)
@@ -152,7 +155,7 @@ impl LedgerCore {
     ) -> Result<Option<Arc<Logged>>, AppendError> {
         let candidates = self.requests.candidates(name);
         for position in candidates.map_err(|error| AppendError::Unknown { reason: error.to_string() })? {
-            // An unreadable record may be this request's commit, so it is not applied again.
+            // An unreadable record may be this request's commit, so the request must not be applied again.
             let logged = self.fetch(position).map_err(AppendError::unread)?;
             if is_by(&logged, stream, request_id) {
                 return Ok(Some(logged));
@@ -189,7 +192,7 @@ impl LedgerCore {
     }
 
     pub(crate) fn diverged(&self, why: &str) {
-        tracing::error!(why, "the ledger's records do not continue this replica's: the replica stops");
+        tracing::error!(why, "the writer's log does not continue this replica's state: the replica has stopped");
         self.standings.fail(Standing::Failed(why.to_owned()));
     }
 

@@ -113,7 +113,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("serve --listen 127.0.0.1:0 --no-console --data flipped", 1, ["the log is damaged: flipped/log/0", "fails its checksum", RESTORE]),
     ("serve --listen 127.0.0.1:0 --no-console --data cut", 1, ["the log is damaged: cut/log/0", "shorter than a segment's header", RESTORE]),
     ("serve --listen 127.0.0.1:0 --no-console --data garbled", 1, ["the log is damaged: garbled/log/0", "at byte 0", RESTORE]),
-    ("serve --listen 127.0.0.1:0 --no-console --data no-segment", 1, ["the log ends at position 0", "commits up to 5 were acknowledged", "delete that to accept the loss"]),
+    ("serve --listen 127.0.0.1:0 --no-console --data no-segment", 1, ["the log ends at position 0", "commits up to 5 were acknowledged", "delete that folder to accept the loss"]),
     ("serve --listen 127.0.0.1:0 --no-console --data file-for-log", 1, ["file-for-log/log", "Not a directory", "Name a folder"]),
     ("serve --listen 127.0.0.1:0 --no-console --data folder-for-segment", 1, ["00000000000000000001.log", "Is a directory", "Name a folder"]),
     ("serve --listen 127.0.0.1:0 --no-console --data draw-keys-garbled", 1, ["draw-keys-garbled/keys/draws", "valid UTF-8", "[draws] key_file"]),
