@@ -12,25 +12,25 @@ pub struct Options {
     pub queue_length_max: usize,
     pub operators: usize,
     pub weights: Arc<BTreeMap<SmolStr, u32>>,
-    /// Open rounds per operator and partition.
+    /// Maximum number of open rounds per operator and partition.
     pub open_rounds_max: usize,
     pub has_operators: bool,
     pub batch_commits_max: usize,
     pub answer_wait_max: Option<Duration>,
     pub change_lapse_ms: i64,
-    /// Commits that make a snapshot due at startup and shutdown; 200 times as many at runtime.
+    /// Commits after which a snapshot is due at startup and shutdown; at runtime 20 times as many.
     pub snapshot_commits: u64,
-    /// Players in memory without open rounds or changes since the last snapshot.
+    /// Maximum number of players in memory, not counting players with open rounds or changes since the last snapshot.
     pub players_max: usize,
-    /// Commits per new run of the idempotency table, held in memory at 16 bytes each.
+    /// Commits per new run of the idempotency table; until written, each takes 16 bytes of memory.
     pub request_run_commits: usize,
-    /// Further filters of the idempotency table are read per lookup.
+    /// Memory for filters of the idempotency table, in bytes; filters beyond it are read from disk at each lookup.
     pub request_filter_bytes_max: u64,
-    /// Silence of an append, a confirmation or a replica's writer before proposals are refused.
+    /// Longest silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,
-    /// Silence of a replica's writer before proposals are refused during a takeover.
+    /// Longest silence of a replica's writer before proposals are refused during a takeover.
     pub takeover_max: Duration,
-    /// How long a replica may be ahead of the log.
+    /// Longest time for which a replica may be ahead of the log.
     pub ahead_max: Duration,
     pub draws: DrawKeys,
     pub clock: Clock,

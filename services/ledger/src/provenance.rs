@@ -1,4 +1,4 @@
-//! Build that folded or verified the state.
+//! The build that folded or verified the state.
 
 use motherlode_log::Hash;
 use motherlode_runtime::program;
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 pub(crate) struct Provenance {
     before: Option<Hash>,
     is_own: AtomicBool,
-    /// Whether the latest snapshot names another build although this one verified it.
+    /// Whether the latest snapshot names another build although this build has verified it.
     is_stale: AtomicBool,
     failure: watch::Sender<Option<String>>,
 }
@@ -42,12 +42,12 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// May block until the executable is hashed.
+    /// Returns this build's digest if the state is its own. May block until the executable is hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }
 
-    /// Returns whether to write a snapshot although there are no new commits.
+    /// Returns whether a snapshot should be written although there are no new commits.
     pub(crate) fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::AcqRel)
     }

@@ -13,7 +13,7 @@ use tokio::{
     time::Instant,
 };
 
-#[allow(clippy::large_enum_variant, reason = "all but one are proposals")]
+#[allow(clippy::large_enum_variant, reason = "almost all values are the large variant")]
 pub(crate) enum Message {
     Append(Proposed),
     Close,
@@ -27,11 +27,11 @@ pub type Verdicts = Vec<(u64, Verdict)>;
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     pub(crate) name: Name,
-    /// Position up to which no commit belongs to the request.
+    /// Position up to which no commit belongs to the request or refuses it.
     pub(crate) checked_to: Position,
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) proposer: Option<Arc<Proposer>>,
-    /// Expired proposals are dropped.
+    /// Time after which the proposal is dropped.
     pub(crate) until: Option<Instant>,
     pub(crate) traceparent: Option<Box<str>>,
     pub(crate) slot: QueueSlot,
@@ -74,7 +74,7 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
-/// Owner of other processes' slots without a player. No operator has this name.
+/// Name under which slots are counted for other processes' proposals on shared streams. No operator can have it.
 const NODES: &str = "(nodes)";
 
 #[derive(Clone)]
@@ -87,7 +87,7 @@ impl QueueSlots {
         Self { quota: Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))) }
     }
 
-    /// Takes a slot. Only proposals on players' streams or from other processes need one.
+    /// Takes a slot. Only proposals on players' streams or from other processes need a slot.
     pub(crate) fn take(&self, stream: &StreamId, is_remote: bool) -> Option<QueueSlot> {
         let holder = match stream {
             StreamId::Player { operator, .. } => operator.clone(),

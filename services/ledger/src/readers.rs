@@ -31,11 +31,11 @@ impl ReaderKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogReader {
     pub kind: ReaderKind,
-    /// Credential or address.
+    /// Name of the reader's credential, or its address.
     pub name: String,
-    /// Unix milliseconds.
+    /// Time of connection, in Unix milliseconds.
     pub since_ms: i64,
-    /// Last position sent; falls behind if the reader is slow.
+    /// Last position sent to the reader.
     pub sent: Position,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Readers(Arc<Mutex<Listed>>);
 struct Listed {
     next: u64,
     readers: BTreeMap<u64, (ReaderKind, String, i64, Arc<AtomicU64>)>,
-    /// Highest position sent to a copy that is disconnected now.
+    /// Highest position sent to a copy that is now disconnected.
     copied: Position,
 }
 
