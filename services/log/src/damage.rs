@@ -6,7 +6,7 @@ use std::{
 use crate::record::Position;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the log is damaged: {} at byte {offset}, where position {position} is expected: {reason}", file.display())]
+#[error("the log is damaged: file {}, byte {offset}, where position {position} is expected: {reason}", file.display())]
 pub struct Damage {
     pub file: PathBuf,
     pub offset: u64,
@@ -15,7 +15,7 @@ pub struct Damage {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the log is damaged: message {sequence} of stream {stream}, where position {position} is expected: {reason}")]
+#[error("the log is damaged: stream {stream}, message {sequence}, where position {position} is expected: {reason}")]
 pub struct DamagedMessage {
     pub stream: String,
     pub sequence: u64,
@@ -27,7 +27,7 @@ pub struct DamagedMessage {
 pub enum ScanError {
     #[error(transparent)]
     Damaged(#[from] Damage),
-    #[error("{}: {source}", path.display())]
+    #[error("cannot access {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
@@ -39,7 +39,7 @@ impl ScanError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("{} is in use by another process: stop it, or name another folder with --data", dir.display())]
+    #[error("{} is in use by another process: stop that process, or use another folder (--data)", dir.display())]
     Locked { dir: PathBuf },
     #[error(transparent)]
     Scan(#[from] ScanError),

@@ -2,7 +2,7 @@ use motherlode_slots::{Awaiting, Outcome};
 use motherlode_state::{Event, Minor, SmolStr};
 use std::num::TryFromIntError;
 
-/// Events that a commit must have after a step.
+/// Events that must follow a step in its commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepEvents {
     pub win: Minor,
@@ -13,8 +13,8 @@ pub struct StepEvents {
 }
 
 impl StepEvents {
-    /// Returns the events required by an outcome. A step can hit the jackpot only if the bet contributed. Fails if the
-    /// win exceeds the range of cash amounts.
+    /// Returns the events that an outcome requires. A step can hit the jackpot only if the bet contributed. Fails if
+    /// the win exceeds the range of amounts.
     pub fn from_outcome(
         outcome: &Outcome,
         contributed: bool,
