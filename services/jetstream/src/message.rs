@@ -242,7 +242,7 @@ mod tests {
             ("another position", append(2, 1, 2, &all)),
             ("no valid block header", cut),
             ("checksum", Message { payload: flipped.into(), ..good.clone() }),
-            ("does not chain", append(2, 1, 1, &foreign)),
+            ("does not continue", append(2, 1, 1, &foreign)),
         ] {
             for trust in [unsigned(), signed(0)] {
                 let mut walk = Walk::new(0);

@@ -162,7 +162,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("copy --from stopped --to nats://127.0.0.1:1", 1, ["cannot connect to nats://127.0.0.1:1", "refused", "Check the address"]),
     ("follow --to xyz://there --once --target @OPEN", 2, ["xyz://there", "neither a folder nor nats://", NO_LOG]),
     ("follow --to plain --once --target @OPEN", 1, ["plain/log/0", "File exists", "with --to"]),
-    ("follow --to stopped --once --target @OPEN", 1, ["not the log that this copy was made from", "does not chain", "with --to"]),
+    ("follow --to stopped --once --target @OPEN", 1, ["not the log that this copy was made from", "does not continue", "with --to"]),
     ("follow --target @OPEN", 2, ["required arguments", "--to <PLACE>", HELP]),
     ("follow --to fresh --after 0:1 --once --target @OPEN", 2, ["--after", "is for feeds", "Leave --after out"]),
     ("follow --format jsonl --after x --target @OPEN", 2, ["'x' for '--after", "PARTITION:POSITION", HELP]),
