@@ -5,7 +5,8 @@ use std::time::Duration;
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Appends a decision based on another partition's log. Retries while the writer has not yet read that log's latest records.
+/// Appends a decision that is based on another partition's log. Retries while the writer has not read that log's latest
+/// records.
 pub(crate) async fn append_there(ledger: &Handle, proposal: Proposal) -> Result<(), AppendError> {
     for _ in 1..TRIES {
         match ledger.append(proposal.clone()).await {

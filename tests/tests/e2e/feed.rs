@@ -230,7 +230,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
     let _ = node.ask("changes.all", "{}");
     refused(&["--once"], "names no positions");
     let _ = node.ask("$JS.API.STREAM.PURGE.CHANGES", "{}");
-    refused(&["--once"], "say where to begin");
+    refused(&["--once"], "state where the feed should begin");
     for bad in ["changes.*", "", "$SYS.x"] {
         let place = format!("{}/{bad}", node.url());
         let ended = Command::new(PROGRAM).args(["follow", "--once", "--to", &place]).output().unwrap();
