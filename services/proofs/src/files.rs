@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Number of tile levels, enough for 2^40 records.
+/// Number of tile levels, which suffice for 2^40 records.
 const LEVELS: usize = 4;
 const HASH: u64 = 32;
 
@@ -17,13 +17,13 @@ pub fn proofs_folder(data: &Path, partition: u32) -> PathBuf {
 
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {
-    #[error("{}: {source}", path.display())]
+    #[error("cannot use the file {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{}: it is not a text file", .0.display())]
+    #[error("{} is not a text file", .0.display())]
     NotText(PathBuf),
-    #[error("{}: {source}", path.display())]
+    #[error("cannot use the file {}: {source}", path.display())]
     Malformed { path: PathBuf, source: Malformed },
-    #[error("{}: {source}", path.display())]
+    #[error("cannot use the file {}: {source}", path.display())]
     Unsigned { path: PathBuf, source: NoteError },
 }
 
@@ -32,7 +32,7 @@ pub enum FilesError {
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,
-    /// Entries, then levels 1, 2, 3 and 4.
+    /// Entries, followed by levels 1 to 4.
     levels: Vec<File>,
 }
 
@@ -88,7 +88,7 @@ impl Files {
         fs::rename(Self::checkpoint_file(&self.folder), to)
     }
 
-    /// Writes hashes of a level; without a level, entries.
+    /// Writes hashes of a level, or entries if `level` is `None`.
     pub(crate) fn write(&self, level: Option<u8>, first: u64, hashes: &[Hash]) -> io::Result<()> {
         if hashes.is_empty() {
             return Ok(());
@@ -96,7 +96,7 @@ impl Files {
         self.file(level)?.write_all_at(hashes.as_flattened(), first * HASH)
     }
 
-    /// Reads hashes of a level; without a level, entries.
+    /// Reads hashes of a level, or entries if `level` is `None`.
     fn read(&self, level: Option<u8>, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         let mut hashes = vec![Hash::default(); count];
         let end = io::Error::from(io::ErrorKind::UnexpectedEof);
@@ -107,14 +107,14 @@ impl Files {
 
     fn file(&self, level: Option<u8>) -> io::Result<&File> {
         let file = self.levels.get(usize::from(level.unwrap_or(0)));
-        file.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "a tree of more than 2^40 entries"))
+        file.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "the tree cannot have more than 2^40 entries"))
     }
 
     pub fn entries(&self, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         self.read(None, first, count)
     }
 
-    /// Reads a tile, which the tree must have.
+    /// Reads a tile that the tree contains.
     pub fn tile(&self, tile: Tile) -> io::Result<Vec<u8>> {
         let (first, count) = (tile.first(), usize::from(tile.width));
         match tile.level {

@@ -1,4 +1,5 @@
-//! Calls to an operator's wallet with their purpose (PL-39), derived from the log: a repeat after any crash has the same content.
+//! Calls to an operator's wallet (PL-39). They are derived from the log, so a retry after any crash has the same
+//! content.
 
 use crate::{
     ids::{asked_by, money, opening_id, owner, round_uuid, uuid},
@@ -10,7 +11,7 @@ use motherlode_runtime::config::Seamless;
 use motherlode_state::{Currency, DebitAsked, DebitFacts, DueKind, Event, Minor, StreamId, UnpaidCredit};
 use prost_types::Timestamp;
 
-/// Call to a wallet. Repeats of a call differ only in the attempt number.
+/// Call to a wallet. Retries differ only in the attempt number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
     Debit(Box<wire::DebitRequest>),
@@ -35,7 +36,7 @@ impl<'a> Names<'a> {
 }
 
 impl Call {
-    /// Returns the call for a commit: debit of a bet, or opening of a free round; `None` for other commits.
+    /// Returns the call for a commit: the debit of a bet or the opening of a free round; `None` for any other commit.
     #[must_use]
     pub fn debit(names: Names<'_>, asked: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -65,7 +66,7 @@ impl Call {
         })))
     }
 
-    /// Returns the call for a rollback; `None` for other commits.
+    /// Returns the rollback for a commit; `None` if the commit asks for none.
     #[must_use]
     pub fn rollback(names: Names<'_>, asked: &Logged, rollback: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -93,7 +94,7 @@ impl Call {
         })))
     }
 
-    /// Returns the call for a due credit, for a reversal, or for the report of a round's end.
+    /// Returns the call for a credit that is due, a reversal, or a report of a round's end.
     ///
     /// # Errors
     /// Fails if the log or the index cannot be read.
@@ -175,7 +176,7 @@ fn facts_of(asked: &DebitAsked) -> DebitFacts {
     asked.facts.as_deref().cloned().unwrap_or_default()
 }
 
-/// Returns the round of a debit, before the round is played.
+/// Returns the round of a debit, as it is before play.
 fn opened(opening_id: &str, asked: &DebitAsked, facts: &DebitFacts) -> wire::Round {
     wire::Round {
         round_uuid: round_uuid(opening_id),

@@ -26,7 +26,6 @@ pub(crate) fn money(amount: Minor, currency: Currency) -> Money {
     Money { amount_minor: amount.0, currency_code: currency.code().to_owned() }
 }
 
-/// Returns "operator/player".
 pub(crate) fn owner(stream: &StreamId) -> String {
     match stream {
         StreamId::Player { operator, player } => format!("{operator}/{player}"),
@@ -34,7 +33,7 @@ pub(crate) fn owner(stream: &StreamId) -> String {
     }
 }
 
-/// Returns a UUID (version 8, RFC 9562) made of the first 16 bytes of a text's SHA-256.
+/// Returns a UUID (version 8, RFC 9562) from the first 16 bytes of a text's SHA-256.
 pub(crate) fn uuid(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
     let mut bytes = [0; 16];

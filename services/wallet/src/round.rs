@@ -1,4 +1,4 @@
-//! Round of a credit or of the report of a round's end, as of the commit that caused the call.
+//! Round of a credit or of a report of a round's end, as of the commit that caused the call.
 
 use crate::ids::{asked_by, money, opening_id, round_uuid};
 use motherlode_ledger::{FetchError, Handle, fields::round_name, rounds};
@@ -30,7 +30,7 @@ struct Cause<'a> {
 }
 
 impl RoundOf {
-    /// Reads the round of a call from the commit that caused the call and the commit of the bet; `None` if the commit
+    /// Reads the round of a call from the commit that caused the call and from the bet's commit; `None` if the call
     /// belongs to no round.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl RoundOf {
     }
 }
 
-/// Returns the number of the round that a call closes, or whose money it pays.
+/// Returns the number of the round that a call closes or pays.
 fn number_of(events: &[Event], due: &UnpaidCredit) -> Option<u64> {
     if due.closes > 0 {
         return Some(due.closes);
@@ -125,7 +125,8 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Returns the win of a voided round that the player keeps; only for voids logged before reversals.
+    /// Returns the part of a voided round's win that the player keeps; only voids logged before reversals existed have
+    /// one.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {

@@ -212,7 +212,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
         assert_eq!(ended.status.code(), Some(2), "{said}");
         assert!(said.contains(why), "{said}");
     };
-    refused(&["--once"], "no stream captures changes.all");
+    refused(&["--once"], "no JetStream stream captures the subject changes.all");
     stream(&node);
     let ended = publish(address, &node, &["--once", "--after", "0:1,1:1"]).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));

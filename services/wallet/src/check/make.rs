@@ -1,4 +1,4 @@
-//! Calls of the kit, with all facts that Motherlode states.
+//! Makes the kit's calls, with all facts that Motherlode states.
 
 use super::kit::Kit;
 use crate::{
@@ -56,7 +56,7 @@ impl Kit {
         })
     }
 
-    /// A bet of the main player, which opens a round.
+    /// Makes a bet of the main player, which opens a round.
     pub(super) fn debit(&mut self, amount: i64) -> Call {
         let account = self.account();
         self.debit_of(account, amount)
@@ -95,7 +95,7 @@ impl Kit {
         }))
     }
 
-    /// A credit of an opened round.
+    /// Makes a credit for an opened round.
     pub(super) fn credit(&mut self, opening: &Call, amount: i64, kind: wire::CreditKind, closes: bool) -> Call {
         let (account, request_id) = (account_in(opening), self.next());
         let currency = &account.currency_code;
@@ -115,7 +115,7 @@ impl Kit {
         }))
     }
 
-    /// Takes the win of a voided round back.
+    /// Makes a reversal, which takes back the win of a voided round.
     pub(super) fn reversal(&mut self, opening: &Call, amount: i64) -> Call {
         let (account, request_id) = (account_in(opening), self.next());
         let currency = &account.currency_code;
@@ -142,7 +142,7 @@ impl Kit {
         }))
     }
 
-    /// The rollback of a debit or of the opening of a free round. It has one id, however often it is made.
+    /// Makes the rollback of a debit or of the opening of a free round. Its id depends only on the opening.
     pub(super) fn rollback(&mut self, opening: &Call) -> Call {
         let account = account_in(opening);
         let request_id = opening.id().rsplit('/').next().unwrap_or_default();
@@ -200,7 +200,7 @@ pub(super) fn account_in(call: &Call) -> Account {
     account.clone().unwrap_or_default()
 }
 
-/// Changes the debit of a call; other calls stay.
+/// Changes a debit; other calls are unchanged.
 pub(super) fn changed(call: &Call, change: impl FnOnce(&mut wire::DebitRequest)) -> Call {
     let mut call = call.clone();
     if let Call::Debit(request) = &mut call {
