@@ -17,16 +17,14 @@ use motherlode_state::{CoinValue, CollisionShare, Event, InternalRequest, Nano, 
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// Interval at which contributions are pooled if no bet hits the jackpot. One commit pools all bets since the previous
-/// one.
+/// Interval of pooling if no bet hits the jackpot. One commit pools all bets since the previous one.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
 
 const REPORTS_MAX: usize = 64;
 
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Published terms (BW-11, BW-12, BW-14, BW-17): a contribution of 0.5 % of every bet, a seed of 20,000 EUR, and a base
-/// coin of 10 EUR.
+/// Published terms (BW-11, BW-12, BW-14, BW-17).
 #[must_use]
 pub fn standard_terms() -> PoolTerms {
     PoolTerms {
@@ -39,8 +37,7 @@ pub fn standard_terms() -> PoolTerms {
     }
 }
 
-/// Keeps the pools up to date. Coordinators may run concurrently, because every append states the expected stream
-/// version.
+/// Coordinators may run concurrently, because every append states the expected stream version.
 pub struct PoolCoordinator {
     ledgers: Ledgers,
     copies: Copies,
@@ -54,7 +51,7 @@ impl PoolCoordinator {
         Self { ledgers: ledgers.into(), copies: Copies::default(), left: false, reported: BTreeSet::new() }
     }
 
-    /// Opens a pool with the standard terms unless the pool exists.
+    /// Does nothing if the pool exists.
     pub fn ensure_pool<'a>(&'a self, pool: &'a str) -> BoxFuture<'a, Result<(), AppendError>> {
         Box::pin(async move {
             if self.ledgers.home().books(|books| books.pool(pool).is_some()) {
@@ -140,7 +137,7 @@ impl PoolCoordinator {
         notes.result
     }
 
-    /// Copies rates, switches and pool mirrors to all partitions, since bets need them at startup.
+    /// Copies everything that bets need at startup.
     pub async fn prepare(&mut self) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());

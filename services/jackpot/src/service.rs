@@ -33,7 +33,6 @@ pub struct JackpotApi {
 }
 
 impl JackpotApi {
-    /// Creates the service. Its counter streams end when the process stops.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
         Self {
@@ -45,7 +44,7 @@ impl JackpotApi {
         }
     }
 
-    /// Refuses changes of pools, which a process with the role `jackpot` may not propose (PL-44).
+    /// A process with the role `jackpot` may not propose changes of pools (PL-44).
     #[must_use]
     pub fn without_changes(self) -> Self {
         Self { changes: false, ..self }

@@ -21,7 +21,7 @@ fn stake(game: &dyn Game) -> Stake {
     }
 }
 
-/// Checks the terms of a game's pool. Any terms are accepted for a pool that belongs to no game.
+/// Accepts any terms for a pool that belongs to no game.
 pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> {
     if !games().iter().any(|game| game.name() == pool && game.info().jackpot) {
         return Ok(());
@@ -45,7 +45,7 @@ pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> 
     }
 }
 
-/// Converts pool terms. A seed that exceeds 64 bits becomes the largest 64-bit value, which every game refuses.
+/// A seed that exceeds 64 bits becomes the largest 64-bit value, which every game refuses.
 fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
     slots::PoolTerms {
         seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),

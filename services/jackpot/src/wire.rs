@@ -3,7 +3,7 @@ use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
 use motherlode_runtime::Refusal;
 use motherlode_state::{Award, CollisionShare, Incident, PoolState, PoolStatus, PoolTerms, UnpaidAward};
 
-/// Converts a pool to its message, with the sums of all partitions' meters.
+/// The meters are sums over all partitions.
 pub(crate) fn pool(pool: &PoolState, partitions: u32) -> wire::Pool {
     wire::Pool {
         pool_id: pool.name.to_string(),
@@ -47,7 +47,7 @@ fn terms(terms: &PoolTerms) -> wire::PoolTerms {
     }
 }
 
-/// Parses pool terms. The books check their ranges later.
+/// The books check the ranges later.
 pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Result<PoolTerms, Refusal> {
     let terms = terms.ok_or_else(|| Refusal::field("terms", "is required"))?;
     Ok(PoolTerms {
@@ -93,7 +93,7 @@ pub(crate) fn award(logged: &Logged, award: &Award) -> wire::Award {
     }
 }
 
-/// Parses an incident and rounds its interval out to whole minutes.
+/// Rounds the interval out to whole minutes.
 pub(crate) fn parse_incident(incident: Option<&wire::Incident>, actor: String) -> Result<Incident, Refusal> {
     let incident = incident.ok_or_else(|| Refusal::field("incident", "is required"))?;
     let id = |field, value: &String| fields::id(field, value).map(|id| id.to_owned().into());

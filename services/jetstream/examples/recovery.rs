@@ -20,7 +20,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Number of records in the log, and per append.
 const RECORDS: usize = 400_000;
 const BATCH: usize = 256;
 const READ_BYTES: usize = 4 << 20;

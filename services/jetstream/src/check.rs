@@ -24,7 +24,6 @@ const PAGE_MAX: u64 = 1 << 20;
 #[error("acknowledged rounds could be lost: {what}. Correct this, or accept the risk: [store.allow_unsafe] {key} = true")]
 pub struct Unsafe {
     pub what: String,
-    /// Key in `[store.allow_unsafe]` that accepts the risk.
     pub key: &'static str,
 }
 
@@ -200,7 +199,7 @@ fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option
     Ok((pages, unread))
 }
 
-/// Reads the page over HTTP 1.0, whose bodies are not chunked.
+/// HTTP 1.0 bodies are not chunked.
 async fn page(host: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(host).await?;
     stream.write_all(format!("GET /varz HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await?;

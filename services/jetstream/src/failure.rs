@@ -2,10 +2,10 @@ use std::io;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The server refused the request, which has had no effect.
+    /// The request had no effect.
     #[error("{description} (JetStream error {code})")]
     Refused { code: u64, description: String },
-    /// There was no valid answer, so the outcome is unknown.
+    /// The outcome is unknown.
     #[error("no valid answer from JetStream: {0}")]
     Unknown(String),
 }

@@ -55,16 +55,16 @@ impl From<Failure> for FeedError {
 pub struct Entry {
     pub partition: u32,
     pub position: Position,
-    /// SHA-256 of the record, in lower-case hexadecimal.
+    /// In lower-case hexadecimal.
     pub sha256: String,
     pub payload: Bytes,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Last {
-    /// Position of the record; 0 before the first record.
+    /// 0 before the first record.
     pub position: Position,
-    /// SHA-256 of the record, in lower-case hexadecimal.
+    /// In lower-case hexadecimal.
     pub sha256: Option<String>,
 }
 
@@ -80,14 +80,13 @@ pub struct Feed {
 #[derive(Debug)]
 struct StreamEnd {
     last: u64,
-    /// Sequence number of the subject's last message, checked only for the next message.
+    /// Last sequence number of the subject; checked for the next message only.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }
 
 impl Feed {
-    /// Opens a feed; returns the last published records. Partitions without any start after `begin`, or at their first
-    /// record.
+    /// Returns the last published records. Partitions without any start after `begin`, or at their first record.
     pub async fn open(
         config: &Config,
         subject: &str,
@@ -121,8 +120,7 @@ impl Feed {
         Ok((feed, after))
     }
 
-    /// Publishes a partition's missing records in order and waits until they are stored. After [`FeedError::Passing`],
-    /// the caller publishes the same records again.
+    /// Waits until the records are stored. After [`FeedError::Passing`], the caller publishes the same records again.
     pub async fn publish(&mut self, entries: &[Entry]) -> Result<(), FeedError> {
         let mut held = match self.held.take() {
             Some(held) => held,
@@ -154,8 +152,7 @@ impl Feed {
             let mut headers = HeaderMap::new();
             let id = format!("{partition}-{position}");
             headers.insert("Nats-Msg-Id", id.as_str());
-            // Another publisher's message may have the expected sequence number, so the predecessor's id is checked,
-            // too.
+            // Another publisher's message may have the expected number, so the predecessor's id is checked, too.
             if let Some(before) = before.replace(id) {
                 headers.insert("Nats-Expected-Last-Msg-Id", before);
             }
@@ -189,7 +186,6 @@ impl Feed {
         Ok(api(&self.client, &format!("STREAM.INFO.{}", self.stream), &json!({})).await?)
     }
 
-    /// Refuses a stream that removes, transforms or does not acknowledge messages.
     fn check(&self, config: &Value) -> Result<(), FeedError> {
         let fault = |fault: &str| Err(FeedError::Unusable(format!("stream {}: {fault}", self.stream)));
         match config {

@@ -42,7 +42,7 @@ impl Following {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Returns whether all messages that existed at [`find`](Self::find) are verified.
+    /// All messages that existed at [`find`](Self::find) are verified.
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found
@@ -53,8 +53,7 @@ impl Following {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
 
-    /// Reads more messages with one request; returns false if there are no new messages. Only an I/O error can be
-    /// retried.
+    /// Makes one request; returns false if there are no new messages. Only an I/O error can be retried.
     pub fn more(&mut self) -> Result<bool, ReadError> {
         let any = self.steps.look()?;
         while self.steps.is_at_hand() {

@@ -30,7 +30,7 @@ impl fmt::Debug for StreamKey {
 }
 
 impl StreamKey {
-    /// Reads a file with 64 hexadecimal digits per line, newest key first. A world-readable file is an error.
+    /// Reads 64 hexadecimal digits per line, newest key first. A world-readable file is an error.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         if file.metadata()?.permissions().mode() & 0o007 != 0 {
@@ -90,8 +90,8 @@ pub(crate) struct Authenticated<'a> {
 }
 
 impl Authenticated<'_> {
-    /// Calls `part` with the authenticated parts. Their boundaries are unambiguous: only the name and the payload vary
-    /// in length, and the name ends with a zero byte.
+    /// The parts' boundaries are unambiguous: only the name and the payload vary in length, and the name ends with a
+    /// zero byte.
     fn parts(&self, stream: &str, mut part: impl FnMut(&[u8])) {
         part(DOMAIN);
         part(stream.as_bytes());

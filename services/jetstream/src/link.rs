@@ -18,15 +18,15 @@ use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 
 pub(crate) const REQUEST_WAIT: Duration = Duration::from_secs(2);
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
-/// Interval of pings; after about two missed pings the connection is closed.
+/// After about two missed pings the connection is closed.
 const PING_EVERY: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
-/// Maximum number of messages per request, below the client's buffer of 65,536.
+/// Below the client's buffer of 65,536 messages.
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 
-/// Errors that a server returns before any write, since a limit of the account, server or storage is exceeded. The
-/// error of a failed write is not included, because other replicas may have written.
+/// Limits of the account, server or storage, found before any write. A failed write is not included, because other
+/// replicas may have written.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
 const UNAVAILABLE: u64 = 503;
 
@@ -103,7 +103,7 @@ impl Link {
         Ok(published.seq)
     }
 
-    /// Reads messages. A server that lags behind the leader may return fewer messages, or none.
+    /// A server that lags behind the leader may return fewer messages, or none.
     pub(crate) fn fetch(
         &self,
         stream: &str,

@@ -16,7 +16,7 @@ pub(crate) const NONCE_DIGITS: usize = 32;
 pub(crate) struct Message {
     pub sequence: u64,
     pub kind: Kind,
-    /// Epoch of a block; `None` for other messages.
+    /// `None` for messages that are not blocks.
     pub epoch: Option<u64>,
     pub mac: Option<String>,
     pub payload: Bytes,
@@ -108,10 +108,8 @@ fn is_nonce(payload: &[u8]) -> bool {
     payload.len() == NONCE_DIGITS && payload.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Verifies a stream message by message.
-///
-/// *Foreign* messages, which no writer has published, are counted and skipped. If a writer's block were skipped,
-/// verification of the next block would fail, since positions and hashes have no gaps.
+/// Verifies a stream message by message. *Foreign* messages, which no writer has published, are counted and skipped.
+/// Skipping a writer's block would fail the next block, since positions and hashes have no gaps.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     pub sequence: u64,
@@ -119,7 +117,7 @@ pub(crate) struct Walk {
     pub head: Hash,
     /// Sequence number of the current epoch's message, or 0.
     pub epoch: u64,
-    /// Number of foreign messages in this epoch.
+    /// Foreign messages in this epoch.
     pub foreign: u64,
     pub authentic: bool,
 }
@@ -129,7 +127,7 @@ impl Walk {
         Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
     }
 
-    /// Verifies the next message. An error leaves the walk unchanged.
+    /// An error leaves the walk unchanged.
     pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };

@@ -16,12 +16,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest wait for an answer, longer than an election of a leader.
+/// Longer than an election of a leader.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// Failure to open a log. Nothing was written, except perhaps an empty stream.
+/// Nothing was written, except perhaps an empty stream.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("cannot connect to {servers}: {source}")]
@@ -59,7 +59,7 @@ impl From<DamagedMessage> for OpenError {
     }
 }
 
-/// Returns whether the partition's stream exists. A stream with missing messages is an error.
+/// A stream with missing messages is an error.
 pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
     let stream = Stream::connect(config, partition)?;
     match stream.found() {
@@ -82,7 +82,7 @@ pub(crate) struct Stream {
     pub trust: Arc<Trust>,
 }
 
-/// Reads the stream key; for a new log, creates it in the data folder.
+/// Creates the key of a new log in the data folder.
 fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenError> {
     let failed = |path: &Path, source| OpenError::Key { path: path.to_owned(), source };
     if let Some(path) = &config.key_file {

@@ -42,7 +42,7 @@ use tokio::{
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// Silence after which the writer steps down; shorter than the silence after which a standby takes over.
+/// Shorter than the silence after which a standby takes over.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
 const LEAVE_MAX: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ enum Leaving {
 pub struct Presence {
     stream: Stream,
     taken: Vec<Taken>,
-    /// Time without a leader after which the writer steps down; longer than an election.
+    /// Longer than an election.
     leaderless_max: Duration,
     leaving: Arc<watch::Sender<Leaving>>,
 }
@@ -89,8 +89,8 @@ impl Presence {
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// Announces that this writer leaves. It must have stopped appending, but [`hold`](Self::hold) must still run. If
-    /// the announcement is lost, the takeover is only delayed.
+    /// The writer must have stopped appending, but [`hold`](Self::hold) must still run. If the announcement is lost,
+    /// the takeover is only delayed.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.leaving.send_replace(Leaving::Asked);
@@ -106,13 +106,12 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// Returns the number of foreign messages per partition.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers standbys as the writer, until dropped or until it returns a reason to step down. It runs on the client's
-    /// thread, so the caller's load does not delay it.
+    /// Answers standbys until dropped, or returns a reason to step down. Runs on the client's thread, so the caller's
+    /// load does not delay it.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let Some(thread) = self.stream.link.handle() else { return "the connection to NATS is closed".to_owned() };
@@ -214,7 +213,7 @@ impl Presence {
     }
 }
 
-/// Returns the time since the leader last had contact with a majority; `None` if it has no majority.
+/// Time since the leader last had contact with a majority; `None` if it has none.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {
@@ -259,9 +258,8 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until the writer of the first partition is silent or has left. Returns the latest epoch of each readable
-/// partition, 0 if there is none. `silent` is set while the writer is silent. Time during which this process is
-/// disconnected does not count.
+/// Returns the latest epoch of each readable partition, or 0, once the first partition's writer is silent or has left.
+/// `silent` is set during the silence. Time while this process is disconnected does not count.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],

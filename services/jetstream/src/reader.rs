@@ -58,7 +58,6 @@ impl StreamReader {
         }
     }
 
-    /// Reads messages until one contains the record at `from`.
     fn fetch(&self, mut walk: Walk, messages: u64, bytes: u64, from: Position) -> Result<Vec<Bytes>, ReadError> {
         let end = walk.sequence + messages;
         let mut records = vec![];

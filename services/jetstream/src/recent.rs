@@ -20,7 +20,7 @@ impl Recent {
         stretch(*first, records, from, limit)
     }
 
-    /// Caches a range; replaces one with the same first position.
+    /// Replaces a range with the same first position.
     pub(crate) fn keep(&mut self, first: Position, records: Vec<Bytes>) {
         self.bytes += length(&records);
         match self.stretches.insert(first, records) {
@@ -34,7 +34,7 @@ impl Recent {
     }
 }
 
-/// Returns the records from `from` on within the limit. The range begins at `first`.
+/// The range begins at `first`.
 pub(crate) fn stretch(first: Position, records: &[Bytes], from: Position, limit: &mut Limit) -> Vec<Record> {
     let skipped = usize::try_from(from - first).unwrap_or(usize::MAX);
     let wanted = records.iter().skip(skipped).take_while(|record| limit.admits(record.len()));

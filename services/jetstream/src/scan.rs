@@ -14,7 +14,7 @@ use std::{collections::VecDeque, time::Instant, vec};
 const MESSAGES: u64 = 1024;
 const BYTES: u64 = 4 << 20;
 
-/// Opens a reader that ends at the first missing message.
+/// The reader ends at the first missing message.
 pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
     Ok(Scan {
         steps: Steps::new(Stream::find_damaged(config, partition)?, partition),
@@ -117,7 +117,7 @@ impl Steps {
     }
 }
 
-/// Fetches messages. The first one must exist, so if it is missing, the server lags and the request is retried.
+/// The first message must exist: if it is missing, the server lags and the request is retried.
 pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
     let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
         fetched if fetched.is_empty() => Err(Failure::Unknown(format!("the server did not return message {sequence}"))),

@@ -33,8 +33,7 @@ impl StandbyReport {
 }
 
 impl Following {
-    /// Publishes this standby's positions, without acknowledgement. `port` is the port on which this process serves
-    /// calls.
+    /// Publishes without acknowledgement. `port` is the port on which this process serves calls.
     pub fn tell(&self, port: u16) {
         let stream = self.stream();
         let (client, Some(thread)) = (stream.link.client(), stream.link.handle()) else { return };

@@ -35,7 +35,7 @@ pub struct JetStreamStore {
     append_wait: Duration,
     block_limit: u64,
     failed: Option<Failed>,
-    /// Server's reason for refusing the last append for lack of space.
+    /// Server's reason, if the last append found no space.
     full: Option<String>,
     _lock: Option<LockGuard>,
 }
@@ -59,7 +59,7 @@ impl From<Failed> for AppendError {
 enum Published {
     Stands,
     Other(Message),
-    /// The server had no space; the sequence number is still free.
+    /// The sequence number is still free.
     NoRoom(io::Error),
     Unknown(String),
 }
@@ -82,8 +82,7 @@ impl JetStreamStore {
         Self::take(&mut Following::new(stream, partition), config, expected, last_epoch)
     }
 
-    /// Takes over a followed stream after reading its newer messages. After an error, following can continue. A stream
-    /// that became shorter is [`OpenError::Stream`].
+    /// After an error, following can continue. A stream that became shorter is [`OpenError::Stream`].
     pub fn take_over(following: &mut Following, config: &Config, last_epoch: Option<u64>) -> Result<Self, OpenError> {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
@@ -160,7 +159,7 @@ impl JetStreamStore {
         }
     }
 
-    /// Skips a foreign message. A message of another writer is an error.
+    /// A message of another writer is an error.
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();
@@ -279,11 +278,10 @@ struct Publish<'a> {
 }
 
 impl Publish<'_> {
-    /// Publishes at `sequence` until the outcome is certain or `until` has passed.
-    ///
-    /// Only an acknowledgement or the stored message proves the outcome. A refusal because of a wrong predecessor may
-    /// be false (10164) or follow a successful attempt. Therefore the message with this number is read; if there is
-    /// none, the append is published again. The server stores at most one attempt.
+    /// Publishes until the outcome is certain or `until` has passed. Only an acknowledgement or the stored message
+    /// proves the outcome. A refusal because of a wrong predecessor may be false (10164) or follow a successful
+    /// attempt, so the message with this number is read. If there is none, the append is published again; the server
+    /// stores at most one attempt.
     fn at(&self, sequence: u64, until: Instant) -> Published {
         let mut unanswered = false;
         let (subject, headers, message) = self.message(sequence);

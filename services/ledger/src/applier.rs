@@ -22,7 +22,7 @@ pub(crate) struct Applier {
 }
 
 impl Applier {
-    /// Applies records in order. On an error, earlier records may already be applied.
+    /// On an error, earlier records may already be applied.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {
@@ -48,7 +48,6 @@ impl Applier {
     }
 
     fn stage(&self, stage: &mut Stage, commit: &Commit, hash: Hash) -> Result<Result<(), Refused>, OpenError> {
-        // The lock is released between records, and while a slow read recalls an earlier round.
         let applied = stage.apply_recorded(&*self.books_with(&commit.stream)?, commit, None, |_| hash);
         let Err(Refused::RecallNeeded { round }) = applied else { return Ok(applied) };
         let recalled = recall(&*self.shared.reader, commit, round)?;

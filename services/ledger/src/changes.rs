@@ -18,7 +18,6 @@ use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_state::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, SmolStr, StreamId, VoidProposal};
 use std::{sync::Arc, time::Duration};
 
-/// Longest wait for the partitions' reports before a pool is retired.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +41,7 @@ pub struct Ask<'a> {
     pub stream: StreamId,
     pub request_id: &'a str,
     pub fingerprint: [u8; 16],
-    /// Proposed change, including the fields filled in by the server.
+    /// Includes the fields filled in by the server.
     pub change: Event,
     pub reference: &'a str,
 }

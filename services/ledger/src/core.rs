@@ -32,7 +32,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Largest group, in bytes, passed to followers in memory; followers read larger groups from the log.
+/// Larger groups are not passed in memory; followers read them from the log.
 pub(crate) const PUBLISHED_BYTES_MAX: usize = 256 << 10;
 
 #[derive(Clone)]
@@ -41,15 +41,13 @@ pub(crate) struct Appended {
     pub(crate) records: Arc<[Bytes]>,
 }
 
-/// Groups kept in memory for followers; a follower further behind reads the store.
+/// Groups kept for followers; followers further behind read the store.
 pub(crate) const TAIL_GROUPS: usize = 256;
 
 pub(crate) struct LedgerCore {
     pub(crate) partition: u32,
-    /// Books folded from durable commits only.
     pub(crate) books: RwLock<Books>,
     pub(crate) rests_on: ChainHead,
-    /// Position of the latest snapshot.
     pub(crate) snapshot: AtomicU64,
     pub(crate) provenance: Arc<Provenance>,
     pub(crate) players: Arc<Players>,
@@ -73,15 +71,14 @@ pub(crate) struct LedgerCore {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// Page that records the log's end, set after the writer has committed its draw generation.
+    /// Set after the writer has committed its draw generation.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }
 
 impl LedgerCore {
-    /// Publishes the oldest staged group, which must be durable. Commits and request ids are published before the
-    /// state, so a caller refused because of that state can find the commit that caused the refusal. `sizes` are in
-    /// bytes.
+    /// Publishes the oldest staged group, which must be durable. Commits and request ids come before the state, so a
+    /// caller refused by that state finds the commit that caused the refusal.
     pub(crate) fn publish(
         &self,
         stage: &mut Stage,
@@ -92,8 +89,7 @@ impl LedgerCore {
         head: ChainHead,
     ) {
         self.recent.write().push(sizes.zip(logged.iter().cloned()));
-        // Pushed before the head moves: the writer relies on finding every request whose commit is at or before the
-        // head.
+        // Pushed before the head moves, since the writer expects to find every request up to the head.
         self.requests.push(names);
         let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
         if let Some(last) = logged.last() {
@@ -114,12 +110,11 @@ impl LedgerCore {
         }
     }
 
-    /// Returns the books, after loading the stream's player if evicted.
+    /// Loads the stream's player if evicted.
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
-            // Eviction needs the write lock, so under the read lock a player that is neither in memory nor on disk does
-            // not exist.
+            // Eviction needs the write lock, so a player neither in memory nor on disk does not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()
                 || !self.players.may_contain(stream)
@@ -155,7 +150,7 @@ impl LedgerCore {
     ) -> Result<Option<Arc<Logged>>, AppendError> {
         let candidates = self.requests.candidates(name);
         for position in candidates.map_err(|error| AppendError::Unknown { reason: error.to_string() })? {
-            // An unreadable record may be this request's commit, so the request must not be applied again.
+            // An unreadable record may be this request's commit, which must not be applied twice.
             let logged = self.fetch(position).map_err(AppendError::unread)?;
             if is_by(&logged, stream, request_id) {
                 return Ok(Some(logged));

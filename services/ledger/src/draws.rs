@@ -53,7 +53,7 @@ struct KeyFile {
 
 #[derive(Default)]
 struct Keys {
-    /// Draw keys, oldest first.
+    /// Oldest first.
     keys: Vec<Key>,
     derived: Vec<DerivedKey>,
 }
@@ -124,15 +124,14 @@ impl DrawKeys {
         entropy().map(Self::from_key)
     }
 
-    /// Opens a key file. If the file is missing, there are no keys until [`DrawKeys::renew`] creates the first one,
-    /// after the key names in the log have been checked.
+    /// If the file is missing, [`DrawKeys::renew`] creates the first key, after the key names in the log are checked.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
         Ok(keys)
     }
 
-    /// Adds a key if the last one is a day old or there is none. On an error the keys stay unchanged.
+    /// Adds a key if the last one is a day old or missing. On an error the keys stay unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -179,7 +178,7 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    /// Reads the file again. If the file is missing or unreadable, the keys stay unchanged.
+    /// If the file is missing or unreadable, the keys stay unchanged.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };

@@ -70,7 +70,6 @@ pub enum FetchError {
     Missing(Position),
 }
 
-/// Metadata key of refusals with ARCHIVED.
 pub(crate) const FIRST_POSITION: &str = "first_position";
 
 pub(crate) fn archived(message: impl Into<String>, first: Position) -> Refusal {

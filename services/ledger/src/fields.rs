@@ -31,7 +31,6 @@ pub fn optional_id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> 
     if value.is_empty() { Ok(value) } else { id(field, value) }
 }
 
-/// Returns Unix milliseconds between the years 1970 and 9999.
 pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64, Refusal> {
     const LAST_S: i64 = 253_402_300_799;
     let time = time.ok_or_else(|| Refusal::field(field, "is required"))?;
@@ -76,7 +75,7 @@ pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
         .map_err(|_| Refusal::field(field, "must be an ISO 4217 currency code, such as EUR, or XTS for play money"))
 }
 
-/// Parses an account. Another operator's account is refused with ACCOUNT_UNKNOWN before any lookup (PL-27).
+/// Another operator's account is refused with ACCOUNT_UNKNOWN before any lookup (PL-27).
 pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.owns(operator))
 }
@@ -96,7 +95,7 @@ fn account_if(account: Option<&Account>, is_allowed: impl Fn(&str) -> bool) -> R
     Ok(AccountId { stream: StreamId::player(operator, player), currency })
 }
 
-/// Parses an account that is not in play money (PL-17).
+/// Refuses play money (PL-17).
 pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountId, Refusal> {
     let account = account(caller, named)?;
     if account.currency.is_real() {
@@ -106,7 +105,7 @@ pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountI
     }
 }
 
-/// Parses "operator/player/number". Another operator's round is refused with ROUND_UNKNOWN before any lookup (PL-27).
+/// Another operator's round is refused with ROUND_UNKNOWN before any lookup (PL-27).
 pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     let mut parts = value.split('/');
     let parsed = (|| {
@@ -192,7 +191,6 @@ pub fn coin_value(field: &str, value: &str) -> Result<CoinValue, Refusal> {
     value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 6 places, such as 0.20"))
 }
 
-/// Parses an amount in EUR with up to nine decimals.
 pub fn nano(field: &str, value: &str) -> Result<Nano, Refusal> {
     value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 9 places, such as 20000.00"))
 }

@@ -18,10 +18,10 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// Most records per message; a longer record than fits is sent alone.
+/// A single longer record is sent alone.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Streams per operator; below the limit of waiting reads.
+/// Less than the limit of waiting reads.
 const STREAMS_MAX: usize = 64;
 /// Shortest interval between an empty message and the next one.
 const QUIET: Duration = Duration::from_millis(100);

@@ -49,9 +49,9 @@ pub enum StartRefused {
         partition: u32,
         file: PathBuf,
         keys: EpochNames,
-        /// Number of players whose next draw needs one of the keys.
+        /// Players whose next draw needs one of the keys.
         draws: u64,
-        /// Number of open rounds that need one of the keys.
+        /// Open rounds that need one of the keys.
         rounds: u64,
     },
     #[error("cannot access the page that records the log's end: {0}")]
@@ -277,7 +277,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Durably writes the mark; does nothing for keys in memory.
+    /// Does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, head: ChainHead, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

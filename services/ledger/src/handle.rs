@@ -45,7 +45,6 @@ const LOOK: Duration = Duration::from_millis(50);
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Metadata key that marks refusals during a takeover.
 const TAKEOVER: &str = "takeover";
 
 #[must_use]
@@ -97,11 +96,9 @@ impl Handle {
         }
     }
 
-    /// Waits until the state is at least as recent as the moment of this call.
-    ///
-    /// A replica asks for the log's end once for all waiting calls. A writer of a shared store waits for the next
-    /// confirmation if the last one is older than [`AUTHORITY_AGE_MAX`]. Fails with NOT_THE_WRITER, or with NOT_CURRENT
-    /// after a timeout.
+    /// Waits until the state is at least as recent as this call. A replica asks for the log's end once for all waiting
+    /// calls. A writer of a shared store waits for the next confirmation if the last is older than
+    /// [`AUTHORITY_AGE_MAX`]. Fails with NOT_THE_WRITER, or with NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
         match &self.way {
@@ -184,7 +181,7 @@ impl Handle {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));
     }
 
-    /// Marks the log as damaged; `why` names the place of the damage.
+    /// `why` names the place of the damage.
     pub fn distrust_log(&self, why: &str) {
         self.shared.standings.fail(Standing::Damaged(why.to_owned()));
     }
@@ -203,7 +200,7 @@ impl Handle {
         self.append_recalling(proposal, None).await
     }
 
-    /// Like [`Self::append`], for a void whose settled round was read from the log (PL-04).
+    /// Used for a void whose settled round was read from the log (PL-04).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
         self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
@@ -214,8 +211,8 @@ impl Handle {
         verdict.map_err(|_| AppendError::Closing)?
     }
 
-    /// Proposes commits in order; each verdict carries its proposal's ticket. An expired proposal is answered with
-    /// [`AppendError::Late`]. Proposals in one batch share syncs.
+    /// Each verdict carries its proposal's ticket. An expired proposal is answered with [`AppendError::Late`].
+    /// Proposals in one batch share syncs.
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -225,7 +222,7 @@ impl Handle {
         self.propose_for(None, proposals, verdicts);
     }
 
-    /// Proposes for another process, whose name is stored in the commits (PL-44).
+    /// The commits store the other process's name (PL-44).
     pub(crate) fn propose_for(
         &self,
         proposer: Option<&Arc<Proposer>>,
@@ -349,8 +346,7 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// Calls `read` with the books, which lack evicted players. The writer waits for `read`, so `read` must not
-    /// propose.
+    /// The books lack evicted players. The writer waits for `read`, so `read` must not propose.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
@@ -401,7 +397,6 @@ impl Handle {
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Returns awards before a position, newest first.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -420,7 +415,7 @@ impl Handle {
         self.shared.partition
     }
 
-    /// Log time in Unix milliseconds. It is monotonic: while the clock is behind it, it runs at half speed.
+    /// Monotonic log time in Unix milliseconds.
     pub fn now_ms(&self) -> i64 {
         self.shared.time.now_ms()
     }
@@ -439,7 +434,6 @@ impl Handle {
         self.shared.time.patient_ms()
     }
 
-    /// Largest step of the clock since the last call, in milliseconds.
     pub fn take_skew(&self) -> Option<i64> {
         self.shared.time.take_skew()
     }
@@ -452,12 +446,11 @@ impl Handle {
         self.shared.head.subscribe()
     }
 
-    /// Signals jackpot hits and voids that affect pools, and changes that every partition copies.
+    /// Signals jackpot hits, voids that affect pools, and changes that every partition copies.
     pub fn decisions(&self) -> watch::Receiver<()> {
         self.shared.decisions.subscribe()
     }
 
-    /// Signals awards that were paid or set aside.
     pub fn awards(&self) -> watch::Receiver<()> {
         self.shared.awards.subscribe()
     }

@@ -35,16 +35,14 @@ static AWARDS: Keyspace = Keyspace { name: "awards", version: 1, widths: None, f
 static HASHES: Keyspace = Keyspace { name: "hashes", version: 1, widths: Some((13, 0)), filtered: 0 };
 const ALL: [&Keyspace; KEYSPACES] = [&ROUNDS, &AWARDS, &HASHES];
 
-/// Rounds per entry.
 const PORTION: usize = 64;
-/// Number of commits in memory at which a run is written.
+/// Commits in memory at which a run is written.
 const NOTED: u64 = 1 << 16;
-/// Number of runs above which a replay also merges runs.
+/// Runs above which a replay merges.
 const RUNS_MAX: usize = 64;
-/// Bytes per read of the log.
 const BYTES: usize = 4 << 20;
 
-/// Number of a round, and the position of its bet.
+/// Round number, and position of its bet.
 pub(crate) type Bet = (u64, Position);
 
 type Entry = (Vec<u8>, Vec<u8>);
@@ -58,9 +56,8 @@ pub(crate) struct Index {
 
 #[derive(Default)]
 struct State {
-    /// Runs per keyspace, oldest first.
+    /// Oldest first.
     runs: [Vec<Run>; KEYSPACES],
-    /// Notes that are being written to runs.
     frozen: Vec<Arc<Notes>>,
     notes: Notes,
 }
@@ -151,7 +148,6 @@ impl Notes {
 }
 
 impl Index {
-    /// Opens the index of a checkpoint, or an empty one.
     pub(crate) fn open(
         store: &Arc<Store>,
         checkpoint: Option<&Checkpoint>,
@@ -182,7 +178,6 @@ impl Index {
         self.state.read().notes.to()
     }
 
-    /// Number of commits indexed in memory only.
     pub(crate) fn unwritten(&self) -> u64 {
         let state = self.state.read();
         state.notes.to() - state.frozen.first().map_or(state.notes.from, |notes| notes.from)
@@ -193,7 +188,6 @@ impl Index {
         commits.for_each(|(commit, hash)| state.notes.push(commit, &hash));
     }
 
-    /// Freezes the current notes, so that the next run can be written.
     pub(crate) fn freeze(&self) {
         let mut state = self.state.write();
         let next = Notes::after(state.notes.to());
@@ -217,7 +211,6 @@ impl Index {
         }
     }
 
-    /// Writes the notes once they cover [`NOTED`] commits.
     pub(crate) fn write_full(&self) -> Result<(), ViewError> {
         if self.unwritten() >= NOTED {
             self.freeze();
@@ -226,7 +219,7 @@ impl Index {
         Ok(())
     }
 
-    /// Writes notes during a replay; merges only above [`RUNS_MAX`] runs.
+    /// Merges only above [`RUNS_MAX`] runs.
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
         while self.state.read().runs.iter().any(|runs| runs.len() > RUNS_MAX) && self.merge()? {}
@@ -239,7 +232,7 @@ impl Index {
         writer.finish()
     }
 
-    /// Merges runs if worthwhile; returns whether it merged any. The old files stay until the next checkpoint.
+    /// Returns whether it merged any runs. The old files stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {
@@ -253,7 +246,6 @@ impl Index {
         Ok(merged)
     }
 
-    /// Rebuilds the runs in which a read found damage.
     pub(crate) fn repair(&self) -> Result<(), WriteError> {
         for (number, keyspace) in ALL.into_iter().enumerate() {
             let damaged = || self.state.read().runs[number].iter().find(|run| run.is_damaged()).cloned();
@@ -272,7 +264,7 @@ impl Index {
         Ok(())
     }
 
-    /// Rebuilds a keyspace's runs for a range of positions. If a run cannot be written, its notes stay in memory.
+    /// If a run cannot be written, its notes stay in memory.
     fn rebuild(&self, number: usize, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -294,7 +286,6 @@ impl Index {
         read.map_err(OpenError::from)
     }
 
-    /// Returns whether any runs were rebuilt since the last call.
     pub(crate) fn take_rebuilt(&self) -> bool {
         self.rebuilt.swap(false, Ordering::Relaxed)
     }
@@ -351,7 +342,7 @@ impl Index {
         state.runs[number].iter().rev().cloned().collect()
     }
 
-    /// Returns the positions of a round's commits, starting with its bet; `bet` is the bet's position, if known.
+    /// `bet` is the position of the round's bet, if known.
     pub(crate) fn round(
         &self,
         stream: &StreamId,
@@ -382,8 +373,7 @@ impl Index {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns a player's rounds with numbers below `below`, in the [groups](group) that start with `within`: at least
-    /// the latest `max`.
+    /// Returns at least the latest `max` rounds below `below`, from the [groups](group) that start with `within`.
     pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
         let mut found = vec![];
         let runs = self.look(0, |notes| {
@@ -402,7 +392,6 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns awards, latest first, to one operator's players or to all players.
     pub(crate) fn awards_before(
         &self,
         pool: &StreamId,
@@ -428,7 +417,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns the positions of records whose hash may be `hash`, latest first.
+    /// Returns candidates, latest first: only the first 8 bytes of the hash are compared.
     pub(crate) fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, ViewError> {
         let (wanted, mut found) = (prefix(hash), vec![]);
         let runs = self.look(2, |notes| {
@@ -465,7 +454,6 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
     runs.into_iter().filter(move |run| run.may_contain(&player, hash))
 }
 
-/// Returns the keys of the groups of bets in a run that start with `within`.
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
     // Skips the entries for later commits of rounds, whose currency is empty.
@@ -497,8 +485,8 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     Ok(bets)
 }
 
-/// Returns the last entries whose key is `all` followed by a number below `below`, in key order. `count` gives the
-/// rounds in an entry; at least `max` rounds are returned if there are as many.
+/// Returns the last entries whose key is `all` and a number below `below`, in key order, with at least `max` rounds by
+/// `count`.
 fn latest(
     run: &Run,
     all: &[u8],
@@ -534,7 +522,7 @@ fn player_hash(stream: &StreamId) -> [u8; 8] {
     }
 }
 
-/// Key of a player's bets on one game in one currency; with an empty game, the prefix for all games.
+/// With an empty game, the prefix of the keys of all games.
 pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8> {
     let mut group = [&player_hash(stream)[..], currency.code().as_bytes(), &[0]].concat();
     if !game.is_empty() {
@@ -548,7 +536,7 @@ fn later_key(player: [u8; 8], round: u64) -> Vec<u8> {
     [&player[..], &[0], &round.to_be_bytes()].concat()
 }
 
-/// Prefix of a pool's awards to one operator's players; with an empty operator, of all its awards.
+/// With an empty operator, the prefix of all the pool's awards.
 fn award_prefix(pool: &StreamId, operator: &str) -> Vec<u8> {
     format!("{pool}\0{operator}\0").into_bytes()
 }

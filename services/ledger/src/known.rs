@@ -17,7 +17,6 @@ impl Operators {
         operators
     }
 
-    /// Replaces the configured operators in all clones.
     pub fn replace(&self, configured: impl IntoIterator<Item = String>) {
         *self.0.write() = configured.into_iter().filter(|operator| operator != PLATFORM).collect();
     }

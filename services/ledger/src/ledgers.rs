@@ -99,8 +99,7 @@ impl Ledgers {
         self.all().all(Handle::is_current)
     }
 
-    /// Checks without waiting that this process is the writer of its partitions; refuses with NOT_THE_WRITER or
-    /// NOT_CURRENT.
+    /// Checks without waiting; fails with NOT_THE_WRITER or NOT_CURRENT.
     pub fn written(&self) -> Result<(), Refusal> {
         self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
     }
@@ -144,7 +143,7 @@ impl Ledgers {
         &self.0.home
     }
 
-    /// Returns the stream's ledger, or PARTITION_ELSEWHERE if another process has the stream's partition.
+    /// Fails with PARTITION_ELSEWHERE if another process has the stream's partition.
     pub fn for_stream(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.loaded(stream.partition(self.count()))
     }
@@ -212,8 +211,8 @@ impl Ledgers {
         }
     }
 
-    /// Waits until all partitions of this process have copied a decision of the home partition; returns the partitions
-    /// that still lack it.
+    /// Waits until this process's partitions have copied a decision of the home partition; returns those that still
+    /// lack it.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {
             for there in self.others() {
@@ -243,8 +242,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// Returns whether a partition lacks a decision of the home partition. For a pool, only terms and status are
-    /// compared.
+    /// For a pool, only terms and status are compared.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());
@@ -327,7 +325,7 @@ pub fn open_all(
     })
 }
 
-/// Joins the processes that write the other partitions. Waits for them without a limit.
+/// Waits without a limit for the processes that write the other partitions.
 pub async fn join_all(
     origin: &Origin,
     partitions: impl IntoIterator<Item = u32>,

@@ -6,7 +6,7 @@ use motherlode_slots::{LadderData, LadderRefused, Ladders};
 use motherlode_state::Currency;
 use std::sync::Arc;
 
-/// Builds the coin ladders. Refuses a coin value whose cash return differs from the published return.
+/// Refuses a coin value whose cash return differs from the published return.
 pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     let Currencies { enabled, ladders } = currencies;
     let replaced = ladders.iter().map(|(game, ladders)| {
@@ -25,7 +25,6 @@ pub fn standard() -> Arc<Ladders> {
     offered(&Currencies::default()).expect("a test loads the built-in ladders, so they are valid")
 }
 
-/// Refusal for a currency that is closed for new accounts and bets.
 #[must_use]
 pub fn not_offered(ladders: &Ladders, currency: Currency) -> Refusal {
     let offered: Vec<_> = ladders.currencies().collect();

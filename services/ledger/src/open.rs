@@ -8,7 +8,7 @@ use crate::{
 use motherlode_log::Store;
 use std::{path::Path, sync::atomic::Ordering};
 
-/// Opens a ledger for writing. Its index may be missing, stale or damaged.
+/// The index may be missing, stale or damaged.
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = ChainHead { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
@@ -17,7 +17,7 @@ pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) ->
     recover(partition, reader, end, first, index_folder, &options, settle)?.write(store, options)
 }
 
-/// Opens a ledger from a replica's state, or from the log if the replica followed another log.
+/// If the replica followed another log, the state is rebuilt from the log.
 pub(crate) fn take_over(
     store: Box<dyn Store>,
     recovered: Recovered,

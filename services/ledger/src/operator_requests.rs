@@ -32,7 +32,7 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Returns the id under which a platform's request is stored; callers' ids never have this form.
+/// Callers' ids never have this form.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
@@ -42,7 +42,7 @@ impl OperatorRequest<'_> {
         shared_request_id(Some(self.operator), self.request_id)
     }
 
-    /// Looks the request up; a commit takes precedence over a cancellation.
+    /// A commit takes precedence over a cancellation.
     fn made(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let (home, name) = (ledgers.home(), self.name());
         let on_system = home.committed(&StreamId::System, &name)?;
@@ -98,7 +98,7 @@ pub(crate) async fn cancel(
 }
 
 fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
-    // Read before the search, so that the search covers all commits up to this position.
+    // Read before the search, so that it covers all commits up to this position.
     let durable = ledgers.home().durable();
     if let Some(reserved) = request.reservation(ledgers)? {
         return granted(ledgers, request, &reserved);

@@ -12,7 +12,7 @@ pub struct Options {
     pub queue_length_max: usize,
     pub operators: usize,
     pub weights: Arc<BTreeMap<SmolStr, u32>>,
-    /// Maximum number of open rounds per operator and partition.
+    /// Open rounds per operator and partition.
     pub open_rounds_max: usize,
     pub has_operators: bool,
     pub batch_commits_max: usize,
@@ -20,17 +20,17 @@ pub struct Options {
     pub change_lapse_ms: i64,
     /// Commits after which a snapshot is due at startup and shutdown; at runtime 20 times as many.
     pub snapshot_commits: u64,
-    /// Maximum number of players in memory, not counting players with open rounds or changes since the last snapshot.
+    /// Players in memory, not counting those with open rounds or changes since the last snapshot.
     pub players_max: usize,
-    /// Commits per new run of the idempotency table; until written, each takes 16 bytes of memory.
+    /// Commits per new run of the idempotency table, each with 16 bytes in memory until written.
     pub request_run_commits: usize,
-    /// Memory for filters of the idempotency table, in bytes; filters beyond it are read from disk at each lookup.
+    /// Memory for filters of the idempotency table; other filters are read at each lookup.
     pub request_filter_bytes_max: u64,
-    /// Longest silence of an append, a confirmation or a replica's writer before proposals are refused.
+    /// Silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,
-    /// Longest silence of a replica's writer before proposals are refused during a takeover.
+    /// Silence of a replica's writer before proposals are refused during a takeover.
     pub takeover_max: Duration,
-    /// Longest time for which a replica may be ahead of the log.
+    /// Time for which a replica may be ahead of the log.
     pub ahead_max: Duration,
     pub draws: DrawKeys,
     pub clock: Clock,

@@ -47,7 +47,7 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// Cancels a request. `capped` names the operators whose campaigns need a reservation.
+/// `capped` names the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
     (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
@@ -79,7 +79,7 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels the reservation before the grant, so that a concurrent call cannot make the reservation in between.
+/// Called before the grant, so that a concurrent call cannot reserve in between.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -99,7 +99,6 @@ async fn cancel_reservation(
     }
 }
 
-/// Returns the rounds of a series in order.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {
@@ -158,9 +157,9 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.for_stream(&stream)?.clone();
-    // Read before the search: a commit that the search does not find is not at or before this position.
+    // Read before the search, which then covers all commits up to this position.
     let durable = ledger.durable();
-    // Read before the commits, so that the commits include the end of a debit that closes in between.
+    // Read before the commits, so that they include the end of a debit that closes in between.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

@@ -10,7 +10,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Bytes per turn at weight 1, enough for a few bets.
+/// Bytes per turn at weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
 /// Smallest and largest group while operators compete. A larger group would delay other proposals, which wait for at
 /// most two.

@@ -39,12 +39,11 @@ pub(crate) static PLAYERS: Keyspace =
 const AT_ONCE: usize = 16;
 /// Slots visited each time the books are locked; the writer may have to wait for the lock.
 pub(crate) const LOOKED_AT: usize = 64;
-/// Number of players after which a run is written.
 const BATCH: usize = 1 << 17;
 
 pub(crate) struct Players {
     store: Arc<Store>,
-    /// Runs, oldest first.
+    /// Oldest first.
     runs: RwLock<Arc<[Run]>>,
     players_max: usize,
     hand: Mutex<Hand>,
@@ -78,7 +77,7 @@ impl Players {
         Ok(players)
     }
 
-    /// Returns the players as of now; later writes do not affect the result.
+    /// Later writes do not affect the result.
     pub(crate) fn fixed(&self) -> FixedPlayers {
         FixedPlayers(Arc::clone(&self.runs.read()))
     }
@@ -99,7 +98,7 @@ impl Players {
         self.runs.read().iter().any(|run| run.may_contain(&key, hash))
     }
 
-    /// Returns a player's latest state. A failed read removes the snapshot, so that the next start folds the log.
+    /// A failed read removes the snapshot, so that the next start folds the log.
     pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ViewError> {
         let found = self.fixed().find(stream).inspect_err(|error| self.give_up(error))?;
         self.read.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
@@ -143,19 +142,18 @@ impl Players {
         self.failure.send_replace(None);
     }
 
-    /// Returns whether a snapshot is due because too few players can be evicted.
+    /// Returns true if too few players can be evicted.
     pub(crate) fn wants_snapshot(&self, books: &Books) -> bool {
         books.players_in_memory() > self.players_max && books.players_changed() > self.players_max / 2
     }
 
-    /// Loads a player, and evicts others above the limit, starting with the least recently used.
+    /// Evicts others above the limit, least recently used first.
     pub(crate) fn load(&self, books: &mut Books, stream: &StreamId, state: PlayerState) {
         self.make_room(books, AT_ONCE);
         books.load(stream, state);
     }
 
-    /// Evicts players in at most `places` slots if too many are in memory; returns whether more players may be
-    /// evictable.
+    /// Visits at most `places` slots; returns whether more players may be evictable.
     pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
         if books.players_in_memory() < self.players_max {
             return false;
@@ -165,8 +163,8 @@ impl Players {
         !books.evict(&mut hand, places, recent)
     }
 
-    /// Writes and evicts players during a replay, before the books are shared. No checkpoint names the new runs until
-    /// the next snapshot, since the log may not be durable yet. `others` lists the tables of other keyspaces in use.
+    /// Used during a replay, before the books are shared. No checkpoint names the new runs until the next snapshot,
+    /// since the log may not be durable yet. `others` lists the tables of other keyspaces in use.
     pub(crate) fn unload(&self, books: &mut Books, position: Position, others: &[Hash]) -> Result<(), ViewError> {
         let (mut frozen, mut written) = (books.freeze(), Written::default());
         each_once(&mut frozen);
@@ -185,7 +183,7 @@ impl Players {
         Ok(())
     }
 
-    /// Writes frozen players, which must be sorted and without duplicates.
+    /// `frozen` must be sorted and without duplicates.
     pub(crate) fn write_frozen<B: Deref<Target = Books>>(
         &self,
         frozen: &Frozen,
@@ -232,7 +230,7 @@ impl Players {
         *runs = runs.iter().cloned().chain(written.0).collect();
     }
 
-    /// Merges runs if worthwhile; returns whether it merged any. The old files stay until a snapshot names the new run.
+    /// Returns whether it merged any runs. The old files stay until a snapshot names the new run.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = Arc::clone(&self.runs.read());
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -263,7 +261,6 @@ impl FixedPlayers {
         Ok(None)
     }
 
-    /// Calls `each` for all players, in order of their names.
     pub(crate) fn each(&self, mut each: impl FnMut(StreamId, PlayerState)) -> Result<(), ViewError> {
         merge(self.0.iter().map(Run::cursor).collect(), |key, state| {
             let name = std::str::from_utf8(key).ok().and_then(|name| name.split_once('\0'));
@@ -280,7 +277,7 @@ fn decode(state: &[u8]) -> Result<PlayerState, ViewError> {
     postcard::from_bytes(state).map_err(wrong)
 }
 
-/// Key of a player. Names never contain a zero byte, so it can separate them.
+/// Names contain no zero byte.
 pub(crate) fn key(operator: &str, player: &str) -> Vec<u8> {
     [operator.as_bytes(), &[0], player.as_bytes()].concat()
 }

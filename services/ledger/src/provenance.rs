@@ -42,12 +42,11 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// Returns this build's digest if the state is its own. May block until the executable is hashed.
+    /// May block until the executable is hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }
 
-    /// Returns whether a snapshot should be written although there are no new commits.
     pub(crate) fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::AcqRel)
     }

@@ -19,7 +19,6 @@ pub(crate) enum Message {
     Close,
 }
 
-/// Commit of a proposal, made now or earlier.
 pub type Verdict = Result<Arc<Logged>, AppendError>;
 
 pub type Verdicts = Vec<(u64, Verdict)>;
@@ -31,7 +30,6 @@ pub(crate) struct Proposed {
     pub(crate) checked_to: Position,
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) proposer: Option<Arc<Proposer>>,
-    /// Time after which the proposal is dropped.
     pub(crate) until: Option<Instant>,
     pub(crate) traceparent: Option<Box<str>>,
     pub(crate) slot: QueueSlot,
@@ -74,7 +72,7 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
-/// Name under which slots are counted for other processes' proposals on shared streams. No operator can have it.
+/// Counts the slots of other processes' proposals on shared streams. No operator can have this name.
 const NODES: &str = "(nodes)";
 
 #[derive(Clone)]
@@ -87,7 +85,7 @@ impl QueueSlots {
         Self { quota: Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))) }
     }
 
-    /// Takes a slot. Only proposals on players' streams or from other processes need a slot.
+    /// Only proposals on players' streams or from other processes need a slot.
     pub(crate) fn take(&self, stream: &StreamId, is_remote: bool) -> Option<QueueSlot> {
         let holder = match stream {
             StreamId::Player { operator, .. } => operator.clone(),

@@ -31,11 +31,9 @@ impl ReaderKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogReader {
     pub kind: ReaderKind,
-    /// Name of the reader's credential, or its address.
+    /// Credential, or address.
     pub name: String,
-    /// Time of connection, in Unix milliseconds.
     pub since_ms: i64,
-    /// Last position sent to the reader.
     pub sent: Position,
 }
 

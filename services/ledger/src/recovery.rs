@@ -50,7 +50,7 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// Recovers the state up to `end`; until then the reader must not grow beyond `end`.
+    /// The reader must not grow beyond `end` meanwhile.
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,
@@ -71,8 +71,7 @@ impl Recovered {
         self.applier.shared.durable()
     }
 
-    /// Applies the records that were appended since. [`OpenError::Read`] may be temporary; any other error means
-    /// another log.
+    /// [`OpenError::Read`] may be temporary; any other error means another log.
     pub fn catch_up(&self) -> Result<(), OpenError> {
         const BYTES: usize = 4 << 20;
         loop {
@@ -84,7 +83,7 @@ impl Recovered {
         }
     }
 
-    /// Returns whether the store's log continues this state, which must have been read through this store's own reader.
+    /// The state must have been read through this store's own reader.
     pub(crate) fn is_for(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let ChainHead { position, hash } = *shared.head.borrow();
@@ -123,7 +122,7 @@ impl Recovered {
         Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, threads))
     }
 
-    /// Closes the state; writes a snapshot if one is due.
+    /// Writes a snapshot if one is due.
     pub fn close(self) {
         let Self { applier: Applier { shared, snapshots }, keeping } = self;
         drop(snapshots);
@@ -134,7 +133,6 @@ impl Recovered {
     }
 }
 
-/// Verifies the whole log at a start after damage was found.
 fn verify_all(store: &dyn Store, shared: &LedgerCore) -> Result<(), OpenError> {
     let ChainHead { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
@@ -234,7 +232,6 @@ pub(crate) fn recover(
     Ok(Recovered { applier: Applier { shared, snapshots }, keeping })
 }
 
-/// Tables that a replay extends.
 struct Tables {
     requests: Arc<Requests>,
     index: Arc<Index>,
@@ -248,7 +245,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Returns the books, and the last record that the snapshot covers. A snapshot with damaged tables is dropped.
+/// Also returns the last record that the snapshot covers. A snapshot with damaged tables is dropped.
 fn replay(
     reader: &dyn Reader,
     snapshot: Snapshot,

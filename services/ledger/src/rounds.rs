@@ -62,7 +62,7 @@ pub struct Places {
     pub over: bool,
 }
 
-/// Returns the positions that concern a round. `sealing` omits positions too far back.
+/// `sealing` omits positions too far back.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {
@@ -96,7 +96,7 @@ fn sealing(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Vec<
     Ok(found)
 }
 
-/// Returns a round's commits; `bet` is the position of its bet, if known.
+/// `bet` is the position of the round's bet, if known.
 pub(crate) fn gather(
     handle: &Handle,
     stream: &StreamId,

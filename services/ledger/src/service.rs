@@ -52,13 +52,11 @@ impl LedgerApi {
         }
     }
 
-    /// Sets the operators whose new players use a seamless wallet (PL-31).
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
     }
 
-    /// Sets the operators whose open campaigns have a cap (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
         Self { capped: Arc::new(operators), ..self }
@@ -87,8 +85,8 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// Appends a commit. A repeated request gets its earlier commit, even if it would be refused now. A new player's
-    /// first commit includes the seal of its first draw.
+    /// A repeated request gets its earlier commit, even if it would be refused now. A new player's first commit has the
+    /// seal of the first draw.
     async fn commit(
         &self,
         caller: &Caller,

@@ -44,10 +44,9 @@ const GATHER_FOR: Duration = Duration::from_millis(20);
 type State = (Option<Hash>, Key, Books);
 
 pub(crate) struct Snapshot {
-    /// Books without players.
     pub(crate) books: Books,
     pub(crate) players: Arc<Players>,
-    /// Checkpoint without its state, and the key of its request names; `None` if no snapshot is used.
+    /// Without its state; with the key of its request names. `None` if no snapshot is used.
     pub(crate) checkpoint: Option<(Key, Checkpoint)>,
     pub(crate) program: Option<Hash>,
 }
@@ -131,7 +130,6 @@ pub(crate) struct SnapshotWriter {
 }
 
 impl SnapshotWriter {
-    /// `latest` is the latest snapshot's position.
     pub(crate) fn new(
         store: &Arc<Store>,
         index: &Path,
@@ -171,7 +169,7 @@ impl SnapshotWriter {
         }
     }
 
-    /// Repairs, writes and merges runs; returns whether it merged any.
+    /// Returns whether it merged any runs.
     fn tend(&self, shared: &LedgerCore) -> Result<bool, WriteError> {
         let LedgerCore { requests, index, .. } = shared;
         requests.repair()?;
@@ -334,7 +332,6 @@ impl Drop for Snapshots {
     }
 }
 
-/// A player's balance in the newest snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balance {
     pub stream: StreamId,
@@ -343,8 +340,8 @@ pub struct Balance {
     pub position: Position,
 }
 
-/// Returns the balances in the newest snapshot next to the folder `index`, and the last record it covers; `None` if no
-/// snapshot has this state version. It writes nothing, so it can run beside the service.
+/// Returns the balances in the newest snapshot next to the folder `index`, and the last record covered; `None` if no
+/// snapshot has this state version. Writes nothing, so the service may run.
 pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, ChainHead)>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();
@@ -360,12 +357,11 @@ pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, Ch
     Ok(Some((balances, ChainHead { position: checkpoint.position, hash: checkpoint.hash })))
 }
 
-/// Opens the store of views in `index/0.views`, next to the folder `index/0`.
+/// Opens `index/0.views` for the folder `index/0`.
 pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }
 
-/// Removes files of older versions.
 fn remove_old(index: &Path) {
     let _ = std::fs::remove_file(index.with_extension("snapshot"));
     let folders = [index.to_owned(), index.with_extension("requests"), index.with_extension("images")];

@@ -32,7 +32,6 @@ pub(crate) struct LogTime {
 struct At {
     log_ms: i64,
     log_tick: i64,
-    /// Clock and monotonic clock at the latest reading.
     look: (i64, i64),
     skew_ms: i64,
     doubt: Option<(i64, i64)>,
@@ -118,14 +117,14 @@ impl LogTime {
         (self.ticks)()
     }
 
-    /// Returns the clock's time less its forward jumps in the last hour.
+    /// Excludes forward jumps of the clock in the last hour.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// Returns the largest step of the clock since the last call. A clock behind the log at startup counts as set back.
+    /// A clock behind the log at startup counts as set back.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)

@@ -37,7 +37,7 @@ impl Trouble {
         self.in_doubt.contains(&name)
     }
 
-    /// Returns the error for a request; it is `Unknown` if an earlier append of the request is in doubt.
+    /// `Unknown` if an earlier append of the request is in doubt.
     pub(crate) fn failure(&self, name: Name, failure: &AppendError) -> AppendError {
         match failure {
             AppendError::Full { reason } | AppendError::Unavailable { reason } if self.has_in_doubt(name) => {

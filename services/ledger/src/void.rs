@@ -67,7 +67,7 @@ pub(crate) struct Approval {
     pub(crate) acted: Event,
 }
 
-/// Approves a proposed void. If the void is refused, the proposal stays pending.
+/// If the void is refused, the proposal stays pending.
 pub(crate) async fn approve(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -272,7 +272,7 @@ fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     })
 }
 
-/// Refusal if this build lacks the round's rules version (PL-01).
+/// This build lacks the round's rules version (PL-01).
 fn unresolvable(error: Unresolvable) -> Refusal {
     Refusal::new(Reason::ModelUnknown, error.to_string())
 }

@@ -34,7 +34,7 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Maximum size of a group, which limits the duration of an append.
+/// Limits the duration of an append.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
@@ -63,7 +63,6 @@ struct Staged {
     /// Whether the latest maintenance failed. A successful append does not reset it.
     maintenance_fails: bool,
     closed: bool,
-    /// Present until the appender ends.
     snapshots: Option<Snapshots>,
 }
 
@@ -73,7 +72,7 @@ struct Group {
     names: Vec<Name>,
     bytes: usize,
     end: ChainHead,
-    /// Number of commits per operator that leave a round open.
+    /// Commits per operator that leave a round open.
     opening: BTreeMap<SmolStr, usize>,
     waiters: Vec<Waiter>,
 }
@@ -99,7 +98,7 @@ impl Publisher {
 }
 
 impl Drop for Publisher {
-    /// Publishes the groups signalled so far; the appender publishes later groups.
+    /// The appender publishes later groups.
     fn drop(&mut self) {
         self.durable.close();
         self.publish();
@@ -156,7 +155,7 @@ impl Writer {
         &self.shared
     }
 
-    /// Judges proposals. A verdict that depends on staged commits is sent with their group.
+    /// A verdict that depends on staged commits is sent with their group.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
@@ -376,7 +375,7 @@ impl Writer {
         refusal
     }
 
-    /// Returns whether maintenance may run; after a failure it waits before the next attempt.
+    /// After a failure, maintenance waits before the next attempt.
     pub(crate) fn may_tend(&self) -> bool {
         self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
     }
@@ -456,8 +455,8 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Judges a proposal, in this order: repeated request id, earlier whole request (PL-42), version, limits of new
-    /// commits, invariants of the books.
+    /// Order of checks: repeated request id, earlier whole request (PL-42), version, limits of new commits, invariants
+    /// of the books.
     fn judge(
         self,
         staged: &mut Staged,

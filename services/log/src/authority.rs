@@ -8,13 +8,13 @@ use std::time::Duration;
 pub struct Authority(Mutex<Option<Duration>>);
 
 impl Authority {
-    /// Records a confirmation at a time of [`uptime`]. A time before the latest confirmation has no effect.
+    /// A time before the latest confirmation has no effect.
     pub fn confirm(&self, at: Duration) {
         let mut latest = self.0.lock();
         *latest = (*latest).max(Some(at));
     }
 
-    /// Returns the time since the latest confirmation; zero before the first one.
+    /// Zero before the first confirmation.
     #[must_use]
     pub fn age(&self) -> Duration {
         (*self.0.lock()).map_or(Duration::ZERO, |latest| uptime().saturating_sub(latest))

@@ -23,14 +23,13 @@ pub fn hash(record: &[u8]) -> Hash {
     Sha256::digest(record).into()
 }
 
-/// Returns the hash of the previous record; `None` if the record does not begin with one.
+/// `None` if the record does not begin with a hash.
 #[must_use]
 pub fn previous_hash(record: &[u8]) -> Option<Hash> {
     record.strip_prefix(&PREFIX)?.first_chunk().copied()
 }
 
-/// Checks that records continue the chain after position `after`, whose record has the hash `head`. Returns the last
-/// hash.
+/// Checks records after position `after`, whose record has the hash `head`. Returns the last hash.
 pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Hash, AppendError> {
     let mut head = head;
     for (record, position) in records.iter().zip(after + 1..) {
@@ -56,7 +55,7 @@ impl Chained {
         Self { before: head, head, records: Vec::new() }
     }
 
-    /// Adds a record. On [`AppendError::Chain`] nothing changes.
+    /// On [`AppendError::Chain`] nothing changes.
     pub fn push(&mut self, after: Position, record: Bytes) -> Result<(), AppendError> {
         self.head = verify_chain(self.head, after, std::slice::from_ref(&record))?;
         self.records.push(record);

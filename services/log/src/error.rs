@@ -9,25 +9,24 @@ use crate::{
 pub enum AppendError {
     #[error("the append does not start at the log's end, position {end}")]
     Conflict { end: Position },
-    /// A record has a wrong hash of the previous record. Nothing was written.
+    /// Nothing was written.
     #[error("the record for position {position} does not continue the hash chain: expected {}, found {}", hex(Some(expected)), hex(found.as_ref()))]
     Chain { position: Position, expected: Hash, found: Option<Hash> },
     #[error("the append has {bytes} bytes, more than the limit of {limit}")]
     TooLarge { bytes: u64, limit: u64 },
-    /// The disk is full, and nothing was appended. The caller may retry once there is space.
+    /// Nothing was appended. The caller may retry once there is space.
     #[error("no disk space for the append: {0}")]
     Full(io::Error),
     /// Nothing was appended. The caller may retry.
     #[error("cannot write the log: {0}")]
     Unavailable(io::Error),
-    /// The outcome is unknown. The next successful append or [`settle`](crate::Store::settle) removes the records if
-    /// they are in the log.
+    /// The next successful append or [`settle`](crate::Store::settle) removes the records if they are in the log.
     #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
     /// Appends are refused until the store is opened again, because an earlier write failed in an undefined state.
     #[error("the log refuses appends until the process restarts: {reason}")]
     Failed { reason: String },
-    /// Another writer has taken over the log. Later appends are refused.
+    /// Later appends are refused.
     #[error("another writer has taken over the log: {reason}")]
     Fenced { reason: String },
 }

@@ -38,13 +38,13 @@ impl LogStart {
         Self { first: 1, previous: genesis(partition) }
     }
 
-    /// Checks a position to read; 0 means 1. A position below `first` is [`ReadError::Archived`].
+    /// Position 0 means 1. A position below `first` is [`ReadError::Archived`].
     pub fn check(&self, position: Position) -> Result<(), ReadError> {
         let (position, first) = (position.max(1), self.first);
         if position < first { Err(ReadError::Archived { position, first }) } else { Ok(()) }
     }
 
-    /// Reads the file; `None` if there is none, as in a whole log.
+    /// `None` if there is no such file, as in a whole log.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path, partition: Option<u32>) -> Result<Option<(u32, Self)>, ScanError> {
         let path = dir.join(FILE);
         let listed = disk.list(dir).map_err(ScanError::at(dir))?;

@@ -23,10 +23,10 @@ use std::{fs, hint::black_box, path::Path, slice};
 const SIZE: u64 = 10_000_000;
 const BYTES_MAX: usize = 2_500;
 
-/// Position of the record that sealed the draw, and of the round's record.
+/// Positions of the record that sealed the draw and of the round's record.
 const POSITIONS: [u64; 2] = [7_123_456, 7_654_321];
 
-/// Two rounds of a player, with one step each. The second round's record contains the hash of the first round's record.
+/// Two rounds of one step each. The second record contains the hash of the first.
 fn rounds_of_one_step() -> [Record; 2] {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();

@@ -25,7 +25,7 @@ pub struct ProofApi {
 }
 
 impl ProofApi {
-    /// Creates the service. If `witnessed`, a proof is available only once its checkpoint has a cosignature.
+    /// If `witnessed`, a proof is available once its checkpoint has a cosignature.
     #[must_use]
     pub fn new(ledgers: Ledgers, proofs: Proofs, witnessed: bool) -> Self {
         Self { ledgers, proofs, witnessed }

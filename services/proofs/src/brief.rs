@@ -26,11 +26,8 @@ pub enum NotWorkedOut {
     NotPlain,
 }
 
-/// Shortens the records of one player. The result is `None` for each record that cannot be shortened.
-///
-/// # Errors
-///
-/// Fails if a record is not a commit or its round cannot be read.
+/// Returns `None` for each record that cannot be shortened. Fails if a record is not a commit or its round cannot be
+/// read.
 pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     let logged = records.iter().map(|record| decode(&record.bytes)).collect::<Result<Vec<_>, _>>()?;
     let follows = match Follows::from_records(&logged) {
@@ -57,7 +54,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     Ok(short.collect())
 }
 
-/// Restores the records of one player. Records that are not marked as shortened are unchanged.
+/// Records that are not marked as shortened are unchanged.
 pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorkedOut> {
     if records.iter().any(|(_, lacks)| *lacks) {
         let logged = records.iter().map(|(bytes, lacks)| decoded(bytes, *lacks)).collect::<Result<Vec<_>, _>>()?;
@@ -104,7 +101,7 @@ fn steps(commit: &mut Commit) -> impl Iterator<Item = &mut StepResolved> {
     })
 }
 
-/// Values that follow from the revealed draws of the rounds that begin in these records.
+/// Values that follow from the revealed draws of rounds that begin in these records.
 struct Follows {
     outcomes: BTreeMap<(u64, u32), Vec<u8>>,
     seals: BTreeMap<u64, Seal>,

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Number of tile levels, which suffice for 2^40 records.
+/// Enough for 2^40 records.
 const LEVELS: usize = 4;
 const HASH: u64 = 32;
 
@@ -27,8 +27,7 @@ pub enum FilesError {
     Unsigned { path: PathBuf, source: NoteError },
 }
 
-/// Files of a partition's tree: entries, hashes of the tile levels, and the last signed checkpoint. Reads do not wait
-/// for writes.
+/// Files of a partition's tree. Reads do not wait for writes.
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,
@@ -56,7 +55,6 @@ impl Files {
         folder.join("checkpoint")
     }
 
-    /// Reads the folder's checkpoint; `None` if there is none.
     pub fn checkpoint(folder: &Path, key: &VerifierKey) -> Result<Option<(Checkpoint, Note)>, FilesError> {
         let path = Self::checkpoint_file(folder);
         match fs::symlink_metadata(&path) {
@@ -88,7 +86,7 @@ impl Files {
         fs::rename(Self::checkpoint_file(&self.folder), to)
     }
 
-    /// Writes hashes of a level, or entries if `level` is `None`.
+    /// Writes entries if `level` is `None`.
     pub(crate) fn write(&self, level: Option<u8>, first: u64, hashes: &[Hash]) -> io::Result<()> {
         if hashes.is_empty() {
             return Ok(());
@@ -96,7 +94,7 @@ impl Files {
         self.file(level)?.write_all_at(hashes.as_flattened(), first * HASH)
     }
 
-    /// Reads hashes of a level, or entries if `level` is `None`.
+    /// Reads entries if `level` is `None`.
     fn read(&self, level: Option<u8>, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         let mut hashes = vec![Hash::default(); count];
         let end = io::Error::from(io::ErrorKind::UnexpectedEof);
@@ -114,7 +112,7 @@ impl Files {
         self.read(None, first, count)
     }
 
-    /// Reads a tile that the tree contains.
+    /// The tree must contain the tile.
     pub fn tile(&self, tile: Tile) -> io::Result<Vec<u8>> {
         let (first, count) = (tile.first(), usize::from(tile.width));
         match tile.level {

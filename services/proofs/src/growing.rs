@@ -16,27 +16,27 @@ const TOGETHER: usize = 4096;
 #[error("partition {partition}, position {position}: {what}")]
 pub struct Contradiction {
     pub partition: u32,
-    /// Size of the signed tree, or the first position at which the log and the tree differ.
+    /// Signed size, or the first position at which log and tree differ.
     pub position: Position,
     pub what: String,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// A file of the tree failed; the task retries.
+    /// The task retries.
     #[error("cannot read or write the tree's files: {0}")]
     Files(#[from] io::Error),
-    /// The log could not be read; the task retries.
+    /// The task retries.
     #[error("cannot read the log for the tree: {0}")]
     Log(#[from] ReadError),
-    /// The log contradicts the checkpoint; nothing more is signed.
+    /// Nothing more is signed.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
     #[error("the checkpoint {} was signed with another key", .0.display())]
     OtherKey(PathBuf),
 }
 
-/// Checks the tree's hashes against its entries, up to a size or until stopped.
+/// Compares hashes with entries, up to a size or until stopped.
 pub(crate) fn is_sound(files: &Files, size: Position, stop: impl Fn() -> bool) -> bool {
     let (mut tree, mut counts) = (Tree::default(), [0_u64; 256]);
     while tree.size() < size && !stop() {
@@ -68,8 +68,8 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    /// Opens the files. If they are damaged, the tree is rebuilt, and no checkpoint is returned until the tree has the
-    /// signed size. A checkpoint signed with another key is an error unless `accept_new_key` is set.
+    /// If the files are damaged, the tree is rebuilt, and no checkpoint is returned until it has the signed size. A
+    /// checkpoint signed with another key is an error unless `accept_new_key` is set.
     pub(crate) fn open(
         folder: &Path,
         ledger: &Handle,
@@ -104,7 +104,7 @@ impl Growing {
         if size == 0 {
             return Ok((anew, Some((checkpoint, note))));
         }
-        // Checking the last record suffices, since its hash covers all earlier records.
+        // The last record suffices, since its hash covers all earlier records.
         let head = anew.files.entries(size - 1, 1)?.first().copied().unwrap_or_default();
         let found = ledger.records(size, 1, BYTES)?.first().map(|record| hash(&record.bytes));
         match found == Some(head) {
@@ -151,7 +151,7 @@ impl Growing {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Adds records to the tree; returns false if there are no more.
+    /// Returns false if there are no more records.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
         // The tree first grows to the signed size, at which its root is compared.
@@ -187,7 +187,7 @@ impl Growing {
         Ok(true)
     }
 
-    /// Returns hashes from the ledger's memory; `None` if it lacks them or they do not continue the tree.
+    /// `None` if the memory lacks the hashes or they do not continue the tree.
     fn written(&self, ledger: &Handle, count: usize) -> Option<Vec<Hash>> {
         let mut hashes = ledger.hashes(self.tree.size(), count + 1)?;
         (hashes.len() > 1 && hashes.remove(0) == self.head).then_some(hashes)

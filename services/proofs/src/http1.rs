@@ -77,7 +77,7 @@ pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, Str
             let body = Limited::new(answer.into_body(), BODY_MAX).collect().await.map_err(io::Error::other)?;
             Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
         };
-        // If the peer closes after its answer, the connection may end first; the answer is then still in the exchange.
+        // The connection may end before the answer is read; the answer is then still in the exchange.
         let mut exchange = std::pin::pin!(exchange);
         tokio::select! {
             answered = &mut exchange => answered,

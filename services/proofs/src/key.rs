@@ -12,20 +12,18 @@ use std::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be read, cannot be written, or already exists; a key is never replaced.
+    /// A key file is never replaced.
     #[error("cannot use the key file {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("cannot use the key file {}: {source}", path.display())]
     Malformed { path: PathBuf, source: Malformed },
     #[error("{} has the key of {found}, but the configuration has [proofs] name = {wanted:?}", path.display())]
     Name { path: PathBuf, found: String, wanted: String },
-    /// The log has records, but the key that signed them is missing.
     #[error(
         "the log has records up to position {end}, and the key that signed it is not in {}. Restore the key file. If it is lost, \
          `serve --new-log-key` creates a new key; verifiers then treat the log as another log", path.display()
     )]
     Missing { path: PathBuf, end: Position },
-    /// The last checkpoint has no signature by this key.
     #[error(
         "the checkpoint in {} was not signed with the key in {}. Restore the key that signed it. If it is lost, \
          `serve --new-log-key` signs with the present key; verifiers then treat the log as another log", checkpoint.display(), path.display()
@@ -40,7 +38,7 @@ pub fn origin(name: &str, partition: u32) -> String {
     format!("{name}/log/{partition}")
 }
 
-/// Returns the key for a partition. `key` may have the name of any partition's log, or the bare name.
+/// `key` may have the name of any partition's log, or the bare name.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     let name = key.name();
     let bare =
@@ -48,14 +46,14 @@ pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Ma
     key.named(&origin(bare, partition))
 }
 
-/// Returns the path of the key file, outside the log's folder so that copies of the log do not include it.
+/// Outside the log's folder, so that copies of the log do not include the key.
 #[must_use]
 pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// Loads the key of a log that ends at `end`. A missing key is created only if the configuration names no key file, and
-/// only for an empty log unless a new key is accepted.
+/// A missing key is created only if the configuration names no key file, and only for an empty log unless a new key is
+/// accepted.
 pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     let key = match config.proofs.key_file.is_none() && !path.exists() {
@@ -88,7 +86,7 @@ fn named(key: SignerKey, path: &Path, config: &Config) -> Result<SignerKey, KeyE
     }
 }
 
-/// Loads a key. Errors do not reveal the file's content.
+/// Errors do not reveal the file's content.
 pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     let file = |source| KeyError::File { path: path.to_owned(), source };
     let text = fs::read_to_string(path).map_err(file)?;
@@ -98,7 +96,7 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// Creates a key, with a random name if none is given. Fails if the file exists.
+/// Chooses a random name if none is given. Fails if the file exists.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

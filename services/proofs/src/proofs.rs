@@ -51,7 +51,7 @@ pub(crate) struct Signed {
 pub(crate) struct Published {
     pub(crate) last: Option<Arc<Signed>>,
     pub(crate) cosigned: Option<Arc<Signed>>,
-    /// Reason why signing has ended, if it has.
+    /// Reason why signing has ended.
     pub(crate) failed: Option<Arc<str>>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Partition {
     key: SignerKey,
     draws: DrawKeys,
     growing: Mutex<Growing>,
-    /// Size of the tree, readable while the tree grows.
+    /// Readable while the tree grows.
     grown: AtomicU64,
     /// Set at a stop; after it, work that can wait is left to the next start.
     ending: AtomicBool,
@@ -74,9 +74,9 @@ pub(crate) struct Partition {
 pub struct Extent {
     pub partition: u32,
     pub grown: Position,
-    /// Size of the last signed checkpoint; 0 before the first one.
+    /// 0 before the first checkpoint.
     pub signed: Position,
-    /// Size of the last cosigned checkpoint; `None` before the first one.
+    /// `None` before the first cosignature.
     pub cosigned: Option<Position>,
 }
 
@@ -84,9 +84,9 @@ pub struct Extent {
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
-    /// Opens the trees. This happens before the first append, so that a refused log stays unchanged. Each checkpoint
-    /// also updates the mark of the log's end next to the draw keys. A damaged checkpoint is renamed to
-    /// `checkpoint.damaged`; a new one is signed once the tree is rebuilt.
+    /// Called before the first append, so that a refused log stays unchanged. Each checkpoint also updates the mark of
+    /// the log's end. A damaged checkpoint is renamed to `checkpoint.damaged`, and a new one signed once the tree is
+    /// rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -133,7 +133,7 @@ impl Proofs {
         })
     }
 
-    /// Waits until a log contradicts its checkpoints; returns the partition and the reason.
+    /// Returns the partition and the reason once a log contradicts its checkpoints.
     pub async fn failed(&self) -> (u32, String) {
         let mut each = vec![];
         for partition in &*self.0 {
@@ -190,8 +190,7 @@ impl Partition {
         })
     }
 
-    /// Writes the mark of the log's end (PL-40). Of consecutive failures only the first is logged, since the folder may
-    /// be read-only.
+    /// Writes the mark (PL-40). Only the first of consecutive failures is logged, since the folder may be read-only.
     fn mark(&self, held: ChainHead, stopped: bool) {
         let written = self.draws.mark(&self.ledger, held, stopped);
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
@@ -205,7 +204,7 @@ impl Partition {
         self.published.subscribe()
     }
 
-    /// Checks the existing files once; if they are damaged, the tree is rebuilt.
+    /// If the files are damaged, the tree is rebuilt.
     fn check_now(&self) -> bool {
         let size = self.growing.lock().size();
         if is_sound(&self.files, size, || self.ending.load(Ordering::Acquire)) {
@@ -237,7 +236,7 @@ impl Partition {
         let partition = Arc::clone(self);
         match apart("proofs", move || partition.check_now()).await {
             Ok(true) => {}
-            // If growing fails, the failure is logged, and the check is retried as the log grows.
+            // A failure is logged, and the check is retried as the log grows.
             Ok(false) => drop(self.grow(self.ledger.durable()).await),
             Err(error) => tracing::error!(%error, "failed to check the tree's files"),
         }
@@ -312,8 +311,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Ends signing if a witness has cosigned more records than the log has, unless the loss of these records was
-    /// accepted.
+    /// Ends signing if a witness has cosigned more records than the log has, unless their loss was accepted.
     pub(crate) fn lost(&self, witness: &str, cosigned: u64) {
         let (partition, end) = (self.ledger.partition(), self.ledger.durable());
         if cosigned <= end.max(self.ledger.generations().lost_to()) {

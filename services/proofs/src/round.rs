@@ -9,10 +9,9 @@ use motherlode_tiles::{Checkpoint, Note, Proof, inclusion, is_included, leaf};
 use prost::Message as _;
 use std::{collections::BTreeSet, io};
 
-/// Proves that a round's records, and the records that sealed its draws, are in a checkpoint's tree. The last record
-/// has an inclusion proof. An earlier record is proven by its hash in a later record, or else by an inclusion proof.
-/// `extra` has all records ([`RoundRecords`]) in short form; with `is_brief`, fields that the verifier can derive are
-/// left out, too.
+/// The last record has an inclusion proof. An earlier record is proven by its hash in a later record, or else by an
+/// inclusion proof. `extra` has all records ([`RoundRecords`]) in short form; with `is_brief`, without fields that the
+/// verifier can derive.
 pub fn proof_of(
     files: &Files,
     checkpoint: &Checkpoint,

@@ -12,7 +12,7 @@ use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 
-/// Checks the log against its checkpoint. If there is none, the whole log is verified in the background.
+/// Without a checkpoint, the whole log is verified in the background.
 pub(crate) fn resume(
     (mut growing, signed): (Growing, Option<(Checkpoint, Note)>),
     ledger: &Handle,
@@ -26,7 +26,7 @@ pub(crate) fn resume(
     Ok((growing, Some((checkpoint, note))))
 }
 
-/// Checks that the snapshot belongs to the signed log. Returns false if the tree's files are damaged.
+/// Returns false if the tree's files are damaged.
 fn is_of_snapshot(
     files: &Files,
     checkpoint: &Checkpoint,
@@ -52,7 +52,7 @@ fn is_of_snapshot(
     }
 }
 
-/// Verifies the records after the checkpoint, up to the first record that was read when the log was opened.
+/// Stops at the first record that was read when the log was opened.
 fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) -> Result<(), GrowError> {
     let (partition, to) = (ledger.partition(), (unread + 1).min(ledger.durable()));
     if unread <= size {

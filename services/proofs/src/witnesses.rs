@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 const PAUSE: Duration = Duration::from_secs(5);
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Longest wait at startup for all witnesses, which are called concurrently.
+/// Longest wait at startup; the witnesses are called concurrently.
 const START_MAX: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
@@ -46,8 +46,7 @@ impl Witnesses {
         self.0.is_empty()
     }
 
-    /// Returns the largest cosigned size of each partition's tree. Each witness is asked for a cosignature from size 0.
-    /// If it has cosigned before, it refuses and states its size.
+    /// Each witness is asked for a cosignature from size 0. If it has cosigned before, it refuses and states its size.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {
@@ -82,7 +81,7 @@ impl Witness {
         }
     }
 
-    /// Requests cosignatures of the latest checkpoint, again and again as it changes.
+    /// Only the latest checkpoint is cosigned.
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);
@@ -127,7 +126,7 @@ impl Witness {
         }
     }
 
-    /// Requests a cosignature. Retries once with the size that the witness states.
+    /// Retries once with the size that the witness states.
     async fn ask(&self, partition: &Arc<Partition>, signed: &Signed, seen: &mut u64) -> io::Result<()> {
         let url = format!("{}/add-checkpoint", self.url);
         for _ in 0..2 {

@@ -2,7 +2,7 @@ use motherlode_state::{Currency, Event, Minor};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Award {
-    /// The hit's amount is not determined yet, or the award is not paid yet.
+    /// The amount is not determined yet, or the award is not paid yet.
     #[default]
     Pending,
     /// The award is owed, because it would exceed the account's limit.
@@ -14,7 +14,7 @@ pub enum Award {
 }
 
 impl Award {
-    /// Returns the award's state after an event; `None` if the event is not about this award.
+    /// `None` if the event is not about this award.
     #[must_use]
     pub fn from_event(event: &Event, hit_at: u64) -> Option<Self> {
         match *event {

@@ -17,7 +17,6 @@ use motherlode_state::{
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
-    /// The step or the player has no sealed draw.
     #[error("step {step} of round {round} uses no sealed draw")]
     Unsealed { round: u64, step: u32 },
     #[error("the key of draw {number} is unavailable: restore the draw key file")]
@@ -46,7 +45,7 @@ pub struct Before<'a> {
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Checks a commit's events about rounds; other events are ignored.
+/// Events that are not about rounds are ignored.
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {
@@ -117,7 +116,7 @@ impl Before<'_> {
         self.follow(step, (started, live), open, dealt)
     }
 
-    /// Returns the dealt value for a step, which must use the player's next draw.
+    /// The step must use the player's next draw.
     fn dealt(&self, step: &StepResolved) -> Result<Dealt, Mismatch> {
         let unsealed = Mismatch::Unsealed { round: step.round, step: step.step };
         let (Some(next @ NextDraw { number, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)
@@ -134,7 +133,6 @@ impl Before<'_> {
         dealt.ok_or(Mismatch::KeyLost { number })
     }
 
-    /// Returns the events that must follow a step.
     fn follow(
         &self,
         step: &StepResolved,

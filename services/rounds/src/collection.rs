@@ -31,7 +31,7 @@ pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
     }
 }
 
-/// Returns the scope of a bet's collection: the currency, such as `EUR`, or also the bet, such as `EUR 1.00` (WF-12).
+/// The currency, such as `EUR`, or also the bet, such as `EUR 1.00` (WF-12).
 #[must_use]
 pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     match game.carries().scope {
@@ -40,7 +40,7 @@ pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     }
 }
 
-/// Returns the figures carried into a round: the figures of the round's scope, and those shared by all scopes (DM-14).
+/// Figures of the round's scope, and those shared by all scopes (DM-14).
 #[must_use]
 pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried {
     carried_under(game, Sharing::Game, player, scope)
@@ -57,14 +57,13 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// The game's newest rules version determines the shared figures, so that an older version does not repeat a gift
-    /// (DM-14).
+    /// The game's newest version, so that an older one does not repeat a gift (DM-14).
     Game,
-    /// The round's own rules version determines the shared figures, as in earlier releases.
+    /// The round's own version, as in earlier releases.
     Version,
 }
 
-/// Adds shared figures, each the maximum over all scopes that are also in real money, or also in play money.
+/// Each shared figure is the maximum over all scopes that are also in real money, or also in play money.
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,
@@ -91,8 +90,7 @@ fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// Returns the figures to log for a scope after a change. An unchanged shared figure is not copied from the scope that
-/// has it.
+/// An unchanged shared figure is not copied from the scope that has it.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
@@ -125,7 +123,7 @@ pub struct Led {
 }
 
 impl Led {
-    /// Returns how a round changes its collection; `None` if the game has none. Fails if this build lacks the game.
+    /// `None` if the game has no collection. Fails if this build lacks the game.
     pub fn from_started(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
         let terms = terms_of(started)?;
         if terms.carried.is_empty() {
@@ -142,15 +140,15 @@ impl Led {
         Ok(Some(Self { game, scope, before: opened.carried, after }))
     }
 
-    /// Returns the figures as they would be without the round; `now` has the figures after later rounds (PL-04).
+    /// `now` has the figures after later rounds (PL-04).
     #[must_use]
     pub fn undone(&self, now: &Carried) -> Carried {
         if *now == self.after { self.before } else { self.game.without(now, &self.before, &self.after) }
     }
 }
 
-/// Returns the change of the collection when a round is voided (PL-04). `collected` is `None` for an open round. Fails
-/// if this build lacks the game. The game must have no other open round, whose figures would otherwise become outdated.
+/// Change of the collection when a round is voided (PL-04). `collected` is `None` for an open round. Fails if this
+/// build lacks the game. The game must have no other open round, whose figures would become outdated.
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,

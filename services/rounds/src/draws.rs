@@ -9,7 +9,7 @@ pub struct KeyLost {
     pub draw: u64,
 }
 
-/// Function that returns the dealt value of a draw, or `None` if the draw's key is missing.
+/// Returns the dealt value of a draw, or `None` if its key is missing.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
 /// [`DealtOf`] for readers of the log, which have no draw keys.
@@ -18,8 +18,7 @@ pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
-/// Returns the seed of a step in an open round. Fails if the draw's dealt value is unavailable or does not match the
-/// seal.
+/// Fails if the draw's dealt value is unavailable or does not match the seal.
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),
@@ -41,7 +40,7 @@ pub struct StepDraw {
 }
 
 impl StepDraw {
-    /// Returns a step's draw; `None` if the log has the seed itself.
+    /// `None` if the log has the seed itself.
     #[must_use]
     pub fn from_step(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {
@@ -95,8 +94,7 @@ pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
     })
 }
 
-/// Returns whether a commit that seals a draw may be shown. If it has a logged seed, it could reveal hidden values
-/// (NP-12).
+/// A logged seed could reveal hidden values (NP-12).
 #[must_use]
 pub fn may_be_shown(events: &[Event]) -> bool {
     !events.iter().any(|event| matches!(event, Event::StepResolved(step) if step.seed.is_some()))

@@ -31,7 +31,6 @@ pub enum Unresolvable {
     Stake(#[from] slots::StakeRefused),
     #[error("the round refuses the choice: {0}")]
     Choice(#[from] ChoiceRefused),
-    /// A step is logged as automatic, but its choice differs from the game's rule.
     #[error("the step is logged as automatic, but the game's rule would choose {rule:?}")]
     NotByRule { rule: Option<Choice> },
     #[error(transparent)]
@@ -40,7 +39,7 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Returns the round's game. Fails if this program lacks the game or has another model of it.
+/// Fails if this program lacks the game or has another model of it.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),
@@ -56,7 +55,7 @@ pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable
     Ok(game)
 }
 
-/// Returns whether a choice gambles the win, which leaves the mean return unchanged.
+/// A gamble leaves the mean return unchanged.
 #[must_use]
 pub fn is_gamble(choice: &[u8]) -> bool {
     let kind = v1::Choice::decode(choice).ok().and_then(|choice| choice.kind);
@@ -95,13 +94,13 @@ impl Live {
         self.round.awaiting()
     }
 
-    /// Returns the choice that the game's rule makes for an absent player; `None` before the bet and after the end.
+    /// Choice of the game's rule for an absent player; `None` before the bet and after the end.
     #[must_use]
     pub fn automatic(&self) -> Option<Choice> {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)
     }
 
-    /// Resolves a step. Fails, without drawing, if the round does not await this choice.
+    /// Fails, without drawing, if the round does not await this choice.
     pub fn resolve(&mut self, choice: &Choice, seed: Seed, outcome: &mut Outcome) -> Result<(), ChoiceRefused> {
         self.round.resolve(choice, &mut Draws::from_seed(seed), outcome)
     }
@@ -111,7 +110,7 @@ impl Live {
         Ok(self.resolve(&choice, seed, outcome)?)
     }
 
-    /// Resolves a logged step. An automatic step must have the choice of the game's rule (PL-03).
+    /// An automatic step must have the choice of the game's rule (PL-03).
     pub fn logged(&mut self, step: &StepResolved, seed: Seed, outcome: &mut Outcome) -> Result<(), Unresolvable> {
         if step.automatic.is_some() {
             let rule = self.automatic();

@@ -6,9 +6,8 @@ use motherlode_proto::round::v1::{self, MarkKind};
 use motherlode_slots::{self as slots, Game, MeanCoin, Seed, par};
 use motherlode_state::{CoinValue, RoundStarted, StepResolved};
 
-/// Adds the figures to logged outcomes. From the first step without a seed on, only the names of special wins are
-/// added. `over` means that the round has ended, so hidden values may be shown. After an error, only some outcomes may
-/// be complete.
+/// From the first step without a seed on, only the names of special wins are added. Hidden values are added if the
+/// round is `over`. After an error, only some outcomes may be complete.
 pub fn complete<'a>(
     started: &RoundStarted,
     steps: impl Iterator<Item = (Option<Seed>, &'a StepResolved, &'a mut v1::Outcome)>,
@@ -38,7 +37,7 @@ pub fn adds(resolved: &slots::Outcome, over: bool) -> bool {
         || resolved.marks.iter().any(|mark| mark.kind == slots::MarkKind::Mystery)
 }
 
-/// Adds the displayed figures to one outcome; if the round is `over`, including hidden values.
+/// `over` allows hidden values.
 pub fn add(game: &dyn Game, resolved: &slots::Outcome, outcome: &mut v1::Outcome, over: bool) {
     name_special_wins(game, outcome);
     outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);

@@ -2,7 +2,7 @@ use motherlode_proto::convert::Malformed;
 use motherlode_slots::{Carried, Carries, Game, Stake, Terms};
 use motherlode_state::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted, RoundTerms};
 
-/// Returns the value of a currency's minor unit in millionths of its major unit.
+/// Minor unit in millionths of the major unit.
 #[must_use]
 pub fn minor_micros(currency: Currency) -> u64 {
     10_u64.pow(CoinValue::DIGITS.saturating_sub(currency.digits()))
@@ -32,7 +32,7 @@ pub fn terms_of(started: &RoundStarted) -> Result<&RoundTerms, Malformed> {
     started.stake.terms().ok_or(Malformed::Field("stake"))
 }
 
-/// Reads the terms of a logged round. Fails if the log has a wrong number of figures.
+/// Fails if the log has a wrong number of figures.
 pub fn terms_from_log(
     terms: &RoundTerms,
     carries: Carries,

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundView {
-    /// Name of the round, `operator/player/number`.
+    /// Such as `operator/player/number`.
     pub name: String,
     pub started: RoundStarted,
     pub terms: RoundTerms,
@@ -106,7 +106,7 @@ impl RoundView {
         self.voided.as_ref().map(|void| void.balance_after).or_else(step).unwrap_or(self.balance_before)
     }
 
-    /// Returns the nonzero figures carried into the round; empty if this program lacks the game.
+    /// Only nonzero figures; empty if this program lacks the game.
     #[must_use]
     pub fn carried(&self) -> Vec<(&'static str, i64)> {
         let keys = game_of(&self.started).map_or(&[][..], |game| game.carries().keys);
@@ -114,8 +114,8 @@ impl RoundView {
         figures.filter(|(_, value)| *value != 0).collect()
     }
 
-    /// Adds the displayed figures except hidden values (NP-12), up to the first step whose dealt value is unavailable.
-    /// After an error, only some outcomes may be complete.
+    /// Adds no hidden values (NP-12); stops at the first step whose dealt value is unavailable. After an error, only
+    /// some outcomes may be complete.
     pub fn complete(&mut self, dealt_of: &DealtOf<'_>) -> Result<(), Unresolvable> {
         let over = self.state() != v1::RoundState::Open;
         let name = &self.name;
@@ -202,7 +202,7 @@ impl RoundView {
     }
 }
 
-/// Folds a player's commits, in log order, into a view of one round.
+/// Folds a player's commits, in log order.
 pub struct Fold {
     number: u64,
     balance: Minor,
@@ -266,8 +266,7 @@ impl Fold {
     }
 }
 
-/// Sums the account changes of rounds that begin in these events. The sum has 128 bits, since an unverified log may
-/// have any amounts.
+/// Account changes of rounds that begin in these events. 128 bits, since an unverified log may have any amounts.
 fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i128 {
     let (mut moved, mut credited) = (0_i128, BTreeMap::new());
     for event in events {
@@ -296,7 +295,7 @@ fn plays_with(event: &Event, of: &str) -> bool {
     matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
 }
 
-/// Returns the balance after a commit; 0 if the player has no account in the currency.
+/// 0 if the player has no account in the currency.
 #[must_use]
 pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
     logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor::ZERO, |(_, amount)| *amount)

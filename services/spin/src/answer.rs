@@ -48,8 +48,7 @@ impl Answer {
         }
     }
 
-    /// Returns whether this answer is for the logged step; another attempt with another seal may have been logged
-    /// first.
+    /// Another attempt, with another seal, may have been logged first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
@@ -92,7 +91,7 @@ fn revealed(events: &[Event]) -> &[Dealt] {
     dealt.unwrap_or_default()
 }
 
-/// Returns the seal of the player's next draw; `None` for a step of an older log.
+/// `None` for a step of an older log.
 fn sealed(step: &StepResolved) -> Option<Seal> {
     step.draw.as_ref().map(|draw| draw.next_seal)
 }

@@ -43,8 +43,8 @@ impl SpinApi {
         move || sessions.lock().len()
     }
 
-    /// Creates the API. After a jackpot hit, the answer waits up to `award_wait_max` for the award. When the process
-    /// stops, streams answer their open calls and end.
+    /// After a jackpot hit, the answer waits up to `award_wait_max` for the award. When the process stops, streams
+    /// answer their open calls and end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let ledgers = ledgers.into();
@@ -71,7 +71,7 @@ impl SpinApi {
         Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
-    /// Returns the rules for a bet, which counts as activity in its session. Fails if the rules version is superseded.
+    /// The bet counts as activity in its session. Fails if the rules version is superseded.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
         superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
@@ -118,7 +118,6 @@ impl SpinApi {
         Self { demo_balance, ..self }
     }
 
-    /// Returns whether the operator's wallet must be called before the bet is played.
     pub(crate) fn debits(&self, play: &Play) -> bool {
         matches!(play, Play::Bet(bet) if self.wallets.for_stream(&bet.account.stream).is_some())
     }
@@ -130,7 +129,7 @@ impl SpinApi {
         }
     }
 
-    /// Checks that the session allows a choice or, if there is no session, that the game is not held (BW-27).
+    /// Without a session, checks that the game is not held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.for_stream(stream)?.books_of(stream, |books| {
@@ -168,8 +167,7 @@ impl SpinApi {
         Ok((proposal, answer))
     }
 
-    /// Decides and appends a play. After a version conflict the play is decided again with the same client seed, until
-    /// the caller's deadline.
+    /// After a version conflict the play is decided again with the same client seed, until the caller's deadline.
     pub(crate) async fn play_here(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         let named @ Named { stream, request_id, fingerprint, drawn, .. } = play.named();
         let ledger = self.ledgers.for_stream(stream)?;

@@ -79,7 +79,7 @@ impl SpinApi {
         Ok(read?)
     }
 
-    /// Waits until the round is finished. A round whose win can be doubled counts as finished.
+    /// A round whose win can be doubled counts as finished.
     async fn finished(&self, round: &RoundId) -> Result<SeriesRound, Refusal> {
         let ledger = self.ledgers.for_stream(&round.stream)?;
         let mut head = ledger.head();
@@ -102,7 +102,7 @@ impl SpinApi {
         }
     }
 
-    /// Collects a win that could be doubled. Returns false if the player has continued the round.
+    /// Returns false if the player has continued the round.
     async fn collect(&self, waiting: &Waiting, series: &SmolStr) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
@@ -205,8 +205,8 @@ impl Series {
         }
     }
 
-    /// Pauses between spins as the request and the jurisdiction require (PL-26), except before the first spin or an
-    /// already logged spin.
+    /// Pauses as the request and the jurisdiction require (PL-26), except before the first spin or an already logged
+    /// spin.
     async fn rest(&self) {
         if self.played_before() {
             return;
@@ -233,7 +233,7 @@ impl Series {
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
-    /// Fails if the series' request id was cancelled or reused; the writer checks this again.
+    /// The writer checks this again.
     fn not_cancelled(&self) -> Result<(), Refusal> {
         let stream = &self.bet.account.stream;
         self.api.ledgers.for_stream(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;
@@ -292,13 +292,13 @@ impl Series {
     }
 }
 
-/// Checks that the bet may be part of a series. If its session has ended, the spin itself is refused.
+/// If the session has ended, the spin itself is refused.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
     api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
 }
 
 impl Bet {
-    /// Creates a series. Its fingerprint includes the limits.
+    /// The fingerprint includes the series' limits.
     fn of_series(caller: &Caller, api: &SpinApi, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
@@ -354,14 +354,14 @@ fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
     Ok(Some(SeriesRound { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// Returns the index of the step whose win can be collected; the series then counts the round as finished.
+/// Step whose win can be collected; the series then counts the round as finished.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)
 }
 
-/// Returns the finished round. `None` while the round awaits a choice other than the double, or the amount of a jackpot
-/// is not determined. Of a voided round only the jackpot counts (BW-19).
+/// `None` while the round awaits a choice other than the double, or a jackpot's amount is not determined. Of a voided
+/// round only the jackpot counts (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);
     let is_open = round.state() == RoundState::Open && collectable.is_none();

@@ -47,7 +47,7 @@ pub(crate) struct Bet {
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
-    /// Operator's session reference; empty if the request has none.
+    /// Operator's session reference; may be empty.
     pub(crate) operator_session: SmolStr,
     pub(crate) drawn: DrawnFor,
     pub(crate) campaign: Option<SmolStr>,
@@ -118,7 +118,7 @@ impl Play {
 }
 
 impl Bet {
-    /// Parses a bet. A free round's stake comes from the ledger.
+    /// A free round's stake comes from the ledger.
     pub(crate) fn parse(
         caller: &Caller,
         ledgers: &Ledgers,

@@ -33,7 +33,7 @@ use tokio::{
 };
 use tonic::metadata::MetadataMap;
 
-/// Maximum number of plays proposed together; small, so that the writer works while the next bets are decided.
+/// Small, so that the writer works while the next bets are decided.
 const TOGETHER_MAX: usize = 64;
 
 pub struct PlayQueue<T> {
@@ -161,7 +161,7 @@ impl<T> PlayQueue<T> {
         self.api.decide(play, named, &state, &mut self.outcome)
     }
 
-    /// Returns the answer after a verdict; `None` if a separate future answers the call.
+    /// `None` if a separate future answers the call.
     fn conclude(&mut self, ticket: u64, call: InFlight<T>, verdict: Verdict) -> Option<(T, Answered)> {
         let InFlight { owner, until, proposed, .. } = call;
         let (play, answer) = *proposed?;

@@ -63,8 +63,8 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Returns the players who can get a grant. If all are refused, the first refusal is returned. A player whose grant
-    /// was cancelled also causes the whole request to be refused.
+    /// Returns the players who can get a grant, or the first refusal if there are none. A player whose grant was
+    /// cancelled causes the whole request to be refused.
     fn free(
         &self,
         accounts: &[(AccountId, wire::GrantCampaignRequest)],
@@ -111,8 +111,7 @@ impl SpinApi {
         }
     }
 
-    /// Returns the refusal for a player without a reservation. It stays refused even if its account was opened later,
-    /// so that a repeated request has the same effect.
+    /// The player stays refused even if the account was opened later, so that a repeated request has the same effect.
     fn not_reserved(
         &self,
         account: &AccountId,
@@ -123,7 +122,7 @@ impl SpinApi {
         refused_grant(grant, refusal)
     }
 
-    /// Reserves the cost of one player's campaign; does nothing if the operator has no cap.
+    /// Does nothing if the operator has no cap.
     pub(crate) async fn reserve_single(
         &self,
         caller: &Caller,

@@ -18,14 +18,13 @@ use motherlode_state::{
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, metadata::MetadataMap};
 
-/// Interval at which the age of the last key is checked.
 pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
-/// Script of outcomes for tests. While a script is in use, the server's identity reports `test_build`.
+/// While a script is in use, the server's identity reports `test_build`.
 pub trait Script: Send + Sync {
-    /// Returns the client seed of a step, or `None` to use the caller's. On an error nothing is played.
+    /// `None` uses the caller's seed. On an error nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
@@ -133,8 +132,8 @@ impl Dealer {
         Ok(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Seals the player's next draw separately from a step, if the draw has no seal or its key is unavailable. Succeeds
-    /// if another process has sealed it in the meantime.
+    /// Used if the draw has no seal or its key is unavailable. Succeeds if another process has sealed the draw in the
+    /// meantime.
     pub(crate) async fn seal(
         &self,
         ledger: &Handle,
@@ -163,8 +162,8 @@ impl Dealer {
         }
     }
 
-    /// Seals a bet's draw. If the caller chose a client seed before this seal existed, the call fails with
-    /// SEAL_CHANGED, and the caller must name the new seal (PL-40).
+    /// If the caller chose a client seed before this seal existed, the call fails with SEAL_CHANGED, and the caller
+    /// must name the new seal (PL-40).
     pub(crate) async fn seal_for(
         &self,
         ledger: &Handle,
@@ -195,7 +194,8 @@ impl Dealer {
         })
     }
 
-    /// Adds a draw key if the last one is a day old, and logs its name; if logging fails, the next start logs the name.
+    /// Does nothing if the last key is less than a day old. If logging the new key's name fails, the next start logs
+    /// it.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {

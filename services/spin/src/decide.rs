@@ -188,12 +188,12 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns the event that names the series of rounds to which a commit belongs (PL-42).
+/// Names the series of rounds to which a commit belongs (PL-42).
 pub(crate) fn with_series(series: Option<&SmolStr>) -> Option<Event> {
     series.map(|series| Event::PartOf { request_id: series.clone() })
 }
 
-/// Checks the switches; a refusal names the switch that is off (PL-25).
+/// The refusal names the switch that is off (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
@@ -238,7 +238,7 @@ pub(crate) fn choose(
     Ok(draft.resolve(dealer, dealing, (&play.choice, None), outcome)?)
 }
 
-/// Decides an automatic step by the game's rule; `None` if there is no open round or no reason.
+/// `None` if there is no open round or no reason.
 pub(crate) fn automatic(state: &State, asked: &AutomaticStep, dealer: &Dealer) -> Option<Result<Proposal, Undecided>> {
     let player = state.player.as_deref()?;
     let open = player.open_round(asked.round.number)?;
@@ -265,8 +265,7 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
     }
 }
 
-/// Returns the event of a new pick, and the round's witch (0 in games without witches). A witch must be picked before
-/// the first spin (BW-05).
+/// Also returns the round's witch, 0 in games without witches. A witch must be picked before the first spin (BW-05).
 fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
     if !bet.game.info().witches {
         return Ok((None, 0));
@@ -280,7 +279,7 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), R
     Ok((pick, u32::try_from(witch).unwrap_or_default()))
 }
 
-/// Refusal of a bet for insufficient funds. It states the minimum bet, which the balance may cover (BW-29).
+/// States the minimum bet, which the balance may cover (BW-29).
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)
@@ -289,7 +288,7 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", bet.account.currency)
 }
 
-/// Returns the game's minimum bet; `None` if the game is no longer offered.
+/// `None` if the game is no longer offered.
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
@@ -302,8 +301,7 @@ pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     bets.min()
 }
 
-/// Returns the bet's contribution; `None` if there is no active pool (BW-20), in free rounds (PL-18) and for play money
-/// (PL-17).
+/// `None` without an active pool (BW-20), in free rounds (PL-18) and for play money (PL-17).
 fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);
@@ -330,7 +328,7 @@ fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
     .with("round_id", round)
 }
 
-/// Refuses a round whose rules version this build lacks (PL-01).
+/// This build lacks the round's rules version (PL-01).
 fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
     tracing::error!(round, %error, "cannot continue an open round: this program lacks its game or model");
     if matches!(error, Unresolvable::KeyLost { .. }) {

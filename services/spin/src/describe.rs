@@ -94,7 +94,7 @@ pub(crate) fn stated(game: &dyn Game) -> Option<&'static StatedFigures> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
-/// Returns the highest win over all offered stakes (WF-04, PL-43).
+/// Highest win over all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
     stated: &StatedFigures,
     game: &dyn Game,

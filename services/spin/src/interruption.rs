@@ -156,8 +156,8 @@ impl SpinApi {
     }
 }
 
-/// Returns the positions of open rounds' bets with the results of `make`, which is `None` for a round that has ended
-/// and an error for an unreadable player.
+/// Returns the positions of the bets with the results of `make`: `None` for a round that has ended, an error for an
+/// unreadable player.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,
@@ -189,7 +189,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// Makes a page token. The token omits partition 0, as older tokens do.
+/// The token omits partition 0, as older tokens do.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

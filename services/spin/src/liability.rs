@@ -28,7 +28,7 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Computes the cost over all rules versions. The first call can take seconds.
+    /// Covers all rules versions. The first call can take seconds.
     pub(crate) fn new(
         campaign: &Campaign,
         players: usize,
@@ -64,7 +64,7 @@ impl Cost {
         Ok(cost)
     }
 
-    /// Returns the highest cost in EUR, rounded up. Fails with CAMPAIGN_TOO_LARGE if it exceeds 128 bits.
+    /// Rounded up. Fails with CAMPAIGN_TOO_LARGE if the cost exceeds 128 bits.
     pub(crate) fn highest_eur(&self, campaign: &Campaign, rate: FxRate) -> Result<Nano, Refusal> {
         let nanos = &self.highest * exact(u64::try_from(campaign.currency.nanos_per_minor()).unwrap_or(u64::MAX));
         let power = exact(10_u64.pow(rate.exponent().unsigned_abs().into()));
@@ -96,7 +96,7 @@ impl Cost {
     }
 }
 
-/// Returns the highest cost in EUR; `None` if the game does not offer the campaign's terms.
+/// `None` if the game does not offer the campaign's terms.
 #[must_use]
 pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()

@@ -23,7 +23,7 @@ pub(crate) struct PlayRules {
 }
 
 impl PlayRules {
-    /// Returns the rules for a bet without a session. Fails if the limits require a session.
+    /// Fails if the limits require a session.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
             return Err(Refusal::new(
@@ -49,7 +49,7 @@ impl PlayRules {
         self.session
     }
 
-    /// Returns the jurisdiction for the log; empty if there are no restrictions.
+    /// Empty if there are no restrictions.
     pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
             UNRESTRICTED => SmolStr::default(),
@@ -61,8 +61,8 @@ impl PlayRules {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// Checks that a bet names the player's live session, if there is one, and that the game is not held (PL-16,
-    /// BW-27). Bets in play money need no session.
+    /// The bet must name the player's live session, if there is one, and the game must not be held (PL-16, BW-27). Bets
+    /// in play money need no session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
@@ -79,8 +79,8 @@ impl PlayRules {
         }
     }
 
-    /// Checks the bet against the strictest limits of the jurisdiction, the operator and the day's sessions. The first
-    /// violated limit is reported.
+    /// Applies the strictest limits of the jurisdiction, the operator and the day's sessions; reports the first
+    /// violated limit.
     pub(crate) fn allow(
         &self,
         state: &State,
@@ -139,7 +139,7 @@ impl PlayRules {
         }
     }
 
-    /// Checks the time played and the reality checks, over all sessions of the day (PL-26).
+    /// Counts all sessions of the day (PL-26).
     fn within_time(
         &self,
         day: &Day,
@@ -181,7 +181,7 @@ impl PlayRules {
     }
 }
 
-/// Refuses a game that is held after a dropped connection (BW-27).
+/// A game is held after a dropped connection (BW-27).
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
     let message = format!("the player's connection was dropped, so the game is held for another {left_ms} ms");

@@ -40,10 +40,10 @@ const PAUSE_MS: (u64, u64) = (20, 3200);
 
 const PAUSE_MS_MIN: u64 = 5;
 
-/// Interval at which the log is checked during a call.
+/// Interval of log checks during a call.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns the pause before the next call (exponential backoff with full jitter).
+/// Exponential backoff with full jitter.
 fn pause(calls: u32, random: u16) -> Duration {
     let (first, longest) = PAUSE_MS;
     let bound = first.saturating_mul(1 << calls.min(16)).min(longest);
@@ -114,7 +114,7 @@ impl SpinApi {
         }
     }
 
-    /// Decides the bet and logs its debit request, unless the request is already logged.
+    /// Does not log a debit request twice.
     async fn before(
         &self,
         ledger: &Handle,
@@ -195,7 +195,7 @@ impl SpinApi {
         noted.into_iter().flatten()
     }
 
-    /// Checks a bet without drawing; returns its terms, with a price of 0 for a free round.
+    /// Checks a bet without drawing; the price of a free round is 0.
     fn judged(
         &self,
         state: &State,
@@ -209,7 +209,7 @@ impl SpinApi {
         Ok(draft.started)
     }
 
-    /// Calls the wallet until it answers or time is up; `None` if the debit was rolled back or the request has ended.
+    /// `None` if the debit was rolled back or the request has ended.
     async fn confirmed(
         &self,
         ledger: &Handle,
@@ -259,7 +259,7 @@ impl SpinApi {
         }
     }
 
-    /// Answers a bet that ended without a round. A refusal for insufficient funds states the minimum bet (BW-29).
+    /// A refusal for insufficient funds states the minimum bet (BW-29).
     async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<PlayedBytes, Refusal> {
         self.played(logged, None).await.map_err(|refusal| match (refusal.reason(), decide::minimum_bet(bet)) {
             (Reason::InsufficientFunds, Some(minimum)) => {
@@ -294,12 +294,11 @@ fn is_asked(ledger: &Handle, bet: &Bet) -> Result<bool, Refusal> {
     Ok(asked?.unwrap_or_default())
 }
 
-/// Returns whether the round may have started despite the refusal.
 fn is_doubtful(refusal: &Refusal) -> bool {
     matches!(refusal.code(), Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Aborted)
 }
 
-/// Returns the event that turns reports of finished rounds on or off, if the operator's setting has changed.
+/// `None` if the operator's setting has not changed.
 fn reports(wallet: &OperatorWallet, player: &PlayerState) -> Option<Event> {
     let rounds = wallet.settings().close_rounds;
     player.wallet().filter(|owed| owed.reports != rounds).map(|_| Event::RoundReportsChosen { rounds })
@@ -313,7 +312,6 @@ fn asked_amount(asked: &Logged) -> Minor {
     amount.unwrap_or_default()
 }
 
-/// Returns the proposal that logs a bet's debit request.
 fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, SmolStr)) -> Proposal {
     let is_free = started.campaign.is_some();
     let facts = DebitFacts {
@@ -340,7 +338,7 @@ fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, Sm
     }
 }
 
-/// Refusal of a bet if the log was found damaged after the debit was confirmed.
+/// The log was found damaged after the debit was confirmed.
 fn damaged_later(refusal: &Refusal) -> Refusal {
     let message = format!(
         "the operator's wallet has debited the bet, which will be played or rolled back once the log is repaired. Then repeat the request or call \
@@ -350,7 +348,7 @@ fn damaged_later(refusal: &Refusal) -> Refusal {
     Refusal::new(Reason::OutcomeUnknown, message)
 }
 
-/// Refusal for an unknown outcome. A repeated request calls the wallet again; GetRequest returns the state.
+/// A repeated request calls the wallet again; GetRequest returns the state.
 fn unknown(why: &str) -> Refusal {
     let message = format!("it is unknown whether the operator's wallet has debited the bet: {why}. Repeat the request or call GetRequest");
     Refusal::new(Reason::OutcomeUnknown, message).retry_after(Duration::from_secs(1))

@@ -111,8 +111,8 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Logs an opened session; refuses cancelled requests (PL-42). If the session replaces another one of the same
-    /// request, it is logged under its own name.
+    /// Refuses cancelled requests (PL-42). A session that replaces another one of the same request is logged under its
+    /// own name.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),
@@ -223,7 +223,7 @@ enum GuardState {
     Over,
 }
 
-/// Guard of a kept session. If it is dropped before the session ends, the connection counts as lost (BW-27).
+/// If it is dropped before the session ends, the connection counts as lost (BW-27).
 struct SessionGuard {
     registry: SessionRegistry,
     stop: Stop,

@@ -4,10 +4,10 @@ use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
 use motherlode_state::{SessionId, SessionName, SmolStr};
 
-/// Maximum length of an operator's session reference, in characters.
+/// Length of an operator's session reference, in characters.
 const OPERATOR_SESSION_MAX: usize = 255;
 
-/// Parses a request's session id; `None` if it is empty.
+/// `None` if the id is empty.
 pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
     if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }
 }
@@ -25,7 +25,7 @@ pub(crate) fn of_operator(reference: &str) -> Result<SmolStr, Refusal> {
     motherlode_ledger::fields::text("operator_session", reference, OPERATOR_SESSION_MAX).map(SmolStr::from)
 }
 
-/// Returns a session's name for the log: a digest, since the id is secret.
+/// A digest, since the id is secret.
 pub(crate) fn name(id: SessionId) -> SessionName {
     motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
 }

@@ -33,7 +33,7 @@ pub(crate) fn invalid_stake(
         .with("coins_per_line_max", limits.coins_per_line.1)
 }
 
-/// Checks that the game offers the stake. A campaign's coin value was already checked at the grant (DM-19, PL-35).
+/// A campaign's coin value was already checked at the grant (DM-19, PL-35).
 pub(crate) fn offered(
     game: &dyn Game,
     ladders: &Ladders,
@@ -59,7 +59,7 @@ pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Resu
     })
 }
 
-/// Returns the bet in minor units; `None` if it is not a whole number (DM-19).
+/// `None` if the bet is not a whole number of minor units (DM-19).
 pub(crate) fn bet_in(currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
     let micros_per_minor = minor_micros(currency);
     let micros = coin.0.checked_mul(coins.into())?;

@@ -59,7 +59,7 @@ impl StatedFigures {
         self.highest.first().map_or("", |(_, highest)| highest.definition())
     }
 
-    /// Returns whether free spins can retrigger without limit.
+    /// Free spins can retrigger without limit.
     pub(crate) fn unlimited(&self) -> bool {
         self.highest.iter().any(|(_, highest)| highest.unlimited)
     }
@@ -85,7 +85,6 @@ impl StatedFigures {
         })
     }
 
-    /// Returns an upper bound of the mean win in minor units.
     pub(crate) fn expected_minor(&self, of: Of<'_>, coin_micros: u64, bet_minor: &Exact) -> Exact {
         let Of { game, currency, .. } = of;
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));

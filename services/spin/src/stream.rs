@@ -60,7 +60,7 @@ struct Playing {
     calls: PlayQueue<u64>,
 }
 
-/// Number of calls that the stream may still begin in its turn.
+/// Calls that the stream may still begin in its turn.
 struct Turn {
     connection: Option<Arc<Connection>>,
     left: Option<usize>,
@@ -88,7 +88,7 @@ impl Turn {
 type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 impl Playing {
-    /// Returns the next answer. Outside the stream's turn it is pending, even if an answer is ready.
+    /// Outside the stream's turn this is pending, even if an answer is ready.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
         let polled = if self.turn.is_over() { Poll::Pending } else { self.poll_in_turn(context) };
         if polled.is_pending() {
@@ -117,7 +117,7 @@ impl Playing {
         }
     }
 
-    /// Starts received calls up to the limit. Returns ready when the stream has ended.
+    /// Returns ready when the stream has ended.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
         let mut read = Poll::Pending;
         self.begin_current(context);
@@ -172,7 +172,7 @@ impl Playing {
         self.calls.begin(Call { owner, caller, asked, metadata, until: None });
     }
 
-    /// Makes an answer. Refusals are counted and logged here, as the middleware does for unary calls.
+    /// Counts and logs refusals, as the middleware does for unary calls.
     fn answer(&self, (tag, played): (u64, Answered)) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
             refusals::note(&Refused { caller: &self.caller, peer: self.peer, ..Refused::new(&refusal, PLAY_STREAM) });

@@ -25,8 +25,8 @@ impl Waits {
         }
     }
 
-    /// Returns the time after the latest step at which a round is resolved; `None` for never. Hours configured for the
-    /// jurisdiction take precedence over the general hours, which take precedence over the game's rule.
+    /// Time after the latest step; `None` for never. Hours configured for the jurisdiction take precedence over general
+    /// hours, and these over the game's rule.
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;
@@ -38,7 +38,7 @@ impl Waits {
         Some(Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// Returns when the round is resolved, in Unix milliseconds; `None` for never.
+    /// Unix milliseconds; `None` for never.
     pub(crate) fn resolve_ms(&self, open: &OpenRound) -> Option<i64> {
         let after = self.resolve_after(&open.started)?;
         Some(open.last_ms.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)))

@@ -12,7 +12,7 @@ use parquet::{
 };
 use std::{io::Write, sync::Arc};
 
-/// Maximum number of rows and of text bytes in a row group. A single row may exceed the byte limit.
+/// Limits of a row group. A single row may exceed the byte limit.
 const ROWS: usize = 65_536;
 const BYTES: usize = 16 << 20;
 

@@ -22,12 +22,11 @@ use std::{
 
 pub(crate) const BYTES_MAX: u64 = 16 << 20;
 const PINS_MAX: usize = 64;
-/// Longest wait until sled releases its file.
 const CLOSE_MAX: Duration = Duration::from_secs(10);
 const CURRENT: &[u8] = b"current";
 const PIN: &[u8] = b"pin/";
 
-/// Digest of a checkpoint, with the checkpoint's number or the pin's expiry.
+/// With the checkpoint's number or the pin's expiry.
 pub(crate) type Named = (Hash, u64);
 
 pub(crate) struct Catalogue {
@@ -38,7 +37,7 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// Opens the catalogue, or replaces it with an empty one if that fails.
+    /// A catalogue that cannot be opened is replaced by an empty one.
     pub(crate) fn open(folder: &Path) -> Result<Self, ViewError> {
         if File::open(folder.join("db"))
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
@@ -74,13 +73,12 @@ impl Catalogue {
         Ok(Self { folder: folder.to_owned(), database: Some(database), current, pins })
     }
 
-    /// Durably sets the current checkpoint.
     pub(crate) fn set_current(&mut self, current: Option<Named>) -> Result<(), ViewError> {
         self.current = current;
         self.put(CURRENT, current)
     }
 
-    /// Durably pins a checkpoint; returns false if there are too many pins.
+    /// Returns false if there are too many pins.
     pub(crate) fn pin(&mut self, name: &str, pinned: Named) -> Result<bool, ViewError> {
         if self.pins.len() >= PINS_MAX && !self.pins.contains_key(name) {
             return Ok(false);
@@ -137,7 +135,7 @@ impl Catalogue {
         self.database.take().ok_or_else(|| failed(&self.folder, "it is closed"))
     }
 
-    /// Closes the database and waits, because sled's threads keep the file open for a moment after the drop.
+    /// Waits, because sled's threads keep the file open for a moment after the drop.
     fn close(&mut self) {
         let Some(database) = self.database.take() else { return };
         let file = File::open(self.folder.join("db"));

@@ -21,14 +21,12 @@ pub struct Checkpoint {
     /// Increasing number of the checkpoint, set by [`Store::commit`](crate::Store::commit).
     pub sequence: u64,
     pub partition: u32,
-    /// Position of the last record that the views cover.
+    /// Last position that the views cover.
     pub position: Position,
-    /// Hash of that record, which must match the log.
+    /// Hash of the record at that position, which must match the log.
     pub hash: Hash,
     pub keyspaces: Vec<KeyspaceTables>,
-    /// Version of `state`'s encoding.
     pub state_version: u32,
-    /// State that is loaded as a whole.
     pub state: Vec<u8>,
 }
 
@@ -44,17 +42,17 @@ impl KeyspaceTables {
 pub struct KeyspaceTables {
     pub keyspace: String,
     pub version: u32,
-    /// Runs, oldest first.
+    /// Oldest first.
     pub runs: Vec<RunTables>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTables {
-    /// Position before the first record of the run.
+    /// Position before the run's first record.
     pub from: Position,
-    /// Position of the last record of the run.
+    /// Position of the run's last record.
     pub to: Position,
-    /// Digests of the tables, in key order.
+    /// In key order.
     pub tables: Vec<Hash>,
 }
 
@@ -63,14 +61,14 @@ impl Checkpoint {
         self.keyspaces.iter().flat_map(|of| &of.runs).flat_map(|run| &run.tables)
     }
 
-    /// Returns the runs of a keyspace; `None` if the keyspace is missing or has another version.
+    /// `None` if the keyspace is missing or has another version.
     #[must_use]
     pub fn runs(&self, keyspace: &Keyspace) -> Option<&[RunTables]> {
         let found = self.keyspaces.iter().find(|of| of.keyspace == keyspace.name && of.version == keyspace.version);
         found.map(|of| &of.runs[..])
     }
 
-    /// Decodes a checkpoint; `None` if it has another format.
+    /// `None` if the format is another one.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes.strip_prefix(&MAGIC)?).ok()

@@ -3,7 +3,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Error of a view file. No data is lost, since views are derived from the log.
+/// No error loses data, since views are derived from the log.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     #[error("cannot read or write {}: {source}", path.display())]

@@ -24,7 +24,7 @@ fn length(keys: usize) -> usize {
     keys.saturating_mul(BITS).div_ceil(8 * BLOCK).max(1) * BLOCK
 }
 
-/// Returns the bits that a key sets: the upper half of its hash selects the block, the lower half the bits.
+/// The upper half of the hash selects the block, the lower half the bits.
 fn mask(hash: u64) -> [u32; 8] {
     let low = u32::try_from(hash & u64::from(u32::MAX)).unwrap_or_default();
     SALTS.map(|salt| 1 << (low.wrapping_mul(salt) >> 27))

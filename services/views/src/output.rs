@@ -4,7 +4,6 @@ use motherlode_log::Hash;
 use sha2::{Digest, Sha256};
 use std::{fs::File, io, io::Write, mem, path::Path};
 
-/// Bytes buffered before a write.
 const GATHER: usize = 256 << 10;
 /// Bytes between syncs. A sync of the log on the same disk never waits for more.
 const SYNC_EVERY: usize = 1 << 20;

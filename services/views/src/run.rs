@@ -2,11 +2,11 @@ use crate::{cursor::Cursor, error::ViewError, filter::filter_hash, table::Table}
 use motherlode_log::{Hash, Position};
 use std::{ops::Range, sync::Arc};
 
-/// Minimum number of runs to merge.
+/// Fewest runs to merge.
 const MERGED: usize = 4;
-/// Maximum number of runs to merge.
+/// Most runs to merge.
 const TOGETHER_MAX: usize = 16;
-/// Size of the largest run of the lowest level, in bytes.
+/// Largest run of the lowest level, in bytes.
 const LEVEL_BYTES: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Returns `None` if there are no tables, or if they have different ranges. The tables must be in key order.
+    /// `None` if there are no tables, or if they have different ranges. The tables must be in key order.
     #[must_use]
     pub fn new(tables: Vec<Arc<Table>>) -> Option<Self> {
         let follow = |pair: &[Arc<Table>]| match pair {
@@ -29,7 +29,6 @@ impl Run {
         self.tables.iter().map(|table| table.id())
     }
 
-    /// Memory of the indexes and filters, in bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {
         self.tables.iter().map(|table| table.memory()).sum()
@@ -45,13 +44,13 @@ impl Run {
         &self.tables
     }
 
-    /// Position before the first record of the run.
+    /// Position before the run's first record.
     #[must_use]
     pub fn from(&self) -> Position {
         self.tables.first().map_or(0, |table| table.from())
     }
 
-    /// Position of the last record of the run.
+    /// Position of the run's last record.
     #[must_use]
     pub fn to(&self) -> Position {
         self.tables.first().map_or(0, |table| table.to())
@@ -62,7 +61,6 @@ impl Run {
         self.tables.iter().map(|table| table.file_bytes()).sum()
     }
 
-    /// Returns whether a read has found a damaged block.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.tables.iter().any(|table| table.is_damaged())
@@ -90,11 +88,11 @@ impl Run {
         Ok((cursor.advance()? && cursor.key() == key).then(|| cursor.value().to_vec()))
     }
 
-    /// Returns false only if the run has no entry with this prefix. `hash` is the hash of the key's filtered part.
+    /// Returns false only if no entry has this prefix. `hash` is the hash of the key's filtered part.
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
         match &self.tables[..] {
-            // Fast path without a lookup in the index.
+            // Fast path without an index lookup.
             [table] => table.may_contain(hash),
             _ => self.tables_of(prefix).iter().any(|table| table.may_contain(hash)),
         }
@@ -108,14 +106,14 @@ impl Run {
         Ok(())
     }
 
-    /// Calls `each` with the entries from key `from` on, in order, until it returns false.
+    /// Calls `each` in key order, until it returns false.
     pub fn scan(&self, from: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), ViewError> {
         let mut cursor = Cursor::seek(self.tables.clone(), from)?;
         while cursor.advance()? && each(cursor.key(), cursor.value()) {}
         Ok(())
     }
 
-    /// Returns the tables that may have keys with a prefix, usually one.
+    /// Usually returns one table.
     fn tables_of(&self, prefix: &[u8]) -> &[Arc<Table>] {
         let begin = self.tables.partition_point(|table| table.first_key() <= prefix).saturating_sub(1);
         let after = |table: &Arc<Table>| table.first_key() <= prefix || table.first_key().starts_with(prefix);
@@ -128,9 +126,8 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge. For each size level, it considers the newest runs up to that level; these are merged once
-/// there are more than three per level. Four runs of a level become one of the next level, so the number of runs grows
-/// with the logarithm of their size.
+/// For each size level, considers the newest runs up to that level; they are merged once there are more than three per
+/// level. Four runs of a level become one of the next, so the number of runs grows with the logarithm of their size.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // Runs before a gap in the positions are not merged until the gap is filled.

@@ -21,7 +21,6 @@ use std::{
     },
 };
 
-/// File extension of unfinished files.
 const UNFINISHED: &str = "new";
 
 pub struct Store {
@@ -45,8 +44,8 @@ struct Current {
 }
 
 impl Store {
-    /// Opens a store, removing unfinished files. The folder is created with the first file. The catalogue is opened
-    /// when the first checkpoint becomes current, so a refused start does not change it.
+    /// Removes unfinished files. The catalogue is opened when the first checkpoint becomes current, so a refused start
+    /// does not change it.
     #[must_use]
     pub fn open(folder: &Path, partition: u32) -> Self {
         let store = Self::read_only(folder, partition);
@@ -58,7 +57,7 @@ impl Store {
         store
     }
 
-    /// Opens a store for reading only: removes no files and does not open the catalogue.
+    /// Removes no files and does not open the catalogue.
     #[must_use]
     pub fn read_only(folder: &Path, partition: u32) -> Self {
         Self {
@@ -90,8 +89,8 @@ impl Store {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns the intact checkpoints, newest first; usually there is one. If a crash prevented a commit, or the
-    /// catalogue is outdated, the newest one is not the catalogue's. Each is correct for its own position.
+    /// Newest first; usually there is one. After an interrupted commit, or with an outdated catalogue, the newest one
+    /// is not the catalogue's. Each is correct for its own position.
     #[must_use]
     pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
         let mut found = vec![];
@@ -117,7 +116,7 @@ impl Store {
         }
     }
 
-    /// Opens a run. Only `filter_bytes_max` bytes of filters are loaded.
+    /// Loads at most `filter_bytes_max` bytes of filters.
     pub fn run(&self, named: &RunTables, keyspace: &'static Keyspace, filter_bytes_max: u64) -> Result<Run, ViewError> {
         let (mut tables, mut rest) = (vec![], filter_bytes_max);
         for id in &named.tables {
@@ -129,8 +128,8 @@ impl Store {
         run.ok_or_else(|| ViewError::unusable(&self.tables(), "the checkpoint lists tables of another run"))
     }
 
-    /// Sets the checkpoint's number, writes and commits the checkpoint, and removes files that no checkpoint or pin
-    /// names. On an error the previous checkpoint stays current.
+    /// Sets the checkpoint's number, and removes files that no checkpoint or pin names. On an error the previous
+    /// checkpoint stays current.
     pub fn commit(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
         let mut state = self.state.lock();
         let id = self.write(&mut state, checkpoint)?;
@@ -159,7 +158,6 @@ impl Store {
         Ok(id)
     }
 
-    /// Sets the checkpoint that the catalogue names as current.
     fn name(&self, state: &mut State, current: Option<(Hash, u64)>) -> Result<(), ViewError> {
         if state.catalogue.is_none() {
             let catalogue = Catalogue::open(&self.catalogue())?;
@@ -176,7 +174,7 @@ impl Store {
         }
     }
 
-    /// Removes files that are not named by the current checkpoint, a pin or `live`.
+    /// Keeps the files named by the current checkpoint, pins and `live`.
     pub fn collect(&self, live: &[Hash]) {
         let state = self.state.lock();
         let mut checkpoints: HashSet<Hash> = state.current.iter().map(|current| current.id).collect();
@@ -195,7 +193,7 @@ impl Store {
         }
     }
 
-    /// Removes all checkpoints, so that the next start reads the whole log.
+    /// The next start reads the whole log.
     pub fn forget(&self) -> Result<(), ViewError> {
         let mut state = self.state.lock();
         state.current = None;
@@ -213,8 +211,8 @@ impl Store {
         Ok(())
     }
 
-    /// Pins the current checkpoint: its files are kept until a Unix time in milliseconds. Returns its digest; `None` if
-    /// there is no checkpoint, or too many pins.
+    /// Keeps the current checkpoint's files until a Unix time in milliseconds. `None` if there is no checkpoint, or too
+    /// many pins.
     pub fn pin(&self, name: &str, until_ms: u64) -> Result<Option<Hash>, ViewError> {
         let mut state = self.state.lock();
         let State { catalogue: Some(catalogue), current: Some(current), .. } = &mut *state else { return Ok(None) };
@@ -229,7 +227,7 @@ impl Store {
         self.unfinished(&self.tables())
     }
 
-    /// Durably renames a finished table to its digest; returns its path.
+    /// Returns the table's new path.
     pub(crate) fn take_table(&self, path: &Path, id: Hash) -> Result<PathBuf, ViewError> {
         rename(path, &self.tables(), &id)?;
         Ok(self.tables().join(hex(&id)))
@@ -279,7 +277,7 @@ fn is_unfinished(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == UNFINISHED)
 }
 
-/// Removes a file. If that fails, a later start removes it.
+/// A file that remains is removed by a later start.
 fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound

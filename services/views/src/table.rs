@@ -37,24 +37,22 @@ pub(crate) const MAGIC: [u8; 8] = *b"MLTABL01";
 pub(crate) const FOOTER: usize = 256;
 /// Maximum bytes per block; a longer entry has a block of its own.
 pub(crate) const BLOCK_BYTES: usize = 8192;
-/// Bytes of a block's index entry before the key.
 const LINE: usize = 10;
 
-/// Name and format of a view's entries.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Keyspace {
-    /// Name, at most 32 bytes long.
+    /// At most 32 bytes.
     pub name: &'static str,
-    /// Version of the entries; tables of another version are not read.
+    /// Tables of another version are not read.
     pub version: u32,
-    /// Fixed sizes of keys and values in bytes, if they have any.
+    /// Fixed sizes of keys and values, if any.
     pub widths: Option<(u16, u16)>,
     /// Length of the key prefix in the filter, in bytes; 0 for no filter.
     pub filtered: u16,
 }
 
 impl Keyspace {
-    /// Returns the part of a key that is in the filter; `None` if there is no filter or the key is too short.
+    /// `None` if there is no filter or the key is too short.
     #[must_use]
     pub fn filtered<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
         match self.filtered {
@@ -137,7 +135,6 @@ impl Index {
         self.keys.get(begin..end).unwrap_or_default()
     }
 
-    /// Returns the number of blocks whose first key is at most `key`.
     fn blocks_up_to(&self, key: &[u8]) -> usize {
         let (mut low, mut high) = (0, self.blocks());
         while low < high {
@@ -168,8 +165,8 @@ pub struct Table {
 pub(crate) type EntryRange = (Range<usize>, Range<usize>, usize);
 
 impl Table {
-    /// Opens a table and verifies all sections except the blocks. A filter longer than `filter_bytes_max` bytes is not
-    /// loaded; each lookup then reads a block.
+    /// Verifies all sections except the blocks. A filter longer than `filter_bytes_max` bytes is not loaded; each
+    /// lookup then reads a block.
     pub fn open(
         path: &Path,
         id: Hash,
@@ -235,7 +232,7 @@ impl Table {
         }
     }
 
-    /// SHA-256 of the footer, which is also the file's name.
+    /// SHA-256 of the footer, and the file's name.
     #[must_use]
     pub fn id(&self) -> Hash {
         self.id
@@ -268,7 +265,6 @@ impl Table {
         self.footer.file_bytes()
     }
 
-    /// Memory of index and filter, in bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {
         self.index.bytes() + self.filter_bytes()
@@ -279,7 +275,6 @@ impl Table {
         self.filter.as_ref().map_or(0, |filter| filter.bytes().len() as u64)
     }
 
-    /// Returns whether a read has found a damaged block.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Acquire)
@@ -291,7 +286,7 @@ impl Table {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(hash))
     }
 
-    /// First key; empty if the table has no entries.
+    /// Empty if the table has no entries.
     #[must_use]
     pub fn first_key(&self) -> &[u8] {
         self.index.first_key(0)

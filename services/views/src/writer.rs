@@ -11,7 +11,7 @@ use motherlode_log::{Hash, Position};
 use sha2::{Digest, Sha256};
 use std::{fs, io, path::PathBuf, sync::Arc};
 
-/// Size of the blocks at which the next table is started, in bytes.
+/// Size of blocks at which the next table starts.
 pub const TABLE_BYTES_MAX: u64 = 32 << 20;
 
 pub struct Writer<'a> {
@@ -23,7 +23,6 @@ pub struct Writer<'a> {
     open: Option<Open>,
     last: Option<Vec<u8>>,
     done: Vec<Arc<Table>>,
-    /// Whether an entry could not be written, so that entries are missing.
     has_failed: bool,
 }
 
@@ -38,8 +37,8 @@ struct Open {
 }
 
 impl<'a> Writer<'a> {
-    /// Creates a writer for the entries of positions after `from` up to `to`. A filter longer than `filter_bytes_max`
-    /// bytes is written but not loaded.
+    /// For the entries of positions after `from` up to `to`. A filter longer than `filter_bytes_max` bytes is written
+    /// but not loaded.
     #[must_use]
     pub fn new(
         store: &'a Store,
@@ -60,8 +59,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Merges runs of consecutive ranges, given from oldest to newest; of equal keys the newest run's entry is kept.
-    /// Fails while the store closes.
+    /// The runs must have consecutive ranges, oldest first; of equal keys the newest entry is kept. Fails while the
+    /// store closes.
     pub fn merge(
         store: &'a Store,
         keyspace: &'static Keyspace,
@@ -83,8 +82,7 @@ impl<'a> Writer<'a> {
         self
     }
 
-    /// Adds an entry. Fails if a file cannot be written, the key is not greater than the previous key, or the entry is
-    /// too long.
+    /// Fails if a file cannot be written, the key is not greater than the previous key, or the entry is too long.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), ViewError> {
         let wrong = |reason| ViewError::Entry { keyspace: self.keyspace.name, reason };
         if self.last.as_ref().is_some_and(|last| key <= &last[..]) {
@@ -145,7 +143,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Closes the last table and returns the run. A run without entries has one empty table. Fails if any write failed.
+    /// A run without entries has one empty table. Fails if any write failed.
     pub fn finish(mut self) -> Result<Run, ViewError> {
         if self.has_failed {
             return Err(ViewError::Entry {
@@ -183,7 +181,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes the sections after the blocks; returns the digest of the footer.
+    /// Returns the digest of the footer.
     fn seal(&self, open: &mut Open) -> io::Result<Hash> {
         let output = &mut open.output;
         let blocks = output.end_section()?;
@@ -226,7 +224,7 @@ impl Open {
 }
 
 impl Drop for Open {
-    /// Removes an unfinished file: on a full disk the log needs the space.
+    /// On a full disk the log needs the space of the unfinished file.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

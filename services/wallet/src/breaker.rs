@@ -3,10 +3,10 @@
 
 const PLAYERS_MAX: usize = 5;
 
-/// Shortest and longest time in milliseconds that the circuit stays open.
+/// Shortest and longest open time, in milliseconds.
 const REST_MS: (u64, u64) = (100, 10_000);
 
-/// Circuit breaker. Times are in milliseconds of a monotonic clock.
+/// Times are in milliseconds of a monotonic clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Breaker {
     failed: Vec<String>,
@@ -17,12 +17,11 @@ pub struct Breaker {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
     Given,
-    /// The call tests an open circuit.
     Probe,
 }
 
 impl Breaker {
-    /// Returns the permission for a call. While the circuit is open, one probe per period is permitted.
+    /// While the circuit is open, permits one probe per period.
     pub fn leave(&mut self, now_ms: u64) -> Option<Leave> {
         if self.is_whole() {
             return Some(Leave::Given);
@@ -34,7 +33,7 @@ impl Breaker {
         })
     }
 
-    /// Returns the milliseconds until the next probe; 0 if the circuit is closed.
+    /// Time until the next probe; 0 if the circuit is closed.
     #[must_use]
     pub fn left_ms(&self, now_ms: u64) -> u64 {
         if self.is_whole() { 0 } else { self.closed_until_ms.saturating_sub(now_ms) }
@@ -44,7 +43,7 @@ impl Breaker {
         *self = Self::default();
     }
 
-    /// Records a failed call. A call that began before the circuit opened does not prolong the open time.
+    /// A call that began before the circuit opened does not prolong the open time.
     pub fn failed(&mut self, leave: Leave, player: &str, now_ms: u64) {
         match leave {
             _ if self.is_whole() => {

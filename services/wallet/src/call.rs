@@ -36,7 +36,7 @@ impl<'a> Names<'a> {
 }
 
 impl Call {
-    /// Returns the call for a commit: the debit of a bet or the opening of a free round; `None` for any other commit.
+    /// `None` if the commit neither debits a bet nor opens a free round.
     #[must_use]
     pub fn debit(names: Names<'_>, asked: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -66,7 +66,7 @@ impl Call {
         })))
     }
 
-    /// Returns the rollback for a commit; `None` if the commit asks for none.
+    /// `None` if the commit requests no rollback.
     #[must_use]
     pub fn rollback(names: Names<'_>, asked: &Logged, rollback: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -94,10 +94,7 @@ impl Call {
         })))
     }
 
-    /// Returns the call for a credit that is due, a reversal, or a report of a round's end.
-    ///
-    /// # Errors
-    /// Fails if the log or the index cannot be read.
+    /// Call for a credit, a reversal, or a report of a round's end. Fails if the log or the index cannot be read.
     pub fn due(names: Names<'_>, ledger: &Handle, stream: &StreamId, due: &UnpaidCredit) -> Result<Self, FetchError> {
         let logged = ledger.fetch(due.due_at)?;
         let of = RoundOf::read(ledger, &logged, due)?;
@@ -176,7 +173,7 @@ fn facts_of(asked: &DebitAsked) -> DebitFacts {
     asked.facts.as_deref().cloned().unwrap_or_default()
 }
 
-/// Returns the round of a debit, as it is before play.
+/// The round has not been played yet.
 fn opened(opening_id: &str, asked: &DebitAsked, facts: &DebitFacts) -> wire::Round {
     wire::Round {
         round_uuid: round_uuid(opening_id),

@@ -51,15 +51,14 @@ enum Face {
 }
 
 impl Client {
-    /// Creates a gRPC client with a maximum time per answer.
     #[must_use]
     pub fn grpc(connection: Connection, answer_max: Duration) -> Self {
         let wallet = WalletServiceClient::new(connection).max_decoding_message_size(ANSWER_BYTES_MAX);
         Self { face: Face::Grpc(wallet), answer_max }
     }
 
-    /// Creates a client for JSON over HTTP/1.1 that signs requests with a key of at least 32 bytes. `ca` is a root
-    /// certificate (PEM) for https; without one the system's roots are used. Fails if a setting is unusable.
+    /// The key must have at least 32 bytes. `ca` is a root certificate (PEM) for https; without one the system's roots
+    /// are used. Fails if a setting is unusable.
     pub fn json(url: &str, ca: Option<&[u8]>, key: &[u8], answer_max: Duration) -> Result<Self, String> {
         Ok(Self { face: Face::Json(Arc::new(Json::new(url, ca, key, ANSWER_BYTES_MAX)?)), answer_max })
     }
@@ -68,7 +67,6 @@ impl Client {
         self.answer(call, self.ask(call, attempt)).await
     }
 
-    /// Sends a call once and returns the wallet's result.
     pub(crate) async fn ask(&self, call: &Call, attempt: u32) -> Result<Option<wire::Result>, Status> {
         macro_rules! ask {
             ($request:ident, $grpc:ident, $json:literal, $response:ty) => {{
@@ -142,7 +140,6 @@ impl Client {
     }
 }
 
-/// Returns the parts of an answer to log besides outcome and balance; `None` if there are none.
 fn facts(result: &wire::Result) -> Option<Box<WalletAnswer>> {
     let answer = WalletAnswer {
         transaction_id: truncated(&result.wallet_transaction_id, ID_MAX).into(),
@@ -160,8 +157,8 @@ fn reason(result: &wire::Result) -> String {
     }
 }
 
-/// Returns why the reported balance contradicts the outcome, provided that balances cannot be negative (PL-09).
-/// Concurrent transactions by other games or the cashier cannot explain these contradictions.
+/// Assumes that balances cannot be negative (PL-09). Concurrent transactions by other games or the cashier cannot
+/// explain the contradictions.
 fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let reported = result.balance_minor?;
     let amount = match call {

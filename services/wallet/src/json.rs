@@ -48,8 +48,8 @@ pub(crate) struct Json {
 }
 
 impl Json {
-    /// Creates a client with a key of at least 32 bytes; it connects on first use. `ca` is a root certificate (PEM) for
-    /// https; without one the system's roots are used. Fails if a setting is unusable.
+    /// Connects on first use. The key must have at least 32 bytes. `ca` is a root certificate (PEM) for https; without
+    /// one the system's roots are used. Fails if a setting is unusable.
     pub(crate) fn new(url: &str, ca: Option<&[u8]>, key: &[u8], answer_bytes_max: usize) -> Result<Self, String> {
         let signer = Signer::new(key).ok_or("the key in signing_key_file must have at least 32 characters")?;
         let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
@@ -93,7 +93,6 @@ impl Json {
         read(&call, &body)
     }
 
-    /// Sends a prepared request and returns the HTTP status.
     pub(crate) async fn status(&self, request: Request<Full<Bytes>>) -> Result<StatusCode, Status> {
         let answer = self.http.request(request).await.map_err(|error| Status::unavailable(causes(&error)))?;
         let status = answer.status();
@@ -150,7 +149,7 @@ fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A,
     A::decode(&*message.encode_to_vec()).map_err(|error| malformed(&error))
 }
 
-/// Returns the innermost cause of an error.
+/// Innermost cause of an error.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

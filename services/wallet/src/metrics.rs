@@ -67,7 +67,6 @@ impl Meters {
 
 pub(crate) type Gauge<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-/// Registers gauges that exist as long as the operators do.
 pub(crate) fn observe<T>(operators: &Arc<BTreeMap<String, Arc<T>>>, gauges: [Gauge<T>; 4])
 where
     T: Send + Sync + 'static,

@@ -45,7 +45,7 @@ impl Lane {
 
 type Sender = (String, Lane);
 
-/// Outbox of one partition: calls due to an operator's wallet.
+/// Calls of one partition that are due to an operator's wallet.
 pub struct WalletOutbox {
     ledgers: Ledgers,
     ledger: Handle,
@@ -64,7 +64,7 @@ struct Overdue {
 }
 
 impl Overdue {
-    /// Adds a page of start times. After the last page, returns the totals.
+    /// After the last page, returns the totals.
     fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<Self> {
         self.busy += page.len() as u64;
         for since in page.iter().filter(|since| **since <= until_ms) {
@@ -78,8 +78,7 @@ impl Overdue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Done,
-    /// The wallet did not answer, or the log accepted no commit. `progress` means that an earlier call of the turn
-    /// succeeded.
+    /// `progress` means that an earlier call of the turn succeeded.
     Failed {
         progress: bool,
     },
@@ -128,8 +127,8 @@ impl WalletOutbox {
         }
     }
 
-    /// Returns the next lanes to serve, except lanes in progress or paused. Reports use at most half of the slots. The
-    /// cost does not depend on the number of waiting bets.
+    /// Skips lanes in progress or paused. Reports use at most half of the slots. The cost does not depend on the number
+    /// of waiting bets.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -147,7 +146,7 @@ impl WalletOutbox {
         });
         let now = Instant::now();
         self.resting.retain(|_, (_, until)| *until + REST.1 > now);
-        // The next lookup starts after the last player served, so that every player gets a turn.
+        // The next lookup starts after the last player served, so every player gets a turn.
         let is_last = owing.len() < LOOKS_MAX;
         let reports = |of: &&Sender| of.1 == Lane::Reports;
         let reports_max = (settings.credits_max / 2).max(1).saturating_sub(at_work.iter().filter(reports).count());
@@ -191,7 +190,7 @@ impl WalletOutbox {
         }
     }
 
-    /// Logs overdue work once per hour (PL-32).
+    /// Logs at most once per hour (PL-32).
     async fn report(&mut self) {
         let now_ms = self.ledger.now_ms();
         let limit = i64::try_from(self.wallet.settings().overdue_ms).unwrap_or(i64::MAX);
@@ -255,7 +254,7 @@ fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, lane: Lane)
     owed.dues.get(next?).cloned().map(Todo::Send)
 }
 
-/// Sends a lane's calls until none is left or a call fails.
+/// Ends when no call is left or a call fails.
 async fn turn(ledger: &Handle, wallet: &OperatorWallet, sender: Sender, mut attempt: u32) -> (Sender, Turn) {
     let stream = StreamId::player(wallet.operator(), &sender.0);
     let mut progress = false;

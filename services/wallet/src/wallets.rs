@@ -36,7 +36,7 @@ pub enum WalletError {
     Unusable { operator: String, source: ConnectError },
 }
 
-/// Returns a client with a wallet's settings; it connects on first use.
+/// The client connects on first use.
 pub(crate) fn client_of(operator: &str, settings: &Seamless) -> Result<Client, WalletError> {
     let operator = || operator.to_owned();
     let credentials =
@@ -50,13 +50,13 @@ pub(crate) fn client_of(operator: &str, settings: &Seamless) -> Result<Client, W
     client.map_err(|source| WalletError::Unusable { operator: operator(), source })
 }
 
-/// Wallets by operator. Clones share the same wallets.
+/// Clones share the same wallets.
 #[derive(Debug, Clone, Default)]
 pub struct Wallets(Option<Arc<BTreeMap<String, Arc<OperatorWallet>>>>);
 
 impl Wallets {
-    /// Creates the configured wallets, which connect on first use. They include wallets of operators that have returned
-    /// to the transfer wallet, because their due credits must still be paid.
+    /// The wallets connect on first use. They include those of operators that have returned to the transfer wallet,
+    /// because due credits must still be paid.
     pub fn of_config(config: &Config) -> Result<Self, WalletError> {
         let mut wallets = BTreeMap::new();
         for operator in config.operators.iter().chain(&config.wallets_beside) {
@@ -116,7 +116,7 @@ pub struct OperatorWallet {
     asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,
     since: Instant,
     meters: Meters,
-    /// Numbers of players with pending and with overdue work, per partition.
+    /// Players with pending and with overdue work, per partition.
     under_way: Mutex<BTreeMap<u32, (u64, u64)>>,
 }
 
@@ -138,8 +138,8 @@ impl OperatorWallet {
         &self.settings
     }
 
-    /// Reserves one of the slots for the wallet's concurrent bets. Fails with WALLET_BUSY if no slot is free, and with
-    /// WALLET_UNAVAILABLE while the circuit is open.
+    /// Reserves a slot for a bet. Fails with WALLET_BUSY if no slot is free, and with WALLET_UNAVAILABLE while the
+    /// circuit is open.
     pub fn admit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let left_ms = self.left_ms();
         if left_ms > 0 {
@@ -152,7 +152,7 @@ impl OperatorWallet {
         })
     }
 
-    /// Returns the milliseconds until the circuit's next probe; 0 if the circuit is closed.
+    /// Time until the circuit's next probe; 0 if it is closed.
     #[must_use]
     pub fn left_ms(&self) -> u64 {
         self.breaker.lock().left_ms(self.now_ms())
@@ -171,8 +171,8 @@ impl OperatorWallet {
         self.under_way.lock().values().fold((0, 0), |(all, late), (players, overdue)| (all + players, late + overdue))
     }
 
-    /// Debits a bet that has a slot. If the caller disconnects, the call continues and keeps its slot until it ends, so
-    /// that the circuit breaker counts its result. Concurrent requests for one debit share one call.
+    /// If the caller disconnects, the call continues and keeps its slot until it ends, so that the circuit breaker
+    /// counts its result. Concurrent requests for one debit share one call.
     pub async fn debit(self: &Arc<Self>, debit: &Call, place: &Arc<OwnedSemaphorePermit>, attempt: u32) -> Answer {
         let call = self
             .asked

@@ -45,7 +45,6 @@ impl Opened {
         self.store.commit(&mut checkpoint).unwrap();
     }
 
-    /// Compares the index with a scan of the whole log.
     fn check(&self, log: &Log) {
         let mut rounds = BTreeMap::<(String, u64), (Option<(Vec<u8>, StreamId)>, BTreeSet<Position>)>::new();
         let mut awards = BTreeMap::<(String, String), Vec<Position>>::new();

@@ -20,7 +20,6 @@ impl Actors {
         (!operators.is_empty()).then(|| Self(Arc::new(RwLock::new(Self::roles(operators)))))
     }
 
-    /// Replaces the actors with those of a changed configuration.
     pub fn replace(&self, operators: &[Operator]) {
         *self.0.write() = Self::roles(operators);
     }
@@ -109,7 +108,7 @@ fn actor(event: &Event) -> Option<&str> {
     }
 }
 
-/// Returns the roles; the actor needs one of them.
+/// An actor needs one of the returned roles.
 fn act(event: &Event, events: &[Event]) -> Roles {
     let of = |event: &Event| match event {
         Event::AccountOpened { .. }

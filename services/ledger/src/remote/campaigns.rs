@@ -10,10 +10,10 @@ use motherlode_state::{Campaign, Currency, Event, FxRate, HOME, LiabilityReserve
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, fmt};
 
-/// Maximum number of commits read to find the exchange rate of a reservation.
+/// Commits read to find a reservation's exchange rate.
 const RATES_MAX: usize = 1024;
 
-/// Computes a campaign's highest cost in EUR; `None` if the game does not offer the campaign's terms.
+/// Highest cost in EUR; `None` if the game does not offer the campaign's terms.
 type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync;
 
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl CampaignCosts {
     }
 }
 
-/// Returns the rate valid at a position; `None` also if the rate was set more than [`RATES_MAX`] commits earlier.
+/// `None` also if the rate was set more than [`RATES_MAX`] commits earlier.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {

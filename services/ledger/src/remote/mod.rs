@@ -61,8 +61,8 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// Checks a proposal. Fails with [`AppendError::Conflict`] if the stream has another version, or if the proposal
-    /// refers to records of another partition that this process has not received.
+    /// [`AppendError::Conflict`] means another version of the stream, or records of another partition that this process
+    /// has not received.
     pub(crate) fn check(
         &self,
         node: &Node,

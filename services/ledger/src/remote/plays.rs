@@ -10,8 +10,7 @@ use motherlode_runtime::Reason;
 use motherlode_state::{DrawName, DrawSealed, Epoch, Event, Generations, PlayerState, Seal, SealReason, StreamId};
 use std::sync::Arc;
 
-/// Checks draws and steps. If no operators are configured, seals under unknown keys pass, because processes may then
-/// have separate key files.
+/// Without operators, seals under unknown keys pass, because processes may then have separate key files.
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {

@@ -8,7 +8,7 @@ use crate::{
 use motherlode_runtime::Reason;
 use motherlode_state::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
 
-/// Checks events about pools. A conflict means that this process has not received the other partition's records yet.
+/// A conflict means that this process has not received the other partition's records yet.
 pub(super) fn check(
     ledger: &Handle,
     proposal: &Proposal,

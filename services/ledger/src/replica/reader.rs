@@ -39,7 +39,7 @@ impl Remote {
         Self { runtime, link, end, first: AtomicU64::new(1), stretch: Mutex::default() }
     }
 
-    /// Returns a record; `None` if the position is not in the log.
+    /// `None` if the position is not in the log.
     fn one(&self, position: Position) -> Result<Option<Record>, ReadError> {
         let find = |records: &[Record]| records.iter().find(|record| record.position == position).cloned();
         if let Some(kept) = find(&self.stretch.lock()) {

@@ -17,7 +17,6 @@ impl Name {
     }
 }
 
-/// Bytes of a name stored in a table entry.
 pub(super) const PREFIX: usize = 7;
 /// Bytes of a table entry: 56 bits of the name and a 40-bit position.
 pub(super) const ENTRY: usize = 12;
@@ -28,7 +27,7 @@ impl Name {
         prefix
     }
 
-    /// Returns the table entry, or `None` for a position of more than 40 bits.
+    /// `None` for a position of more than 40 bits.
     pub(super) fn entry(self, position: Position) -> Option<[u8; ENTRY]> {
         let [0, 0, 0, position @ ..] = position.to_be_bytes() else { return None };
         let mut entry = [0; ENTRY];

@@ -15,7 +15,6 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    /// Creates an empty stretch for `most` commits after a position.
     pub(super) fn after(from: Position, most: usize) -> Self {
         let most = most.clamp(1, 1 << 24);
         Self { from, names: Vec::with_capacity(most), slots: vec![0; most * 2], most }
@@ -29,12 +28,11 @@ impl Stretch {
         self.names.len() >= self.most
     }
 
-    /// Names in commit order.
     pub(super) fn names(&self) -> &[Name] {
         &self.names
     }
 
-    /// Adds a name; ignored if the stretch is full.
+    /// Does nothing if the stretch is full.
     pub(super) fn push(&mut self, name: Name) {
         if self.is_full() {
             return;
@@ -53,7 +51,7 @@ impl Stretch {
         found.extend(alike.map(|number| self.from + u64::from(number)));
     }
 
-    /// Returns a copy that has only the commits after a position, with the same capacity.
+    /// The capacity stays the same.
     pub(super) fn after_position(&self, position: Position) -> Self {
         let mut rest = Self::after(position.max(self.from), self.most);
         let skip = usize::try_from(rest.from - self.from).unwrap_or(usize::MAX);

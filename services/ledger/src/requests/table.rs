@@ -14,12 +14,11 @@ use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 pub(crate) static REQUESTS: Keyspace = Keyspace { name: "requests", version: 1, widths: Some((12, 0)), filtered: 7 };
 const _: () = assert!(ENTRY == 12 && PREFIX == 7);
 
-/// Number of full stretches that are written as one run.
+/// Full stretches per run.
 const STRETCHES: usize = 2;
 const NAMES_MAX: usize = 1 << 20;
-/// Number of runs above which a replay also merges runs.
+/// Runs above which a replay merges.
 const RUNS_MAX: usize = 64;
-/// Bytes per read of the log.
 const BYTES: usize = 4 << 20;
 
 pub(crate) struct Requests {
@@ -32,12 +31,12 @@ pub(crate) struct Requests {
     wake: OnceLock<SyncSender<()>>,
 }
 
-/// State of the table; each commit's name is in a run, in a full stretch, or in the open stretch.
+/// Each commit's name is in a run, in a full stretch, or in the open stretch.
 #[derive(Default)]
 struct State {
-    /// Runs, oldest first.
+    /// Oldest first.
     runs: Vec<Run>,
-    /// Full stretches, oldest first.
+    /// Oldest first.
     full: Vec<Arc<Stretch>>,
     open: Option<Stretch>,
 }
@@ -51,8 +50,7 @@ pub(crate) enum WriteError {
 }
 
 impl Requests {
-    /// Opens the table of a checkpoint, or an empty table. Runs that are missing, damaged or outdated are rebuilt from
-    /// the log.
+    /// Rebuilds missing, damaged or outdated runs from the log.
     pub(crate) fn open(
         store: &Arc<Store>,
         checkpoint: Option<(Key, &Checkpoint)>,
@@ -122,7 +120,7 @@ impl Requests {
         self.state.read().to()
     }
 
-    /// Returns the possible positions of a request's commit. Fails if a run that may have the request is unreadable.
+    /// Fails if a run that may have the request is unreadable.
     pub(crate) fn candidates(&self, name: Name) -> Result<Vec<Position>, Unreadable> {
         let (prefix, mut found) = (name.prefix(), vec![]);
         let hash = filter_hash(&prefix);
@@ -146,7 +144,6 @@ impl Requests {
         Unreadable(error.to_string())
     }
 
-    /// Sets the channel that wakes the repairing thread after damage.
     pub(crate) fn wake_by(&self, wake: SyncSender<()>) {
         let _ = self.wake.set(wake);
     }
@@ -175,13 +172,12 @@ impl Requests {
         Ok(())
     }
 
-    /// Writes a run once [`STRETCHES`] stretches are full.
     pub(crate) fn write_full(&self, to: Position) -> Result<(), ViewError> {
         let full = self.state.read().full.len();
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Writes runs during a replay; merges only above [`RUNS_MAX`] runs.
+    /// Merges only above [`RUNS_MAX`] runs.
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -200,7 +196,7 @@ impl Requests {
         writer.finish()
     }
 
-    /// Merges runs if worthwhile; returns whether it merged any. The old files stay until the next checkpoint.
+    /// Returns whether it merged any runs. The old files stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -226,7 +222,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Rebuilds the names of a range of positions. If a run cannot be written, its names stay in memory.
+    /// If a run cannot be written, its names stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -328,7 +324,6 @@ impl State {
         (!names.is_empty()).then_some((from, names))
     }
 
-    /// Replaces names in memory with a run.
     fn take(&mut self, run: Run) {
         let to = run.to();
         self.full.retain(|stretch| stretch.to() > to);

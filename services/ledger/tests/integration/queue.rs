@@ -77,7 +77,7 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
     ledger.close().await;
 }
 
-/// Returns the operators in log order, after proposals made while the disk was blocked.
+/// Returns operators in log order; the disk was blocked during the proposals.
 async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
     let index = tempfile::tempdir().unwrap();
     let disk = Arc::new(Mutex::new(()));

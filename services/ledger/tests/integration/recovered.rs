@@ -47,7 +47,6 @@ impl Log {
     }
 }
 
-/// Returns the books with all players in memory.
 fn whole(ledger: &Handle) -> Books {
     for player in 0..50 {
         ledger.player(&StreamId::player("acme", format!("p{player}"))).unwrap();

@@ -22,7 +22,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
-    /// Locks a path; `None` if the path is already locked.
+    /// `None` if the path is already locked.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 
     /// Returns false if a store must prepare everything in [`Store::tend`](crate::Store::tend), without threads, so
@@ -52,10 +52,9 @@ pub trait Folder: fmt::Debug + Send + Sync {
 pub trait File: fmt::Debug + Send + Sync {
     fn length(&self) -> io::Result<u64>;
 
-    /// Reads at an offset; returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes at an offset; returns the number of bytes written, which may be fewer.
+    /// Returns the number of bytes written, which may be fewer.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
     fn set_len(&self, bytes: u64) -> io::Result<()>;

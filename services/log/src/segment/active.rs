@@ -26,7 +26,7 @@ enum Pending {
 }
 
 impl Active {
-    /// Returns a segment found at startup. `block` is the offset and length of its last block.
+    /// `block` is the offset and length of the segment's last block.
     pub fn found(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
         let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
         let used = offset + bytes;
@@ -74,7 +74,7 @@ impl Active {
         Ok(())
     }
 
-    /// Ensures that durable zeros cover the next `bytes`; writes `ahead` zeros if they do not.
+    /// Writes `ahead` zeros if durable zeros do not cover the next `bytes`.
     pub fn reserve(&mut self, bytes: u64, ahead: u64, limit: u64) -> io::Result<()> {
         let needed = self.used + bytes;
         if needed <= self.zeroed {

@@ -133,7 +133,7 @@ fn padded(body: usize) -> usize {
     (BLOCK_HEADER + body + END_MARKER.len()).next_multiple_of(ALIGN)
 }
 
-/// Encodes a block. The caller must keep its size within [`MAX_BLOCK`].
+/// The caller must keep the block within [`MAX_BLOCK`].
 pub(crate) fn encode_block(buffer: &mut Vec<u8>, offset: u64, first: Position, records: &[Bytes]) {
     buffer.clear();
     buffer.resize(BLOCK_HEADER, 0);
@@ -161,7 +161,6 @@ fn length(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a block is at most 16 MiB")
 }
 
-/// Decodes a block without copying the records out of `data`.
 pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
     let header = BlockHeader::decode(data).ok_or("no valid block header")?;
     if header.first != expected {

@@ -40,7 +40,7 @@ pub enum Tail {
     Torn { file: PathBuf, offset: u64, bytes: u64 },
 }
 
-/// Opens a verifying reader. A damaged [`LogStart`] or a missing first segment is an error.
+/// A damaged [`LogStart`] or a missing first segment is an error.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
@@ -49,7 +49,7 @@ pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
 
-/// Opens a reader that starts after `position`, whose record has the hash `head`. Earlier records are not verified.
+/// Starts after `position`, whose record has the hash `head`. Earlier records are not verified.
 pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
     let block = walk.skip(position, head)?;
@@ -342,7 +342,7 @@ impl Walk {
     }
 }
 
-/// Returns the rest of the file up to its last nonzero bytes, but at least a whole block.
+/// Returns the file up to its last nonzero bytes, but at least a whole block.
 fn look_ahead(window: &Window) -> io::Result<Vec<u8>> {
     let mut rest = window.file.read_up_to(AHEAD, window.offset)?;
     let (block, mut read) = (BlockHeader::decode(&rest).map_or(0, |header| header.bytes()), rest.len());

@@ -15,10 +15,10 @@ use std::{
 use super::active::{Active, write_zeros};
 use crate::disk::{Disk, File};
 
-/// Pause after a piece, as a multiple of the time the piece took; a throttled disk thus gets fewer pieces.
+/// Pause after a piece, as a multiple of its duration; a throttled disk gets fewer pieces.
 const REST: u32 = 8;
 const HURRIED_REST: u32 = 1;
-/// Number of filled pieces after which the file can become a segment.
+/// Filled pieces after which the file can become a segment.
 const PIECES_MIN: u64 = 4;
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Spare {
         self.fill.zeroed.load(Ordering::Acquire) >= self.fill.bytes.min(PIECES_MIN * self.fill.piece)
     }
 
-    /// Continues to fill the file. Returns the error that interrupted the thread.
+    /// Returns the error that interrupted the thread.
     pub fn tend(&mut self, active: &Active) -> io::Result<()> {
         let Fill { disk, bytes, zeroed, hurries, .. } = &*self.fill;
         let is_behind = zeroed.load(Ordering::Acquire) * active.zeroed < active.used * bytes;
@@ -72,7 +72,7 @@ impl Spare {
         Ok(())
     }
 
-    /// Waits for the piece in progress; returns `None` if there is no file.
+    /// Waits for the piece in progress.
     pub fn take(mut self) -> Option<Active> {
         self.stop();
         let file = Arc::clone(self.fill.file.get()?);

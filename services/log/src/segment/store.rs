@@ -34,7 +34,7 @@ use crate::{
 };
 
 const LOCK: &str = "lock";
-/// File name of a segment until its header is durable.
+/// Name of a segment until its header is durable.
 const UNFINISHED: &str = "unfinished";
 /// Divisor: the next segment is filled once this part of the active segment is used.
 const SPARE_DUE: u64 = 8;
@@ -63,7 +63,6 @@ pub struct SegmentStore {
     spare: Option<Spare>,
     /// Whether the next segment's name may not be durable; a new file must then replace it.
     rolling: bool,
-    /// Size of the append that found no space.
     starved: Option<u64>,
     recovered: Tail,
     opened: bool,
@@ -75,7 +74,7 @@ pub struct SegmentStore {
 }
 
 impl SegmentStore {
-    /// Opens the log for writing. A damaged log is not changed.
+    /// A damaged log is not changed.
     pub fn open(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(OsDisk), dir, partition, options)
     }
@@ -87,14 +86,14 @@ impl SegmentStore {
         Ok(store)
     }
 
-    /// Opens the log without changing it, so that the caller can check it first. Until an append or
-    /// [`settle`](Store::settle), its bytes may not be durable, and a torn append remains.
+    /// Does not change the log, so that the caller can check it first. Until an append or [`settle`](Store::settle),
+    /// its bytes may not be durable, and a torn append remains.
     pub fn open_unchanged(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Opens the log without changing it. Of full segments with an outline, up to [`unread`](Store::unread), only the
-    /// headers are verified.
+    /// Does not change the log. Of full segments with an outline, up to [`unread`](Store::unread), only the headers are
+    /// verified.
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }

@@ -16,7 +16,7 @@ pub(super) enum Verdict {
     Damaged,
 }
 
-/// Judges the bytes from `offset` to the end of the file, which contain no valid block for position `expected`.
+/// `tail` begins at byte `offset` of the file and has no valid block for position `expected`.
 pub(super) fn judge(tail: &[u8], offset: u64, expected: Position) -> Verdict {
     let Some(used) = used(tail) else { return Verdict::Clean };
     let torn = match BlockHeader::decode(tail) {

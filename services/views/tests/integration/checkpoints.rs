@@ -25,7 +25,7 @@ struct Views {
 }
 
 impl Views {
-    /// Uses the newest checkpoint of the log whose tables are intact, as a ledger does.
+    /// Uses the newest checkpoint whose tables are intact, as a ledger does.
     fn start(folder: &Path, log: u8) -> Self {
         let store = Store::open(folder, 0);
         for (id, checkpoint) in store.checkpoints() {
@@ -96,7 +96,7 @@ fn replace(from: &Path, to: &Path) {
     copy(from, to);
 }
 
-/// Returns the folders of a store at its first and second checkpoint.
+/// Folders of a store at its first and second checkpoint.
 fn two() -> (TempDir, TempDir) {
     let (before, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     Views::start(before.path(), 1).commit();

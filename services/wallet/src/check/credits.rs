@@ -27,7 +27,7 @@ async fn bet(kit: &mut Kit) -> (Option<i64>, Call) {
     (before, debit)
 }
 
-/// Sends credits of a round; the wallet must apply each.
+/// The wallet must apply each credit.
 async fn paid(kit: &mut Kit, debit: &Call, credits: &[(i64, CreditKind, bool)]) {
     for (amount, kind, closes) in credits {
         let credit = kit.credit(debit, *amount, *kind, *closes);

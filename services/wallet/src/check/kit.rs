@@ -10,7 +10,7 @@ use motherlode_runtime::config::Seamless;
 use std::{mem::take, time::Duration};
 use tokio::time::{Instant, timeout};
 
-/// Amount that a run credits for its bets, in minor units.
+/// Amount that a run credits for its bets.
 const FUNDS: i64 = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,6 @@ pub(super) enum Want {
     NotApplied,
 }
 
-/// Result that the wallet returned, or the reason why there is none.
 pub(super) type Seen = Result<wire::Result, String>;
 
 pub(super) struct Kit {
@@ -32,10 +31,10 @@ pub(super) struct Kit {
     pub(super) players: Players,
     pub(super) restart_within: Duration,
     pub(super) say: fn(&str),
-    /// Part of all ids that distinguishes this run from others.
+    /// Distinguishes the ids of this run from those of others.
     pub(super) run: String,
     pub(super) serial: u64,
-    /// Amount by which the run has changed the main player's balance.
+    /// Change of the main player's balance by this run.
     pub(super) moved: i64,
     pub(super) first_balance: Option<i64>,
     pub(super) opened: u64,
@@ -70,7 +69,6 @@ impl Kit {
         }
     }
 
-    /// Returns the recorded calls of a case, and its verdict.
     pub(super) fn outcome(&mut self, ended: Result<(), &'static str>) -> (Vec<String>, Verdict) {
         let (calls, faults) = (take(&mut self.calls), take(&mut self.faults));
         let verdict = match ended {
@@ -89,7 +87,7 @@ impl Kit {
         self.faults.push(fault);
     }
 
-    /// Credits the amount for the run as the win of a free round. If this fails, the first case reports it.
+    /// Credits the win of a free round. If this fails, the first case reports it.
     pub(super) async fn fund(&mut self) {
         self.first_balance = self.balance().await;
         let open = self.open_free();
@@ -115,7 +113,7 @@ impl Kit {
         self.judge(call, asked, want)
     }
 
-    /// Sends ten copies of a call concurrently. One must be answered with DONE, the others with DONE_BEFORE.
+    /// One of the ten calls must be answered with DONE, the others with DONE_BEFORE.
     pub(super) async fn expect_one_of_ten(&mut self, call: &Call) {
         let all = join_all((0..10).map(|_| self.ask(call))).await;
         let is_done = |asked: &(Seen, Duration)| asked.0.as_ref().is_ok_and(|result| result.outcome() == Outcome::Done);
@@ -128,7 +126,6 @@ impl Kit {
         }
     }
 
-    /// Sends two calls concurrently, without an expected result.
     pub(super) async fn send_both(&mut self, one: &Call, other: &Call) {
         let (first, second) = tokio::join!(self.ask(one), self.ask(other));
         for (call, (seen, _)) in [(one, first), (other, second)] {
@@ -187,14 +184,14 @@ impl Kit {
         self.opened -= 1;
     }
 
-    /// Returns the main player's balance; `None` if the wallet reports none.
+    /// `None` if the wallet reports no balance.
     pub(super) async fn balance(&mut self) -> Option<i64> {
         let account = self.account();
         self.balance_of(account).await
     }
 
-    /// Returns a player's balance. If the wallet lacks GetBalance, the balance is read from the answer to the rollback
-    /// of a debit that was never sent.
+    /// If the wallet lacks GetBalance, the balance is read from the answer to the rollback of a debit that was never
+    /// sent.
     pub(super) async fn balance_of(&mut self, account: Account) -> Option<i64> {
         let longest = Duration::from_millis(self.settings.answer_ms_max);
         if let Ok(Ok(balance)) = timeout(longest, self.client.balance(&account)).await {
@@ -205,7 +202,6 @@ impl Kit {
         self.ask(&unknown).await.0.ok()?.balance_minor
     }
 
-    /// Checks the change of the main player's balance since an earlier reading.
     pub(super) async fn expect_moved(&mut self, before: Option<i64>, amount: i64) {
         let after = self.balance().await;
         self.judge_moved((before, after), amount);

@@ -56,7 +56,6 @@ impl Kit {
         })
     }
 
-    /// Makes a bet of the main player, which opens a round.
     pub(super) fn debit(&mut self, amount: i64) -> Call {
         let account = self.account();
         self.debit_of(account, amount)
@@ -95,7 +94,6 @@ impl Kit {
         }))
     }
 
-    /// Makes a credit for an opened round.
     pub(super) fn credit(&mut self, opening: &Call, amount: i64, kind: wire::CreditKind, closes: bool) -> Call {
         let (account, request_id) = (account_in(opening), self.next());
         let currency = &account.currency_code;
@@ -115,7 +113,6 @@ impl Kit {
         }))
     }
 
-    /// Makes a reversal, which takes back the win of a voided round.
     pub(super) fn reversal(&mut self, opening: &Call, amount: i64) -> Call {
         let (account, request_id) = (account_in(opening), self.next());
         let currency = &account.currency_code;
@@ -142,7 +139,7 @@ impl Kit {
         }))
     }
 
-    /// Makes the rollback of a debit or of the opening of a free round. Its id depends only on the opening.
+    /// The id depends only on the opening.
     pub(super) fn rollback(&mut self, opening: &Call) -> Call {
         let account = account_in(opening);
         let request_id = opening.id().rsplit('/').next().unwrap_or_default();
@@ -200,7 +197,6 @@ pub(super) fn account_in(call: &Call) -> Account {
     account.clone().unwrap_or_default()
 }
 
-/// Changes a debit; other calls are unchanged.
 pub(super) fn changed(call: &Call, change: impl FnOnce(&mut wire::DebitRequest)) -> Call {
     let mut call = call.clone();
     if let Call::Debit(request) = &mut call {

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Names of the cases to run; empty for all.
+    /// Empty for all cases.
     pub cases: Vec<String>,
     /// Time within which the tester restarts the wallet; zero skips that case.
     pub restart_within: Duration,
@@ -39,10 +39,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     all().map(|case| case.name)
 }
 
-/// Runs a wallet through the cases. `say` receives requests to the tester.
-///
-/// # Errors
-/// The wallet's settings are unusable.
+/// `say` receives requests to the tester. Fails if the wallet's settings are unusable.
 pub async fn check(
     settings: &Seamless,
     players: Players,

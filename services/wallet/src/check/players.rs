@@ -8,18 +8,15 @@ pub struct Players {
     pub operator: String,
     #[serde(default = "eur")]
     pub currency: String,
-    /// Game of the kit's rounds.
     #[serde(default)]
     pub game: String,
     pub player: String,
-    /// Another player with the same currency.
     pub other_player: String,
     pub blocked_player: Option<String>,
     /// Player with a limit that refuses a bet of `limit_minor`.
     pub limited_player: Option<String>,
     #[serde(default)]
     pub limit_minor: i64,
-    /// Operator's session reference in all calls.
     #[serde(default)]
     pub session: String,
     pub expired_session: Option<String>,

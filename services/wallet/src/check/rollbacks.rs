@@ -20,7 +20,6 @@ pub(super) const CASES: [Case; 11] = cases![
     27 after_credit_refused_and_alarmed: "A rollback of a round that was paid or closed has no effect.";
 ];
 
-/// Sends the rollback of an applied debit, which must succeed.
 async fn undo(kit: &mut Kit, debit: &Call) {
     let rollback = kit.rollback(debit);
     if kit.expect(&rollback, Want::Done).await == Outcome::Done {

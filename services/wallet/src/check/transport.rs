@@ -45,7 +45,7 @@ async fn late_answer_after_client_timeout(kit: &mut Kit) -> Result<(), Skip> {
     Ok(())
 }
 
-/// Repeats a debit with an unknown outcome. It must have been applied exactly once.
+/// The debit, whose outcome is unknown, must have been applied exactly once.
 async fn settle(kit: &mut Kit, debit: &Call, before: Option<i64>) {
     let seen = kit.expect(debit, Want::Applied).await;
     if seen == Outcome::DoneBefore {
@@ -135,7 +135,6 @@ async fn json_with_more(json: &Json, debit: &Call) -> Result<Outcome, String> {
     if status == StatusCode::OK { Ok(Outcome::Done) } else { Err(status.to_string()) }
 }
 
-/// Sends a debit with a field that is not in the contract.
 async fn grpc_with_more(kit: &Kit, debit: &Call) -> Result<Outcome, String> {
     let failed = |status: Status| format!("{:?}: {}", status.code(), status.message());
     let Call::Debit(request) = debit else { return Err("the call is not a debit".to_owned()) };
@@ -153,14 +152,13 @@ async fn grpc_with_more(kit: &Kit, debit: &Call) -> Result<Outcome, String> {
     answer.into_inner().result.map(|result| result.outcome()).ok_or_else(|| "the wallet's answer has no result".to_owned())
 }
 
-/// Returns a nonce of 32 digits that no other request of the run has.
+/// A nonce of 32 digits, unique within the run.
 fn nonce(debit: &Call, case: &str) -> String {
     let of_run: String = debit.id().chars().rev().filter(char::is_ascii_hexdigit).collect();
     let text = format!("{of_run}{case}").to_lowercase();
     text.chars().chain("0".repeat(32).chars()).take(30).chain(case.chars()).collect()
 }
 
-/// Sends a request that the wallet must refuse with 401, without an effect.
 async fn expect_401(kit: &mut Kit, what: &str, request: Result<Request<Full<Bytes>>, String>) {
     let status = match (kit.client.as_json(), request) {
         (Some(json), Ok(request)) => json.status(request).await.map_err(|status| status.message().to_owned()),
@@ -259,7 +257,7 @@ async fn balance_absent_accepted(kit: &mut Kit) -> Result<(), Skip> {
     Ok(())
 }
 
-/// Takes the run's money back, so that the player has the initial balance again.
+/// Takes the run's money back, so the player has the initial balance again.
 async fn sum_of_effects_equals_balance(kit: &mut Kit) -> Result<(), Skip> {
     let first = kit.first_balance;
     let moved = kit.moved;
