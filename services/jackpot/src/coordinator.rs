@@ -51,7 +51,7 @@ impl PoolCoordinator {
         Self { ledgers: ledgers.into(), copies: Copies::default(), left: false, reported: BTreeSet::new() }
     }
 
-    /// Does nothing if the pool exists.
+    /// Opens a pool with the standard terms unless it exists.
     pub fn ensure_pool<'a>(&'a self, pool: &'a str) -> BoxFuture<'a, Result<(), AppendError>> {
         Box::pin(async move {
             if self.ledgers.home().books(|books| books.pool(pool).is_some()) {

@@ -199,7 +199,7 @@ fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option
     Ok((pages, unread))
 }
 
-/// HTTP 1.0 bodies are not chunked.
+/// Uses HTTP 1.0, whose bodies are not chunked.
 async fn page(host: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(host).await?;
     stream.write_all(format!("GET /varz HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await?;

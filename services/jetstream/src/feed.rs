@@ -55,16 +55,16 @@ impl From<Failure> for FeedError {
 pub struct Entry {
     pub partition: u32,
     pub position: Position,
-    /// In lower-case hexadecimal.
+    /// SHA-256 of the record in lower-case hexadecimal.
     pub sha256: String,
     pub payload: Bytes,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Last {
-    /// 0 before the first record.
+    /// Position of the record; 0 before the first one.
     pub position: Position,
-    /// In lower-case hexadecimal.
+    /// SHA-256 of the record in lower-case hexadecimal.
     pub sha256: Option<String>,
 }
 

@@ -18,10 +18,10 @@ use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 
 pub(crate) const REQUEST_WAIT: Duration = Duration::from_secs(2);
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
-/// After about two missed pings the connection is closed.
+/// Ping interval; after about two missed pings the connection is closed.
 const PING_EVERY: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
-/// Below the client's buffer of 65,536 messages.
+/// Messages per request, below the client's buffer of 65,536.
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 

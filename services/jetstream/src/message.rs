@@ -127,7 +127,7 @@ impl Walk {
         Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
     }
 
-    /// An error leaves the walk unchanged.
+    /// Verifies the next message; an error leaves the walk unchanged.
     pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };

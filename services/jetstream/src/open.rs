@@ -16,12 +16,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longer than an election of a leader.
+/// Longest wait for an answer, longer than an election of a leader.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// Nothing was written, except perhaps an empty stream.
+/// Failure to open a log; nothing was written, except perhaps an empty stream.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("cannot connect to {servers}: {source}")]

@@ -42,7 +42,7 @@ use tokio::{
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// Shorter than the silence after which a standby takes over.
+/// Silence after which the writer steps down; shorter than the one after which a standby takes over.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
 const LEAVE_MAX: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ enum Leaving {
 pub struct Presence {
     stream: Stream,
     taken: Vec<Taken>,
-    /// Longer than an election.
+    /// Time without a leader after which the writer steps down; longer than an election.
     leaderless_max: Duration,
     leaving: Arc<watch::Sender<Leaving>>,
 }

@@ -17,9 +17,9 @@ const BYTES_MIN: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct StreamReader {
     stream: Stream,
-    /// Never locked during a request.
+    /// Not locked while a request is in progress.
     index: RwLock<Index>,
-    /// Never locked during a request.
+    /// Not locked while a request is in progress.
     recent: Mutex<Recent>,
     foreign: AtomicU64,
 }

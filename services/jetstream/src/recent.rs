@@ -34,7 +34,7 @@ impl Recent {
     }
 }
 
-/// The range begins at `first`.
+/// Returns records from `from` on; `records` begin at `first`.
 pub(crate) fn stretch(first: Position, records: &[Bytes], from: Position, limit: &mut Limit) -> Vec<Record> {
     let skipped = usize::try_from(from - first).unwrap_or(usize::MAX);
     let wanted = records.iter().skip(skipped).take_while(|record| limit.admits(record.len()));

@@ -59,7 +59,7 @@ impl From<Failed> for AppendError {
 enum Published {
     Stands,
     Other(Message),
-    /// The sequence number is still free.
+    /// The server had no space; the sequence number is still free.
     NoRoom(io::Error),
     Unknown(String),
 }
@@ -159,7 +159,7 @@ impl JetStreamStore {
         }
     }
 
-    /// A message of another writer is an error.
+    /// Skips a foreign message; a message of another writer is an error.
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();

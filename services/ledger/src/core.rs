@@ -110,7 +110,7 @@ impl LedgerCore {
         }
     }
 
-    /// Loads the stream's player if evicted.
+    /// Returns the books, after loading the stream's player if it was evicted.
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();

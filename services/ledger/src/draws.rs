@@ -53,7 +53,7 @@ struct KeyFile {
 
 #[derive(Default)]
 struct Keys {
-    /// Oldest first.
+    /// Keys, oldest first.
     keys: Vec<Key>,
     derived: Vec<DerivedKey>,
 }
@@ -137,7 +137,7 @@ impl DrawKeys {
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
         let mut file = match open(path) {
             Ok(file) => file,
-            // The file belongs to another process.
+            // The file is read-only for this process: another one adds keys.
             Err(error) if unwritable(&error) && path.exists() => {
                 self.reload()?;
                 return Ok(None);

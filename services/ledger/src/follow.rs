@@ -18,10 +18,10 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// A single longer record is sent alone.
+/// Maximum number of records per message.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Less than the limit of waiting reads.
+/// Maximum number of streams per operator, below the limit of waiting reads.
 const STREAMS_MAX: usize = 64;
 /// Shortest interval between an empty message and the next one.
 const QUIET: Duration = Duration::from_millis(100);

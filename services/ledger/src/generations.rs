@@ -277,7 +277,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Does nothing for keys in memory.
+    /// Writes the log's end to the mark; does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, head: ChainHead, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

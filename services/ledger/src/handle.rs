@@ -222,7 +222,7 @@ impl Handle {
         self.propose_for(None, proposals, verdicts);
     }
 
-    /// The commits store the other process's name (PL-44).
+    /// Proposes for another process, whose name the commits store (PL-44).
     pub(crate) fn propose_for(
         &self,
         proposer: Option<&Arc<Proposer>>,

@@ -38,7 +38,7 @@ const ALL: [&Keyspace; KEYSPACES] = [&ROUNDS, &AWARDS, &HASHES];
 const PORTION: usize = 64;
 /// Commits in memory at which a run is written.
 const NOTED: u64 = 1 << 16;
-/// Runs above which a replay merges.
+/// Number of runs above which a replay merges runs.
 const RUNS_MAX: usize = 64;
 const BYTES: usize = 4 << 20;
 
@@ -56,7 +56,7 @@ pub(crate) struct Index {
 
 #[derive(Default)]
 struct State {
-    /// Oldest first.
+    /// Runs per keyspace, oldest first.
     runs: [Vec<Run>; KEYSPACES],
     frozen: Vec<Arc<Notes>>,
     notes: Notes,

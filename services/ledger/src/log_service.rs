@@ -25,7 +25,7 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
 
-/// A single longer record is sent alone.
+/// Maximum size of an answer; a single longer record is sent alone.
 const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
 /// Proposals in flight at which the stream is no longer read.

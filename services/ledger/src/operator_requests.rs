@@ -32,7 +32,7 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Callers' ids never have this form.
+/// Returns the stored id of a platform's request; callers' ids never have this form.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
@@ -42,7 +42,7 @@ impl OperatorRequest<'_> {
         shared_request_id(Some(self.operator), self.request_id)
     }
 
-    /// A commit takes precedence over a cancellation.
+    /// Looks the request up; a commit takes precedence over a cancellation.
     fn made(&self, ledgers: &Ledgers) -> Result<Option<Arc<Logged>>, Refusal> {
         let (home, name) = (ledgers.home(), self.name());
         let on_system = home.committed(&StreamId::System, &name)?;

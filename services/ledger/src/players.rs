@@ -43,7 +43,7 @@ const BATCH: usize = 1 << 17;
 
 pub(crate) struct Players {
     store: Arc<Store>,
-    /// Oldest first.
+    /// Runs, oldest first.
     runs: RwLock<Arc<[Run]>>,
     players_max: usize,
     hand: Mutex<Hand>,
@@ -77,7 +77,7 @@ impl Players {
         Ok(players)
     }
 
-    /// Later writes do not affect the result.
+    /// Returns the current players; later writes do not affect the result.
     pub(crate) fn fixed(&self) -> FixedPlayers {
         FixedPlayers(Arc::clone(&self.runs.read()))
     }

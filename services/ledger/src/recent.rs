@@ -6,7 +6,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 /// Number of commits kept. A larger cache would exceed the processor's caches.
 const COMMITS_MAX: usize = 2_048;
-/// A single longer record is still kept.
+/// Bytes kept; a single longer record is still kept.
 const BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug, Default)]

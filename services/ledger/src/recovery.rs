@@ -50,7 +50,7 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// The reader must not grow beyond `end` meanwhile.
+    /// Recovers the state up to `end`, which the reader must not exceed in the meantime.
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,

@@ -34,7 +34,7 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Limits the duration of an append.
+/// Maximum size of a group, which limits the duration of an append.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
@@ -98,7 +98,7 @@ impl Publisher {
 }
 
 impl Drop for Publisher {
-    /// The appender publishes later groups.
+    /// Publishes the groups signalled so far; the appender publishes later ones.
     fn drop(&mut self) {
         self.durable.close();
         self.publish();

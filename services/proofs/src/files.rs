@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Enough for 2^40 records.
+/// Number of tile levels, enough for 2^40 records.
 const LEVELS: usize = 4;
 const HASH: u64 = 32;
 
@@ -86,7 +86,7 @@ impl Files {
         fs::rename(Self::checkpoint_file(&self.folder), to)
     }
 
-    /// Writes entries if `level` is `None`.
+    /// Writes hashes of a level, or entries if `level` is `None`.
     pub(crate) fn write(&self, level: Option<u8>, first: u64, hashes: &[Hash]) -> io::Result<()> {
         if hashes.is_empty() {
             return Ok(());
@@ -94,7 +94,7 @@ impl Files {
         self.file(level)?.write_all_at(hashes.as_flattened(), first * HASH)
     }
 
-    /// Reads entries if `level` is `None`.
+    /// Reads hashes of a level, or entries if `level` is `None`.
     fn read(&self, level: Option<u8>, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         let mut hashes = vec![Hash::default(); count];
         let end = io::Error::from(io::ErrorKind::UnexpectedEof);

@@ -23,13 +23,13 @@ pub struct Contradiction {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// The task retries.
+    /// A file failed; the task retries.
     #[error("cannot read or write the tree's files: {0}")]
     Files(#[from] io::Error),
-    /// The task retries.
+    /// The log could not be read; the task retries.
     #[error("cannot read the log for the tree: {0}")]
     Log(#[from] ReadError),
-    /// Nothing more is signed.
+    /// The log contradicts the checkpoint; nothing more is signed.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
     #[error("the checkpoint {} was signed with another key", .0.display())]
@@ -151,7 +151,7 @@ impl Growing {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Returns false if there are no more records.
+    /// Adds records to the tree; returns false if there are no more.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
         // The tree first grows to the signed size, at which its root is compared.

@@ -12,7 +12,7 @@ use std::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// A key file is never replaced.
+    /// The file cannot be read or written, or already exists: a key is never replaced.
     #[error("cannot use the key file {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("cannot use the key file {}: {source}", path.display())]

@@ -62,7 +62,7 @@ pub(crate) struct Partition {
     key: SignerKey,
     draws: DrawKeys,
     growing: Mutex<Growing>,
-    /// Readable while the tree grows.
+    /// Size of the tree, readable while the tree grows.
     grown: AtomicU64,
     /// Set at a stop; after it, work that can wait is left to the next start.
     ending: AtomicBool,
@@ -74,9 +74,9 @@ pub(crate) struct Partition {
 pub struct Extent {
     pub partition: u32,
     pub grown: Position,
-    /// 0 before the first checkpoint.
+    /// Size of the last signed checkpoint; 0 before the first.
     pub signed: Position,
-    /// `None` before the first cosignature.
+    /// Size of the last cosigned checkpoint; `None` before the first.
     pub cosigned: Option<Position>,
 }
 
@@ -204,7 +204,7 @@ impl Partition {
         self.published.subscribe()
     }
 
-    /// If the files are damaged, the tree is rebuilt.
+    /// Checks the existing files; if they are damaged, the tree is rebuilt.
     fn check_now(&self) -> bool {
         let size = self.growing.lock().size();
         if is_sound(&self.files, size, || self.ending.load(Ordering::Acquire)) {

@@ -26,7 +26,7 @@ pub(crate) fn resume(
     Ok((growing, Some((checkpoint, note))))
 }
 
-/// Returns false if the tree's files are damaged.
+/// Checks that the snapshot belongs to the signed log; returns false if the tree's files are damaged.
 fn is_of_snapshot(
     files: &Files,
     checkpoint: &Checkpoint,

@@ -45,7 +45,7 @@ pub struct Witness {
 
 struct Log {
     key: VerifierKey,
-    /// Has the signatures of log and witness.
+    /// Last cosigned checkpoint, with the signatures of log and witness.
     seen: Mutex<Option<(Seen, Note)>>,
 }
 

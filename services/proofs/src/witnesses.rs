@@ -81,7 +81,7 @@ impl Witness {
         }
     }
 
-    /// Only the latest checkpoint is cosigned.
+    /// Requests cosignatures, only of the latest checkpoint.
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);

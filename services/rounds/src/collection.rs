@@ -57,9 +57,9 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// The game's newest version, so that an older one does not repeat a gift (DM-14).
+    /// The game's newest rules version decides, so that an older one does not repeat a gift (DM-14).
     Game,
-    /// The round's own version, as in earlier releases.
+    /// The round's own rules version decides, as in earlier releases.
     Version,
 }
 

@@ -94,7 +94,7 @@ pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
     })
 }
 
-/// A logged seed could reveal hidden values (NP-12).
+/// Returns false for a commit with a logged seed, which could reveal hidden values (NP-12).
 #[must_use]
 pub fn may_be_shown(events: &[Event]) -> bool {
     !events.iter().any(|event| matches!(event, Event::StepResolved(step) if step.seed.is_some()))

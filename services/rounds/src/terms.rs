@@ -2,7 +2,7 @@ use motherlode_proto::convert::Malformed;
 use motherlode_slots::{Carried, Carries, Game, Stake, Terms};
 use motherlode_state::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted, RoundTerms};
 
-/// Minor unit in millionths of the major unit.
+/// Value of a minor unit in millionths of the major unit.
 #[must_use]
 pub fn minor_micros(currency: Currency) -> u64 {
     10_u64.pow(CoinValue::DIGITS.saturating_sub(currency.digits()))

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundView {
-    /// Such as `operator/player/number`.
+    /// Name of the round, `operator/player/number`.
     pub name: String,
     pub started: RoundStarted,
     pub terms: RoundTerms,
@@ -202,7 +202,7 @@ impl RoundView {
     }
 }
 
-/// Folds a player's commits, in log order.
+/// Folds a player's commits, in log order, into one round.
 pub struct Fold {
     number: u64,
     balance: Minor,

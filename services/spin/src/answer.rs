@@ -91,7 +91,7 @@ fn revealed(events: &[Event]) -> &[Dealt] {
     dealt.unwrap_or_default()
 }
 
-/// `None` for a step of an older log.
+/// Seal of the player's next draw; `None` for a step of an older log.
 fn sealed(step: &StepResolved) -> Option<Seal> {
     step.draw.as_ref().map(|draw| draw.next_seal)
 }

@@ -233,7 +233,7 @@ impl Series {
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
-    /// The writer checks this again.
+    /// Fails if the series' request id was cancelled or reused; the writer checks this again.
     fn not_cancelled(&self) -> Result<(), Refusal> {
         let stream = &self.bet.account.stream;
         self.api.ledgers.for_stream(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;

@@ -328,7 +328,7 @@ fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
     .with("round_id", round)
 }
 
-/// This build lacks the round's rules version (PL-01).
+/// Refusal of a step if this build lacks the round's rules version (PL-01).
 fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
     tracing::error!(round, %error, "cannot continue an open round: this program lacks its game or model");
     if matches!(error, Unresolvable::KeyLost { .. }) {

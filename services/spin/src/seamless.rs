@@ -43,7 +43,7 @@ const PAUSE_MS_MIN: u64 = 5;
 /// Interval of log checks during a call.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Exponential backoff with full jitter.
+/// Pause before the next call: exponential backoff with full jitter.
 fn pause(calls: u32, random: u16) -> Duration {
     let (first, longest) = PAUSE_MS;
     let bound = first.saturating_mul(1 << calls.min(16)).min(longest);
@@ -114,7 +114,7 @@ impl SpinApi {
         }
     }
 
-    /// Does not log a debit request twice.
+    /// Logs the bet's debit request unless it is already logged.
     async fn before(
         &self,
         ledger: &Handle,

@@ -4,7 +4,7 @@ use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
 use motherlode_state::{SessionId, SessionName, SmolStr};
 
-/// Length of an operator's session reference, in characters.
+/// Longest session reference of an operator, in characters.
 const OPERATOR_SESSION_MAX: usize = 255;
 
 /// `None` if the id is empty.
@@ -25,7 +25,7 @@ pub(crate) fn of_operator(reference: &str) -> Result<SmolStr, Refusal> {
     motherlode_ledger::fields::text("operator_session", reference, OPERATOR_SESSION_MAX).map(SmolStr::from)
 }
 
-/// A digest, since the id is secret.
+/// Name of a session in the log: a digest, since the id is secret.
 pub(crate) fn name(id: SessionId) -> SessionName {
     motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
 }

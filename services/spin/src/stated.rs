@@ -59,7 +59,7 @@ impl StatedFigures {
         self.highest.first().map_or("", |(_, highest)| highest.definition())
     }
 
-    /// Free spins can retrigger without limit.
+    /// Whether free spins can retrigger without limit.
     pub(crate) fn unlimited(&self) -> bool {
         self.highest.iter().any(|(_, highest)| highest.unlimited)
     }

@@ -38,7 +38,7 @@ impl Waits {
         Some(Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// Unix milliseconds; `None` for never.
+    /// When the round is resolved, in Unix milliseconds; `None` for never.
     pub(crate) fn resolve_ms(&self, open: &OpenRound) -> Option<i64> {
         let after = self.resolve_after(&open.started)?;
         Some(open.last_ms.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)))

@@ -26,7 +26,7 @@ const CLOSE_MAX: Duration = Duration::from_secs(10);
 const CURRENT: &[u8] = b"current";
 const PIN: &[u8] = b"pin/";
 
-/// With the checkpoint's number or the pin's expiry.
+/// Digest of a checkpoint, with its number or a pin's expiry.
 pub(crate) type Named = (Hash, u64);
 
 pub(crate) struct Catalogue {

@@ -21,7 +21,7 @@ pub struct Checkpoint {
     /// Increasing number of the checkpoint, set by [`Store::commit`](crate::Store::commit).
     pub sequence: u64,
     pub partition: u32,
-    /// Last position that the views cover.
+    /// Position of the last record that the views cover.
     pub position: Position,
     /// Hash of the record at that position, which must match the log.
     pub hash: Hash,
@@ -42,7 +42,7 @@ impl KeyspaceTables {
 pub struct KeyspaceTables {
     pub keyspace: String,
     pub version: u32,
-    /// Oldest first.
+    /// Runs, oldest first.
     pub runs: Vec<RunTables>,
 }
 
@@ -52,7 +52,7 @@ pub struct RunTables {
     pub from: Position,
     /// Position of the run's last record.
     pub to: Position,
-    /// In key order.
+    /// Digests of the tables, in key order.
     pub tables: Vec<Hash>,
 }
 

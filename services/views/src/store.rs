@@ -193,7 +193,7 @@ impl Store {
         }
     }
 
-    /// The next start reads the whole log.
+    /// Removes all checkpoints, so that the next start reads the whole log.
     pub fn forget(&self) -> Result<(), ViewError> {
         let mut state = self.state.lock();
         state.current = None;
@@ -227,7 +227,7 @@ impl Store {
         self.unfinished(&self.tables())
     }
 
-    /// Returns the table's new path.
+    /// Renames a finished table to its digest; returns its new path.
     pub(crate) fn take_table(&self, path: &Path, id: Hash) -> Result<PathBuf, ViewError> {
         rename(path, &self.tables(), &id)?;
         Ok(self.tables().join(hex(&id)))

@@ -41,7 +41,7 @@ const LINE: usize = 10;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Keyspace {
-    /// At most 32 bytes.
+    /// Name of at most 32 bytes.
     pub name: &'static str,
     /// Tables of another version are not read.
     pub version: u32,

@@ -64,7 +64,7 @@ struct Overdue {
 }
 
 impl Overdue {
-    /// After the last page, returns the totals.
+    /// Adds a page of start times; returns the totals after the last page.
     fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<Self> {
         self.busy += page.len() as u64;
         for since in page.iter().filter(|since| **since <= until_ms) {
@@ -190,7 +190,7 @@ impl WalletOutbox {
         }
     }
 
-    /// Logs at most once per hour (PL-32).
+    /// Logs overdue work, at most once per hour (PL-32).
     async fn report(&mut self) {
         let now_ms = self.ledger.now_ms();
         let limit = i64::try_from(self.wallet.settings().overdue_ms).unwrap_or(i64::MAX);

@@ -51,7 +51,7 @@ impl Stretch {
         found.extend(alike.map(|number| self.from + u64::from(number)));
     }
 
-    /// The capacity stays the same.
+    /// Returns the commits after a position, in a stretch of the same capacity.
     pub(super) fn after_position(&self, position: Position) -> Self {
         let mut rest = Self::after(position.max(self.from), self.most);
         let skip = usize::try_from(rest.from - self.from).unwrap_or(usize::MAX);

@@ -14,10 +14,10 @@ use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 pub(crate) static REQUESTS: Keyspace = Keyspace { name: "requests", version: 1, widths: Some((12, 0)), filtered: 7 };
 const _: () = assert!(ENTRY == 12 && PREFIX == 7);
 
-/// Full stretches per run.
+/// Number of full stretches written as one run.
 const STRETCHES: usize = 2;
 const NAMES_MAX: usize = 1 << 20;
-/// Runs above which a replay merges.
+/// Number of runs above which a replay merges runs.
 const RUNS_MAX: usize = 64;
 const BYTES: usize = 4 << 20;
 
@@ -34,9 +34,9 @@ pub(crate) struct Requests {
 /// Each commit's name is in a run, in a full stretch, or in the open stretch.
 #[derive(Default)]
 struct State {
-    /// Oldest first.
+    /// Runs, oldest first.
     runs: Vec<Run>,
-    /// Oldest first.
+    /// Full stretches, oldest first.
     full: Vec<Arc<Stretch>>,
     open: Option<Stretch>,
 }

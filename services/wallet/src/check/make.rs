@@ -139,7 +139,7 @@ impl Kit {
         }))
     }
 
-    /// The id depends only on the opening.
+    /// Makes the rollback of an opening; its id depends only on the opening.
     pub(super) fn rollback(&mut self, opening: &Call) -> Call {
         let account = account_in(opening);
         let request_id = opening.id().rsplit('/').next().unwrap_or_default();
