@@ -26,7 +26,7 @@ pub enum OpenError {
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
     Damaged { source: Box<OpenError> },
-    #[error("cannot reach the writer of the log: {0}")]
+    #[error("cannot join the ledger: {0}")]
     Origin(String),
     #[error("found partitions {found:?}: partitions must be numbered from 0 without gaps or duplicates")]
     Partitions { found: Vec<u32> },
