@@ -1,4 +1,4 @@
-//! Finds a round's commits by following the stream back from a void to the round's bet.
+//! Finds a round's commits by following the stream back from the latest one to the bet.
 
 use crate::error::OpenError;
 use motherlode_log::{Position, Reader};
