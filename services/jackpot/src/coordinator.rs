@@ -4,7 +4,6 @@
 //! back to them, and pays awards in the winner's partition. Each step follows from durable state, so a restart neither
 //! loses nor repeats a step. A refused proposal is logged as a failed integrity check (PL-22) and retried, while other
 //! pools and awards continue.
-//! and awards continue.
 
 use crate::{
     copies::Copies,

@@ -7,11 +7,10 @@
 //! The folder `proofs/<partition>` has `entries` (each record's SHA-256), `1` to `4` (hashes of these tile levels;
 //! level 0 is computed) and `checkpoint`. Everything except the signatures follows from the log, and is rebuilt if
 //! missing or damaged.
-//! damaged.
+//!
 //! Proofs never delay a bet or stop the log; failed writes are retried. Each checkpoint continues the previous one. If
 //! the log is not the signed log, the start is refused, or, when running, signing ends and the reason is reported.
 //! Cost: 0.5 microseconds and 42 bytes per record, and one signature per second.
-//! microseconds and 42 bytes per record, and a signature per second.
 
 mod api;
 mod brief;
