@@ -21,7 +21,9 @@ const PAGE_WAIT: Duration = Duration::from_secs(5);
 const PAGE_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("acknowledged rounds could be lost: {what}. Correct this, or accept the risk: [store.allow_unsafe] {key} = true")]
+#[error(
+    "acknowledged rounds could be lost: {what}. Correct this, or accept the risk: [store.allow_unsafe] {key} = true"
+)]
 pub struct Unsafe {
     pub what: String,
     pub key: &'static str,
@@ -85,7 +87,10 @@ pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
     version(&info.server_name, &info.version, allow)?;
     let bytes = info.max_payload as u64;
     refuse(allow.max_payload || bytes >= MAX_PAYLOAD_MIN, "max_payload", || {
-        format!("server {} accepts messages of at most {bytes} bytes; its max_payload must be at least {MAX_PAYLOAD_MIN}", info.server_name)
+        format!(
+            "server {} accepts messages of at most {bytes} bytes; its max_payload must be at least {MAX_PAYLOAD_MIN}",
+            info.server_name
+        )
     })?;
     replicas(config.replicas.into(), allow)
 }
@@ -128,7 +133,9 @@ pub(crate) fn check_settings(link: &Link, config: &Config, info: &Value) -> Resu
         };
         version(server, &page.version, allow)?;
         if !page.sync_always {
-            return Err(unsafe_sync(format!("server {server} does not sync each message (jetstream.sync_interval must be always)")));
+            return Err(unsafe_sync(format!(
+                "server {server} does not sync each message (jetstream.sync_interval must be always)"
+            )));
         }
         seen += 1;
     }
@@ -137,11 +144,7 @@ pub(crate) fn check_settings(link: &Link, config: &Config, info: &Value) -> Resu
     match (unseen, unread) {
         (None, _) => Ok(()),
         (Some(server), Some(why)) if named && seen > copies / 2 => {
-            tracing::warn!(
-                server,
-                why,
-                "cannot check how a server syncs, because its monitoring page is unreachable"
-            );
+            tracing::warn!(server, why, "cannot check how a server syncs, because its monitoring page is unreachable");
             Ok(())
         }
         (Some(_), Some(why)) => Err(unsafe_sync(why)),
@@ -156,11 +159,15 @@ fn version(server: &str, found: &str, allow: AllowUnsafe) -> Result<(), Unsafe> 
     let core = found.split(['-', '+']).next().unwrap_or_default();
     let parts: Option<Vec<u64>> = core.split('.').map(|part| part.parse().ok()).collect();
     let new = parts.is_some_and(|parts| parts.as_slice() >= VERSION_MIN.as_slice());
-    refuse(allow.version || new, "version", || format!("server {server} has version {found}; it must be 2.15.1 or newer"))
+    refuse(allow.version || new, "version", || {
+        format!("server {server} has version {found}; it must be 2.15.1 or newer")
+    })
 }
 
 fn replicas(copies: u64, allow: AllowUnsafe) -> Result<(), Unsafe> {
-    refuse(allow.replicas || copies >= REPLICAS_MIN, "replicas", || format!("the stream has {copies} replicas; it must have at least 3"))
+    refuse(allow.replicas || copies >= REPLICAS_MIN, "replicas", || {
+        format!("the stream has {copies} replicas; it must have at least 3")
+    })
 }
 
 struct Page {

@@ -43,8 +43,7 @@ impl Expected {
         if count("messages") != count("last_seq") || count("first_seq") > 1 {
             return Some(format!("messages are missing: {state}"));
         }
-        (count("last_seq") < last)
-            .then(|| format!("its last message is {}, but was {last} earlier", count("last_seq")))
+        (count("last_seq") < last).then(|| format!("its last message is {}, but was {last} earlier", count("last_seq")))
     }
 }
 

@@ -102,7 +102,9 @@ impl Feed {
         let client = options.connect(servers.clone()).await.map_err(|error| cannot(&error))?;
         let names = api(&client, "STREAM.NAMES", &json!({ "subject": subject })).await?;
         let Some(stream) = names["streams"][0].as_str() else {
-            return Err(FeedError::Unusable(format!("no JetStream stream captures the subject {subject}: create a stream")));
+            return Err(FeedError::Unusable(format!(
+                "no JetStream stream captures the subject {subject}: create a stream"
+            )));
         };
         let is_begun = begin.is_some();
         let (subject, stream) = (subject.to_owned(), stream.to_owned());
@@ -112,7 +114,9 @@ impl Feed {
         let held = feed.look().await?;
         if held.of_subject == Some(0) && held.last > 0 && !is_begun {
             let Self { stream, subject, .. } = feed;
-            let fault = format!("stream {stream} has had messages, but none with subject {subject} remain: state where the feed should begin");
+            let fault = format!(
+                "stream {stream} has had messages, but none with subject {subject} remain: state where the feed should begin"
+            );
             return Err(FeedError::Unusable(fault));
         }
         let after = held.after.clone();
@@ -175,7 +179,10 @@ impl Feed {
             let stored = stored(&mut answers).await?;
             if stored != held.last + 1 {
                 // For a repeated id the server returns the number of the earlier message.
-                return Err(FeedError::Passing(format!("the record was stored as message {stored} instead of {}", held.last + 1)));
+                return Err(FeedError::Passing(format!(
+                    "the record was stored as message {stored} instead of {}",
+                    held.last + 1
+                )));
             }
             held.last = stored;
         }
@@ -193,14 +200,18 @@ impl Feed {
                 fault("its retention must be limits, so that messages are not removed after a read")
             }
             _ if config["no_ack"] == true => fault("it must acknowledge messages (no_ack must be off)"),
-            _ if !config["subject_transform"].is_null() => fault("it must not store messages under other subjects (subject_transform)"),
+            _ if !config["subject_transform"].is_null() => {
+                fault("it must not store messages under other subjects (subject_transform)")
+            }
             _ => Ok(()),
         }
     }
 
     async fn look(&self) -> Result<StreamEnd, FeedError> {
         let info = self.info().await?;
-        let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("the stream's state has no last sequence number"))?;
+        let last = info["state"]["last_seq"]
+            .as_u64()
+            .ok_or_else(|| unknown("the stream's state has no last sequence number"))?;
         let wanted = json!({ "last_by_subj": self.subject });
         let message = match api(&self.client, &format!("STREAM.MSG.GET.{}", self.stream), &wanted).await {
             Ok(mut answer) => answer["message"].take(),

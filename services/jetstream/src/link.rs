@@ -138,7 +138,8 @@ impl Link {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Failure> {
-        let runtime = self.runtime.as_ref().ok_or_else(|| Failure::Unknown("the connection to NATS is closed".into()))?;
+        let runtime =
+            self.runtime.as_ref().ok_or_else(|| Failure::Unknown("the connection to NATS is closed".into()))?;
         wait(runtime.handle(), future).map_err(|error| Failure::Unknown(error.to_string()))
     }
 

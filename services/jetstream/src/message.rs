@@ -173,7 +173,12 @@ impl Walk {
     pub(crate) fn report_foreign(&self, before: &Self, stream: &str) {
         if self.skipped(before) && self.foreign.is_power_of_two() {
             let (count, message) = (self.foreign, before.sequence);
-            tracing::warn!(stream, message, count, "skipped messages that no writer of the log has published: restrict access to the stream");
+            tracing::warn!(
+                stream,
+                message,
+                count,
+                "skipped messages that no writer of the log has published: restrict access to the stream"
+            );
         }
     }
 

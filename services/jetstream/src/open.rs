@@ -190,7 +190,9 @@ impl Stream {
 
     pub(crate) fn last(&self) -> Result<u64, Failure> {
         let info = self.info()?;
-        info["state"]["last_seq"].as_u64().ok_or_else(|| Failure::Unknown("the stream's state has no last sequence number".into()))
+        info["state"]["last_seq"]
+            .as_u64()
+            .ok_or_else(|| Failure::Unknown("the stream's state has no last sequence number".into()))
     }
 
     pub(crate) fn api_error(&self, failure: Failure) -> OpenError {

@@ -97,7 +97,9 @@ impl Presence {
             let mut leaving = self.leaving.subscribe();
             let said = leaving.wait_for(|leaving| *leaving == Leaving::Said);
             if timeout(LEAVE_MAX, said).await.is_err() {
-                tracing::warn!("failed to announce to the standbys that this writer leaves: they take over after a silence");
+                tracing::warn!(
+                    "failed to announce to the standbys that this writer leaves: they take over after a silence"
+                );
             }
         })
     }

@@ -51,7 +51,9 @@ impl Presence {
             for (partition, stream) in self.streams() {
                 match stream.link.client().subscribe(subject(&stream.name)).await {
                     Ok(told) => all.push(told.map(move |told| (partition, told.payload)).boxed()),
-                    Err(error) => tracing::warn!(%error, partition, "failed to subscribe to the reports of standbys: their positions are not shown"),
+                    Err(error) => {
+                        tracing::warn!(%error, partition, "failed to subscribe to the reports of standbys: their positions are not shown")
+                    }
                 }
             }
             while let Some((partition, payload)) = all.next().await {

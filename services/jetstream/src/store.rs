@@ -121,7 +121,12 @@ impl JetStreamStore {
         let epoch = following.walk().sequence;
         shared.count_foreign(following.walk().foreign);
         following.begin_epoch(nonce.len());
-        tracing::info!(stream = stream.name, epoch, position = shared.end(), "opened the log on JetStream as its writer");
+        tracing::info!(
+            stream = stream.name,
+            epoch,
+            position = shared.end(),
+            "opened the log on JetStream as its writer"
+        );
         let payload = (stream.link.server().max_payload as u64).min(MAX_PAYLOAD_MIN);
         Ok(Self {
             partition: following.partition(),
@@ -288,7 +293,11 @@ impl Publish<'_> {
         loop {
             let failure = match self.stream.link.publish(&subject, &headers, self.payload, sequence - 1) {
                 Ok(stored) if stored == sequence => return Published::Stands,
-                Ok(stored) => return Published::Unknown(format!("the append was stored as message {stored} instead of {sequence}")),
+                Ok(stored) => {
+                    return Published::Unknown(format!(
+                        "the append was stored as message {stored} instead of {sequence}"
+                    ));
+                }
                 Err(Failure::Refused { code, description }) if NO_ROOM.contains(&code) && !unanswered => {
                     return Published::NoRoom(io::Error::new(io::ErrorKind::StorageFull, description));
                 }

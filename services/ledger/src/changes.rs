@@ -297,9 +297,9 @@ fn referred(caller: &Caller, reference: &str) -> Option<Event> {
 }
 
 fn actor(caller: &Caller) -> Result<String, Refusal> {
-    caller
-        .actor()
-        .ok_or_else(|| Refusal::new(Reason::NoActors, "no operators are configured, so no actor could approve a change"))
+    caller.actor().ok_or_else(|| {
+        Refusal::new(Reason::NoActors, "no operators are configured, so no actor could approve a change")
+    })
 }
 
 fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {

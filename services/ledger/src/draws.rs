@@ -367,9 +367,17 @@ mod tests {
         let dealt = Some(draw::deal(&again.0.keys.read().keys[0].key, &alice(), 9));
         assert_eq!((under(&keys, &alice(), &next), under(&again, &alice(), &next)), (dealt, dealt));
         assert_eq!(under(&keys, &alice(), &NextDraw { number: 1, ..next }), None, "another draw opened the seal");
-        assert_eq!(under(&keys, &StreamId::player("acme", "bob"), &next), None, "another player's draw opened the seal");
+        assert_eq!(
+            under(&keys, &StreamId::player("acme", "bob"), &next),
+            None,
+            "another player's draw opened the seal"
+        );
         assert_eq!(under(&keys, &alice(), &NextDraw { seal: [0; 32], ..next }), None);
-        assert_eq!(under(&keys, &alice(), &NextDraw { generation: 1, ..next }), None, "a generation that the log lacks opened the seal");
+        assert_eq!(
+            under(&keys, &alice(), &NextDraw { generation: 1, ..next }),
+            None,
+            "a generation that the log lacks opened the seal"
+        );
         assert_eq!(under(&DrawKeys::fresh().unwrap(), &alice(), &next), None, "another key opened the seal");
     }
 

@@ -66,7 +66,10 @@ pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'
     if is_text(value, characters_max) {
         Ok(value)
     } else {
-        Err(Refusal::field(field, format!("must be 1 to {characters_max} visible characters, without control characters")))
+        Err(Refusal::field(
+            field,
+            format!("must be 1 to {characters_max} visible characters, without control characters"),
+        ))
     }
 }
 

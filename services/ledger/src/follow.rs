@@ -211,7 +211,10 @@ mod tests {
         assert_eq!(of("pool/bewitched").unwrap(), None);
         assert_eq!(of("player/acme/alice").unwrap(), Some((3, 7)));
         assert_eq!(of("rates").unwrap(), Some((3, 7)));
-        assert!(matches!(of("system"), Err(FetchError::Malformed { position: 7, .. })), "the events must be decoded to find the operator");
+        assert!(
+            matches!(of("system"), Err(FetchError::Malformed { position: 7, .. })),
+            "the events must be decoded to find the operator"
+        );
         assert!(matches!(of("player/acme"), Err(FetchError::Malformed { position: 7, .. })));
     }
 }

@@ -257,7 +257,10 @@ impl Handle {
     pub(crate) fn keep_page(&self, page: Page) {
         page.write(*self.shared.head.borrow());
         if self.shared.page.set(page).is_err() {
-            tracing::error!(partition = self.partition(), "the page of the log's end was already set: the second one is ignored");
+            tracing::error!(
+                partition = self.partition(),
+                "the page of the log's end was already set: the second one is ignored"
+            );
         }
     }
 

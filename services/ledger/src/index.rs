@@ -250,7 +250,11 @@ impl Index {
         for (number, keyspace) in ALL.into_iter().enumerate() {
             let damaged = || self.state.read().runs[number].iter().find(|run| run.is_damaged()).cloned();
             while let Some(run) = damaged() {
-                tracing::warn!(from = run.from(), to = run.to(), "a run of the index is damaged: rebuilding it from the log");
+                tracing::warn!(
+                    from = run.from(),
+                    to = run.to(),
+                    "a run of the index is damaged: rebuilding it from the log"
+                );
                 let mut again = vec![];
                 self.read_log(run.from(), run.to(), |notes| {
                     again.push(self.write_run(keyspace, &notes)?);

@@ -169,9 +169,12 @@ impl Ledgers {
     }
 
     fn elsewhere(&self, partition: u32) -> Refusal {
-        Refusal::new(Reason::PartitionElsewhere, format!("partition {partition} is loaded by another process: send the call to that process"))
-            .with("partition", partition)
-            .with("partitions", self.count())
+        Refusal::new(
+            Reason::PartitionElsewhere,
+            format!("partition {partition} is loaded by another process: send the call to that process"),
+        )
+        .with("partition", partition)
+        .with("partitions", self.count())
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Handle> {

@@ -56,7 +56,9 @@ impl LogApi {
 
     fn written_partition(&self, partition: u32) -> Result<&Handle, Refusal> {
         if partition >= self.partitions {
-            return Err(Refusal::new(Reason::PartitionUnknown, "there is no such partition").with("partition", partition));
+            return Err(
+                Refusal::new(Reason::PartitionUnknown, "there is no such partition").with("partition", partition)
+            );
         }
         self.written.iter().find(|ledger| ledger.partition() == partition).ok_or_else(not_the_writer)
     }

@@ -28,7 +28,10 @@ pub fn standard() -> Arc<Ladders> {
 #[must_use]
 pub fn not_offered(ladders: &Ladders, currency: Currency) -> Refusal {
     let offered: Vec<_> = ladders.currencies().collect();
-    Refusal::new(Reason::CurrencyNotOffered, format!("{currency} is closed for new accounts and bets: use one of the offered currencies"))
-        .with("currency_code", currency)
-        .with("currencies", offered.join(" "))
+    Refusal::new(
+        Reason::CurrencyNotOffered,
+        format!("{currency} is closed for new accounts and bets: use one of the offered currencies"),
+    )
+    .with("currency_code", currency)
+    .with("currencies", offered.join(" "))
 }

@@ -25,14 +25,20 @@ pub(crate) fn take_over(
     options: Options,
 ) -> Result<Handle, OpenError> {
     if !recovered.is_for(&*store)? {
-        tracing::warn!(partition = store.partition(), "the replica's state is of another log: the ledger is rebuilt from the log");
+        tracing::warn!(
+            partition = store.partition(),
+            "the replica's state is of another log: the ledger is rebuilt from the log"
+        );
         recovered.close();
         return open(store, index_folder, options);
     }
     let (held, position) = (recovered.position(), store.end());
     recovered.catch_up()?;
     if *recovered.applier.shared.head.borrow() != (ChainHead { position, hash: store.head() }) {
-        return Err(OpenError::Chain(format!("the replayed state ends at position {}, the log at {position}", recovered.position())));
+        return Err(OpenError::Chain(format!(
+            "the replayed state ends at position {}, the log at {position}",
+            recovered.position()
+        )));
     }
     recovered.applier.shared.followed.store(true, Ordering::Relaxed);
     tracing::info!(partition = store.partition(), held, position, applied = position - held, "took over the log");

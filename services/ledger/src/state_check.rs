@@ -110,7 +110,13 @@ impl StateCheck {
             if told.elapsed() >= TELL_EVERY {
                 told = Instant::now();
                 let (partition, players) = (self.partition, sample.players.len());
-                tracing::info!(partition, position = next - 1, to = self.position, players, "still folding players again");
+                tracing::info!(
+                    partition,
+                    position = next - 1,
+                    to = self.position,
+                    players,
+                    "still folding players again"
+                );
             }
         }
         self.compare(&sample, stop)

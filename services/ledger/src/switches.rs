@@ -93,7 +93,8 @@ fn preview(ledgers: &Ledgers, operators: &Operators, caller: &Caller, switch: &S
 }
 
 fn parse(switch: Option<&wire::Switch>) -> Result<Switch, Refusal> {
-    let switch = switch.ok_or_else(|| Refusal::field("switch", "is required; an empty switch means the whole service"))?;
+    let switch =
+        switch.ok_or_else(|| Refusal::field("switch", "is required; an empty switch means the whole service"))?;
     let name = |field: &str, value: &str| fields::optional_id(field, value).map(str::to_owned);
     if switch.game.is_empty() && !switch.rules_version.is_empty() {
         return Err(Refusal::field("switch.rules_version", "requires switch.game, the game whose rules version it is"));

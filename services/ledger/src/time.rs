@@ -67,7 +67,12 @@ impl At {
         if self.warned.is_none_or(|warned| tick - warned >= WARN_EVERY_MS) {
             self.warned = Some(tick);
             let log_ahead_ms = self.log_ms.saturating_sub(self.look.0).max(0);
-            tracing::warn!(reason = "CLOCK_SKEW", by_ms, log_ahead_ms, "the clock was changed or is behind the log's last commit: check the machine's time");
+            tracing::warn!(
+                reason = "CLOCK_SKEW",
+                by_ms,
+                log_ahead_ms,
+                "the clock was changed or is behind the log's last commit: check the machine's time"
+            );
         }
     }
 
@@ -211,7 +216,11 @@ mod tests {
         }
         moved.set(-999);
         assert_eq!(moved.time.take_skew(), None, "a difference of less than a second is tolerated");
-        assert_eq!(Moved::at(10 * DAY, 10 * DAY + 2_000).time.take_skew(), Some(-2_000), "the clock is behind the log at startup");
+        assert_eq!(
+            Moved::at(10 * DAY, 10 * DAY + 2_000).time.take_skew(),
+            Some(-2_000),
+            "the clock is behind the log at startup"
+        );
         assert_eq!(Moved::at(10 * DAY, 10 * DAY + 500).time.take_skew(), None);
     }
 

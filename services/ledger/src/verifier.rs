@@ -50,7 +50,11 @@ impl Verifier {
             Ok(false) => {}
             Err(error) => {
                 let failure = format!("partition {partition}: {error}");
-                tracing::error!(partition, error = failure, "the log is damaged: no new rounds start; see docs/how-to/backup-and-restore.md");
+                tracing::error!(
+                    partition,
+                    error = failure,
+                    "the log is damaged: no new rounds start; see docs/how-to/backup-and-restore.md"
+                );
                 self.progress.send_modify(|progress| progress.failure = Some(failure));
             }
         }
@@ -105,7 +109,9 @@ impl Verifier {
         }
         match head == self.last {
             true => Ok(true),
-            false => Err(OpenError::Chain(format!("the record at position {unread} differs from the record read at startup"))),
+            false => Err(OpenError::Chain(format!(
+                "the record at position {unread} differs from the record read at startup"
+            ))),
         }
     }
 }

@@ -33,7 +33,12 @@ impl Watch {
         let append = self.writer.append_age().unwrap_or_default();
         self.judge(standings, Hindrance::Append, append, "the log's store has not confirmed an append");
         let unconfirmed = self.authority.as_ref().map(|authority| authority.age()).unwrap_or_default();
-        self.judge(standings, Hindrance::Unconfirmed, unconfirmed, "the log's store has not confirmed that this process is the writer");
+        self.judge(
+            standings,
+            Hindrance::Unconfirmed,
+            unconfirmed,
+            "the log's store has not confirmed that this process is the writer",
+        );
     }
 
     fn judge(&self, standings: &Standings, by: Hindrance, age: Duration, what: &str) {

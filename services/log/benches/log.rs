@@ -26,7 +26,9 @@ impl Plain {
 
     fn new(dir: &std::path::Path) -> Self {
         let file = File::create(dir.join("plain")).expect("the bench's directory is writable");
-        file.write_all_at(&vec![0; 64 << 20], 0).and_then(|()| file.sync_all()).expect("the disk has enough free space");
+        file.write_all_at(&vec![0; 64 << 20], 0)
+            .and_then(|()| file.sync_all())
+            .expect("the disk has enough free space");
         Self { file, at: 0 }
     }
 

@@ -115,7 +115,10 @@ mod tests {
         assert_eq!((chained.head(), chained.records()), (hash(&first), &[first.clone()][..]));
         assert!(chained.verify_after(0, start).is_ok());
         assert!(matches!(chained.verify_after(1, hash(&first)), Err(AppendError::Chain { position: 2, .. })));
-        assert!(Chained::after(start).verify_after(1, hash(&first)).is_err(), "the records must not continue the chain of another record");
+        assert!(
+            Chained::after(start).verify_after(1, hash(&first)).is_err(),
+            "the records must not continue the chain of another record"
+        );
     }
 
     #[test]

@@ -37,7 +37,8 @@ impl ProofApi {
             return Err(Refusal::field("partition", format!("must be below {partitions}")));
         }
         let elsewhere = || {
-            let message = "this process has no proofs of this partition: send the call to the process that writes the partition";
+            let message =
+                "this process has no proofs of this partition: send the call to the process that writes the partition";
             Refusal::new(Reason::ProofsElsewhere, message).with("partition", partition)
         };
         self.proofs.partition(partition).ok_or_else(elsewhere)

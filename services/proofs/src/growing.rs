@@ -95,7 +95,10 @@ impl Growing {
         let contradiction = |what: String| Contradiction { partition, position: checkpoint.size, what };
         let (size, end) = (checkpoint.size, ledger.durable());
         if size > end {
-            return Err(contradiction(format!("a checkpoint of this size was signed, but the log ends at position {end}")).into());
+            return Err(contradiction(format!(
+                "a checkpoint of this size was signed, but the log ends at position {end}"
+            ))
+            .into());
         }
         let Ok(tree) = Tree::read(&*anew.files, size) else { return Ok((anew.expecting(checkpoint), None)) };
         if tree.root() != checkpoint.root {
@@ -199,7 +202,8 @@ impl Growing {
         let Some(last) = records.last() else { return Ok(vec![]) };
         // Each record contains the previous record's hash, so only the last record is hashed.
         let named: Option<Vec<Hash>> = records.iter().map(|record| previous_hash(&record.bytes)).collect();
-        let mut entries = named.ok_or_else(|| self.contradiction(first, "a record does not contain the hash of its predecessor"))?;
+        let mut entries =
+            named.ok_or_else(|| self.contradiction(first, "a record does not contain the hash of its predecessor"))?;
         if entries.remove(0) != self.head {
             return Err(self.contradiction(first, "the record does not continue the previous one"));
         }

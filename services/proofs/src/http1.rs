@@ -55,7 +55,9 @@ where
     };
     // Disk access must not block threads that serve bets.
     let answered = tokio::task::spawn_blocking(move || answerer(parts.method, parts.uri.path().to_owned(), collected));
-    answered.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "an internal error prevented an answer: see the service's log"))
+    answered.await.unwrap_or_else(|_| {
+        plain(StatusCode::INTERNAL_SERVER_ERROR, "an internal error prevented an answer: see the service's log")
+    })
 }
 
 pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, String)> {

@@ -27,9 +27,7 @@ pub fn proof_of(
         let path = inclusion(files, index, size)?;
         match is_included(&leaf(entry), index, size, &path, &checkpoint.root) {
             true => Ok(path),
-            false => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, "the tree's files do not match its checkpoint"))
-            }
+            false => Err(io::Error::new(io::ErrorKind::InvalidData, "the tree's files do not match its checkpoint")),
         }
     };
     let mut extra = RoundRecords { round, ..RoundRecords::default() };

@@ -73,15 +73,15 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
             Ok(_) => return Err(contradiction(at + 1, "the record is missing".into())),
             Err(error @ (ReadError::Io(_) | ReadError::Archived { .. })) => return Err(error.into()),
             Err(error) => {
-                return Err(contradiction(
-                    at + 1,
-                    format!("cannot verify the records after the checkpoint: {error}"),
-                ));
+                return Err(contradiction(at + 1, format!("cannot verify the records after the checkpoint: {error}")));
             }
         };
         for record in &records {
             if previous_hash(&record.bytes) != Some(head) {
-                return Err(contradiction(record.position, "the record does not continue the hash chain of the signed log".into()));
+                return Err(contradiction(
+                    record.position,
+                    "the record does not continue the hash chain of the signed log".into(),
+                ));
             }
             (at, head) = (record.position, hash(&record.bytes));
         }

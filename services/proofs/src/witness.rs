@@ -115,7 +115,10 @@ impl Witness {
     fn add_checkpoint(&self, body: &[u8]) -> Response<Full<Bytes>> {
         let read = std::str::from_utf8(body).ok().and_then(|body| body.parse::<AddCheckpoint>().ok());
         let Some(request) = read else {
-            return plain(StatusCode::BAD_REQUEST, "the body is not an add-checkpoint request of c2sp.org/tlog-witness");
+            return plain(
+                StatusCode::BAD_REQUEST,
+                "the body is not an add-checkpoint request of c2sp.org/tlog-witness",
+            );
         };
         let Ok(claimed) = request.checkpoint.text().parse::<Checkpoint>() else {
             return plain(StatusCode::BAD_REQUEST, "the request has no valid checkpoint");

@@ -133,7 +133,9 @@ impl Witness {
             let size = signed.checkpoint.size;
             if *seen > size {
                 partition.lost(self.key.name(), *seen);
-                return Err(io::Error::other(format!("the witness has cosigned {seen} records, but the log has {size}")));
+                return Err(io::Error::other(format!(
+                    "the witness has cosigned {seen} records, but the log has {size}"
+                )));
             }
             let (files, old) = (Arc::clone(&partition.files), *seen);
             let path = tokio::task::spawn_blocking(move || consistency(&*files, old, size));
@@ -150,7 +152,10 @@ impl Witness {
                     return Ok(());
                 }
                 StatusCode::CONFLICT => {
-                    let known = answer.trim_end().parse().map_err(|_| io::Error::other("the witness answered 409 without a valid size"))?;
+                    let known = answer
+                        .trim_end()
+                        .parse()
+                        .map_err(|_| io::Error::other("the witness answered 409 without a valid size"))?;
                     *seen = known;
                 }
                 status => {

@@ -110,7 +110,10 @@ impl Before<'_> {
             (None, None) => return Err(Mismatch::differs(format!("round {} is not open", step.round))),
         };
         if started.round != step.round {
-            return Err(Mismatch::differs(format!("the step belongs to round {}, but the bet to another round", step.round)));
+            return Err(Mismatch::differs(format!(
+                "the step belongs to round {}, but the bet to another round",
+                step.round
+            )));
         }
         let dealt = self.dealt(step)?;
         self.follow(step, (started, live), open, dealt)
@@ -147,7 +150,10 @@ impl Before<'_> {
         live.logged(step, seed, &mut outcome).map_err(Mismatch::differs)?;
         live.write(&outcome, &mut bytes);
         if bytes != step.outcome {
-            return Err(Mismatch::differs(format!("the seed and choice of step {} produce another outcome", step.step)));
+            return Err(Mismatch::differs(format!(
+                "the seed and choice of step {} produce another outcome",
+                step.step
+            )));
         }
         let change = outcome.carried.and_then(|after| {
             let scope = collection::scope(live.game, started.currency, started.bet);
@@ -157,7 +163,10 @@ impl Before<'_> {
         let due =
             StepEvents::from_outcome(&outcome, started.contribution.is_some(), change).map_err(Mismatch::differs)?;
         if due.win != step.win {
-            return Err(Mismatch::differs(format!("the step states a win of {1}, but its outcome wins {0}", due.win, step.win)));
+            return Err(Mismatch::differs(format!(
+                "the step states a win of {1}, but its outcome wins {0}",
+                due.win, step.win
+            )));
         }
         let (over, mut events) = (due.over, vec![]);
         let pool = started.contribution.as_ref().map(|given| given.pool.clone());
@@ -185,14 +194,18 @@ impl Before<'_> {
             return Err(Mismatch::differs("the bet does not equal the stake's coins times the coin value"));
         }
         if live.terms.jackpot != started.contribution.is_some() {
-            return Err(Mismatch::differs("the round's terms and the bet's contribution disagree on whether the round plays for a jackpot"));
+            return Err(Mismatch::differs(
+                "the round's terms and the bet's contribution disagree on whether the round plays for a jackpot",
+            ));
         }
         let gamble_max = match live.terms.double {
             true => gamble_max_minor(live.game, currency, started.rate).ok(),
             false => Some(0),
         };
         if gamble_max != Some(live.terms.gamble_max_minor) {
-            return Err(Mismatch::differs("the round's gamble limit does not match the limit at the bet's exchange rate"));
+            return Err(Mismatch::differs(
+                "the round's gamble limit does not match the limit at the bet's exchange rate",
+            ));
         }
         let scope = collection::scope(live.game, currency, bet);
         let carried = match live.game.carries().keys {

@@ -105,8 +105,14 @@ impl AbandonedRounds {
         let (name, reason) = (round_name(&round.stream, round.number), refusal.reason().name());
         let passes = matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded);
         match passes {
-            true => tracing::warn!(round = name, reason, "interrupted a sweep at an abandoned round; the next sweep continues"),
-            false => tracing::error!(round = name, reason, "failed to resolve an abandoned round; the next sweep retries"),
+            true => tracing::warn!(
+                round = name,
+                reason,
+                "interrupted a sweep at an abandoned round; the next sweep continues"
+            ),
+            false => {
+                tracing::error!(round = name, reason, "failed to resolve an abandoned round; the next sweep retries")
+            }
         }
         match (passes, refusal.code()) {
             (false, _) => Swept::Reported,

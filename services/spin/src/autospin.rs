@@ -97,7 +97,10 @@ impl SpinApi {
                 return Ok(SeriesRound { round: finished, waiting });
             }
             if head.changed().await.is_err() {
-                return Err(Refusal::new(Reason::Closing, "the ledger is shutting down: retry with the same request id"));
+                return Err(Refusal::new(
+                    Reason::Closing,
+                    "the ledger is shutting down: retry with the same request id",
+                ));
             }
         }
     }

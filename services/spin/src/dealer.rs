@@ -143,7 +143,8 @@ impl Dealer {
     ) -> Result<(), Refusal> {
         let event = self.keys.sealed(stream, number, reason, &ledger.generations());
         let event = event.ok_or_else(|| {
-            Refusal::new(Reason::NoDrawKeys, "this process has no draw keys: set draws.key_file").with_code(Code::Unavailable)
+            Refusal::new(Reason::NoDrawKeys, "this process has no draw keys: set draws.key_file")
+                .with_code(Code::Unavailable)
         })?;
         if reason == SealReason::KeyLost {
             tracing::error!(%stream, number, "the key of the player's next draw is lost: sealing a new draw");
@@ -236,7 +237,8 @@ impl From<Refusal> for Undecided {
 }
 
 fn seal_changed(seal: &Seal) -> Refusal {
-    let message = "the request does not name the seal of the player's next draw: choose a new client seed and name that seal";
+    let message =
+        "the request does not name the seal of the player's next draw: choose a new client seed and name that seal";
     Refusal::new(Reason::SealChanged, message).with("seal", hex(seal))
 }
 

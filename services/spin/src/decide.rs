@@ -55,8 +55,11 @@ impl<'a> Draft<'a> {
         let amount = whole_bet(currency, bet.coin_value, bet.coins)?;
         let game = bet.game.name();
         if let Some(open) = player.open_round_of(game, currency) {
-            return Err(Refusal::new(Reason::RoundInProgress, "the player has an open round of this game: finish it first")
-                .with("round_id", round_name(named.stream, open.started.round)));
+            return Err(Refusal::new(
+                Reason::RoundInProgress,
+                "the player has an open round of this game: finish it first",
+            )
+            .with("round_id", round_name(named.stream, open.started.round)));
         }
         let (witch, accompanied_by) = pick_witch(player, bet)?;
         match &bet.campaign {
@@ -311,7 +314,10 @@ fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Optio
     if !rate.coin_within(bet.coin_value, terms.base_coin) {
         return Err(Refusal::new(
             Reason::InvalidStake,
-            format!("a coin of {} {currency} is worth more than the pool's base coin of {} EUR", bet.coin_value, terms.base_coin),
+            format!(
+                "a coin of {} {currency} is worth more than the pool's base coin of {} EUR",
+                bet.coin_value, terms.base_coin
+            ),
         ));
     }
     let amount = contribution(amount, currency, rate, terms.contribution_ppm).map_err(|refused| internal(&refused))?;

@@ -106,7 +106,10 @@ impl PlayRules {
         let bet_max = self.bet_max.into_iter().chain(eur(self.profile.bet_eur_max)).chain(asked).min();
         self.within_bet(currency, amount, bet_max)?;
         if let Some(left) = self.too_soon_by(player, bet, pace, now) {
-            let message = format!("in this jurisdiction the player's rounds must be at least {} ms apart", self.profile.round_ms_min);
+            let message = format!(
+                "in this jurisdiction the player's rounds must be at least {} ms apart",
+                self.profile.round_ms_min
+            );
             return Err(self.refusal(Reason::RoundTooSoon, message).retry_after(left));
         }
         let least = |one: Option<NonZeroU32>, other: Option<NonZeroU32>| one.into_iter().chain(other).min();

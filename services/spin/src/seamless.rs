@@ -350,7 +350,9 @@ fn damaged_later(refusal: &Refusal) -> Refusal {
 
 /// A repeated request calls the wallet again; GetRequest returns the state.
 fn unknown(why: &str) -> Refusal {
-    let message = format!("it is unknown whether the operator's wallet has debited the bet: {why}. Repeat the request or call GetRequest");
+    let message = format!(
+        "it is unknown whether the operator's wallet has debited the bet: {why}. Repeat the request or call GetRequest"
+    );
     Refusal::new(Reason::OutcomeUnknown, message).retry_after(Duration::from_secs(1))
 }
 

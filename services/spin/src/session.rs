@@ -213,7 +213,9 @@ impl SpinApi {
 fn fresh_session_id() -> Result<SessionId, Refusal> {
     let mut id = [0; 16];
     let filled = getrandom::fill(&mut id);
-    filled.map_err(|error| Refusal::new(Reason::NoEntropy, format!("the operating system returned no random bytes: {error}")))?;
+    filled.map_err(|error| {
+        Refusal::new(Reason::NoEntropy, format!("the operating system returned no random bytes: {error}"))
+    })?;
     Ok(SessionId::from_be_bytes(id))
 }
 

@@ -85,7 +85,8 @@ impl Checkpoint {
         if Sha256::digest(&bytes)[..] != id[..] {
             return Err(unusable("the checkpoint is damaged"));
         }
-        let checkpoint = Self::decode(&bytes).ok_or_else(|| unusable("the file is not a checkpoint of this format version"))?;
+        let checkpoint =
+            Self::decode(&bytes).ok_or_else(|| unusable("the file is not a checkpoint of this format version"))?;
         if checkpoint.partition != partition {
             return Err(unusable("the checkpoint belongs to another partition"));
         }

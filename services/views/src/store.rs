@@ -164,7 +164,9 @@ impl Store {
             sync_folder(&self.folder)?;
             let current = state.current.as_ref().map(|current| current.id);
             if catalogue.current.is_some_and(|(named, _)| current != Some(named)) {
-                tracing::warn!("the catalogue of views names another checkpoint than the one loaded: correcting the catalogue");
+                tracing::warn!(
+                    "the catalogue of views names another checkpoint than the one loaded: correcting the catalogue"
+                );
             }
             state.catalogue = Some(catalogue);
         }

@@ -81,7 +81,11 @@ mod tests {
 
     #[test]
     fn pl_31_a_wallet_that_does_not_answer_is_left_alone_for_longer_and_longer_and_tried_by_one_call() {
-        assert_eq!(after(PLAYERS_MAX - 1, 1_000).leave(1_000), Some(Leave::Given), "a few failures must not open the circuit");
+        assert_eq!(
+            after(PLAYERS_MAX - 1, 1_000).leave(1_000),
+            Some(Leave::Given),
+            "a few failures must not open the circuit"
+        );
         let mut breaker = after(PLAYERS_MAX, 1_000);
         assert_eq!(breaker.leave(1_099), None);
         assert_eq!(breaker.left_ms(1_040), 60);

@@ -119,7 +119,8 @@ impl Client {
             Err(_) => unknown("the wallet did not answer in time"),
             // If the wallet lacks CloseRound, the report is held, and bets continue.
             Ok(Err(status)) if status.code() == Code::Unimplemented && matches!(call, Call::Close(_)) => {
-                let reason = truncated(&format!("the wallet does not implement CloseRound: {}", status.message()), REASON_MAX);
+                let reason =
+                    truncated(&format!("the wallet does not implement CloseRound: {}", status.message()), REASON_MAX);
                 CheckedAnswer { answer: Answer::Refused { reason, code: ReasonCode::Unspecified }, contradiction: None }
             }
             Ok(Err(status)) => unknown(&format!("{:?}: {}", status.code(), status.message())),
@@ -169,7 +170,9 @@ fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let amount = amount.map_or(0, |amount| amount.amount_minor);
     let poor = result.reason == "INSUFFICIENT_FUNDS" || result.reason_code() == ReasonCode::InsufficientFunds;
     match (result.outcome(), call) {
-        (Outcome::Done | Outcome::DoneBefore, _) if reported < 0 => Some("the balance is below 0 after a confirmed call"),
+        (Outcome::Done | Outcome::DoneBefore, _) if reported < 0 => {
+            Some("the balance is below 0 after a confirmed call")
+        }
         (Outcome::Done, Call::Credit(_)) if reported < amount => Some("the balance is below the amount just credited"),
         (Outcome::Refused, Call::Debit(_)) if poor && reported >= amount => {
             Some("the balance covers the bet, which was refused for insufficient funds")
@@ -220,7 +223,10 @@ mod tests {
         let code = ReasonCode::InsufficientFunds.into();
         assert!(is_false(&debit, &wire::Result { reason_code: code, ..said(Outcome::Refused, 100, "") }));
         assert!(!is_false(&debit, &said(Outcome::Refused, 99, "INSUFFICIENT_FUNDS")));
-        assert!(!is_false(&debit, &said(Outcome::Refused, 100, "LIMIT")), "a refusal for another reason contradicts no balance");
+        assert!(
+            !is_false(&debit, &said(Outcome::Refused, 100, "LIMIT")),
+            "a refusal for another reason contradicts no balance"
+        );
     }
 
     #[test]

@@ -192,7 +192,10 @@ mod tests {
         ] {
             assert!(read::<DebitResponse>(&debit(), bad.as_bytes()).is_err(), "{bad}");
         }
-        assert!(read::<DebitResponse>(&debit(), "[".repeat(100_000).as_bytes()).is_err(), "deeply nested JSON must be refused");
+        assert!(
+            read::<DebitResponse>(&debit(), "[".repeat(100_000).as_bytes()).is_err(),
+            "deeply nested JSON must be refused"
+        );
     }
 
     #[test]

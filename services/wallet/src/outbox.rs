@@ -216,7 +216,12 @@ impl WalletOutbox {
             return;
         }
         let operator = operator.to_owned();
-        tracing::error!(operator, partition, players, "debits or credits at the operator's wallet are overdue: check the wallet");
+        tracing::error!(
+            operator,
+            partition,
+            players,
+            "debits or credits at the operator's wallet are overdue: check the wallet"
+        );
         let event = Event::WalletOverdue { operator: operator.into(), partition, players, oldest_ms };
         let proposal = internal(&StreamId::System, request, event);
         if let Err(error) = self.ledgers.append(proposal).await {
@@ -378,7 +383,9 @@ fn unanswered(stream: &StreamId, call: &Call, answer: &Answer) -> bool {
         Answer::Refused { reason, .. } => {
             tracing::error!(%stream, name, transaction, reason, "the operator's wallet refused a rollback, which it must accept; retrying");
         }
-        answer => tracing::debug!(%stream, name, transaction, ?answer, "the operator's wallet did not answer a call; retrying"),
+        answer => {
+            tracing::debug!(%stream, name, transaction, ?answer, "the operator's wallet did not answer a call; retrying")
+        }
     }
     false
 }

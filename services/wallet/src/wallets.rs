@@ -202,13 +202,24 @@ impl OperatorWallet {
         if let Some(contradiction) = contradiction {
             self.meters.note_contradiction();
             let operator = self.operator();
-            tracing::warn!(operator, transaction = call.id(), contradiction, "the operator's wallet reported a balance that contradicts its answer");
+            tracing::warn!(
+                operator,
+                transaction = call.id(),
+                contradiction,
+                "the operator's wallet reported a balance that contradicts its answer"
+            );
         }
         if let Answer::Refused { code, reason } = &answer
             && matches!(code, ReasonCode::DuplicateContent | ReasonCode::InvalidRequest | ReasonCode::Unauthenticated)
         {
             let (operator, transaction, code) = (self.operator(), call.id(), code.as_str_name());
-            tracing::error!(operator, transaction, code, reason, "the operator's wallet refused a call as invalid: compare its implementation with the contract");
+            tracing::error!(
+                operator,
+                transaction,
+                code,
+                reason,
+                "the operator's wallet refused a call as invalid: compare its implementation with the contract"
+            );
         }
         let mut breaker = self.breaker.lock();
         match &answer {
@@ -278,7 +289,10 @@ mod tests {
                 assert!(matches!(wallet.debit(&debit, &place, 1).await, Answer::Unknown { .. }));
             }
         }
-        assert!(wallet.breaker.lock().left_ms(0) > 0, "after five players in a row without an answer the circuit must be open");
+        assert!(
+            wallet.breaker.lock().left_ms(0) > 0,
+            "after five players in a row without an answer the circuit must be open"
+        );
         assert!(wallet.asked.lock().is_empty(), "no call may be in progress");
         wallet.breaker.lock().failed(Leave::Probe, "a", wallet.now_ms() + 60_000);
         let refusal = wallet.admit().unwrap_err();

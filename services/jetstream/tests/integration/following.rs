@@ -169,7 +169,10 @@ fn pl_30_a_follower_outlasts_a_restart_of_the_server() {
 #[test]
 fn pl_30_another_stream_of_the_same_name_is_not_taken_for_the_one_that_was_followed() {
     let (_folder, node, config) = server();
-    assert!(matches!(Following::find(&config, 0), Err(OpenError::Missing { .. })), "following must not create a stream");
+    assert!(
+        matches!(Following::find(&config, 0), Err(OpenError::Missing { .. })),
+        "following must not create a stream"
+    );
     let (mut store, mut all) = (JetStreamStore::open(&config, 0).unwrap(), Acknowledged::new());
     appends(&mut store, 10, &mut all);
     let mut following = Following::find(&config, 0).unwrap();

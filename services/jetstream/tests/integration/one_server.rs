@@ -175,7 +175,10 @@ fn a_server_that_is_killed_leaves_what_was_acknowledged_and_perhaps_one_append_m
     let failed = append(&mut store, &payloads("a", 3), &mut all);
     assert!(matches!(failed, Err(AppendError::Failed { .. })), "{failed:?}");
     let failed = append(&mut store, &payloads("a", 3), &mut all);
-    assert!(matches!(failed, Err(AppendError::Failed { .. })), "appends must fail until the log is opened again: {failed:?}");
+    assert!(
+        matches!(failed, Err(AppendError::Failed { .. })),
+        "appends must fail until the log is opened again: {failed:?}"
+    );
     node.restart();
     let config = node.config("S");
     let mut store = open(&config);

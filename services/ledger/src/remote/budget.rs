@@ -43,7 +43,9 @@ pub(crate) fn check_length(proposal: &Proposal) -> Result<(), AppendError> {
     if bytes <= PROPOSAL_MAX && events <= EVENTS_MAX {
         return Ok(());
     }
-    let reason = format!("the proposal has {bytes} bytes and {events} events; at most {PROPOSAL_MAX} bytes and {EVENTS_MAX} events are allowed");
+    let reason = format!(
+        "the proposal has {bytes} bytes and {events} events; at most {PROPOSAL_MAX} bytes and {EVENTS_MAX} events are allowed"
+    );
     Err(AppendError::not_allowed(Reason::ProposalTooLong, reason))
 }
 

@@ -96,7 +96,8 @@ pub(super) fn check(
             (Event::LiabilityReserved(reserved), _) => {
                 let cap = caps.get(reserved.operator.as_str()).copied().unwrap_or(Nano::ZERO);
                 if reserved.cap != cap {
-                    let reason = format!("the reservation states another cap than {}'s, which is {cap} EUR", reserved.operator);
+                    let reason =
+                        format!("the reservation states another cap than {}'s, which is {cap} EUR", reserved.operator);
                     return Err(AppendError::not_allowed(Reason::CapDiffers, reason));
                 }
             }
@@ -111,8 +112,10 @@ pub(super) fn check(
                     (Some(home), Some((position, reserved))) => {
                         if !costs.is_covered(home, (position, &reserved), campaign)? {
                             let highest = reserved.max_liability;
-                            let reason =
-                                format!("campaign {} can cost more than the {highest} EUR reserved for it", campaign.id);
+                            let reason = format!(
+                                "campaign {} can cost more than the {highest} EUR reserved for it",
+                                campaign.id
+                            );
                             return Err(AppendError::not_allowed(Reason::ReservationTooLow, reason));
                         }
                     }

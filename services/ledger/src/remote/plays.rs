@@ -15,7 +15,10 @@ pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {
         // If the log named an unknown key, the next start would be refused.
-        let reason = format!("the ledger process has no draw key {}: give all processes the same key file", EpochNames(vec![key]));
+        let reason = format!(
+            "the ledger process has no draw key {}: give all processes the same key file",
+            EpochNames(vec![key])
+        );
         return Err(AppendError::not_allowed(Reason::DrawKeyUnknown, reason));
     }
     if !matches!(stream, StreamId::Player { .. }) || !events.iter().any(is_play) {
@@ -90,8 +93,10 @@ fn check_seal(
         }
         None if !has_operators => Ok(()),
         None => {
-            let reason =
-                format!("draw {} of {stream} is not sealed with one of the ledger process's two newest keys", name.number);
+            let reason = format!(
+                "draw {} of {stream} is not sealed with one of the ledger process's two newest keys",
+                name.number
+            );
             Err(AppendError::not_allowed(Reason::SealForged, reason))
         }
     };
@@ -108,7 +113,10 @@ fn check_seal(
             let present = player.draw.filter(|next| draws.dealt_under(stream, next, generations).is_some());
             match present {
                 Some(next) if has_operators && reason == SealReason::KeyLost => {
-                    let reason = format!("draw {} of {stream} must not be sealed again, because its key is not lost", next.number);
+                    let reason = format!(
+                        "draw {} of {stream} must not be sealed again, because its key is not lost",
+                        next.number
+                    );
                     Err(AppendError::not_allowed(Reason::DrawKeyPresent, reason))
                 }
                 _ => check(DrawName { number, epoch, generation }, seal),

@@ -54,7 +54,10 @@ fn behind(ledger: &Handle, stream: &StreamId) -> AppendError {
 
 fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, position: u64) -> Result<(), AppendError> {
     let differs = || {
-        let reason = format!("the copy does not match the events at position {position} of partition {HOME} on {}", proposal.stream);
+        let reason = format!(
+            "the copy does not match the events at position {position} of partition {HOME} on {}",
+            proposal.stream
+        );
         AppendError::not_allowed(Reason::CopyDiffers, reason)
     };
     let Some(home) = home.filter(|home| position <= home.durable()) else {
@@ -89,7 +92,8 @@ fn check_mirror(
         Some(expected) if expected == *mirrored => Ok(()),
         _ if at != mirrored.home_position => Err(behind(ledger, &StreamId::pool(pool))),
         _ => {
-            let reason = format!("the mirror of pool {pool} does not match the pool at position {at} of partition {HOME}");
+            let reason =
+                format!("the mirror of pool {pool} does not match the pool at position {at} of partition {HOME}");
             Err(AppendError::not_allowed(Reason::MirrorDiffers, reason))
         }
     }
@@ -112,8 +116,10 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     if is_same {
         return Ok(());
     }
-    let reason =
-        format!("the report for pool {pool} does not match the log of partition {} up to position {}", report.partition, report.to);
+    let reason = format!(
+        "the report for pool {pool} does not match the log of partition {} up to position {}",
+        report.partition, report.to
+    );
     Err(AppendError::not_allowed(Reason::ReportDiffers, reason))
 }
 

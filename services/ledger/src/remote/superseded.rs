@@ -40,7 +40,10 @@ impl SupersededRules {
         match refused {
             None => Ok(()),
             Some(bet) => {
-                let reason = format!("rules version {} of {} is superseded and accepts no new bets", bet.rules_version, bet.game);
+                let reason = format!(
+                    "rules version {} of {} is superseded and accepts no new bets",
+                    bet.rules_version, bet.game
+                );
                 Err(AppendError::not_allowed(Reason::RulesVersionSuperseded, reason))
             }
         }

@@ -225,7 +225,8 @@ impl Forwarder {
             let commit = shared.fetch(position).map_err(AppendError::unread)?;
             if !is_by(&commit, stream, request_id) {
                 // The writer has another log than this replica.
-                let reason = format!("position {position} belongs to different requests in the writer's log and in the replica");
+                let reason =
+                    format!("position {position} belongs to different requests in the writer's log and in the replica");
                 shared.diverged(&reason);
                 return Err(AppendError::Unknown { reason });
             }

@@ -209,7 +209,11 @@ impl Requests {
     pub(crate) fn repair(&self) -> Result<(), WriteError> {
         let damaged = || self.state.read().runs.iter().find(|run| run.is_damaged()).cloned();
         while let Some(run) = damaged() {
-            tracing::warn!(from = run.from(), to = run.to(), "a run of requests is damaged: rebuilding it from the log");
+            tracing::warn!(
+                from = run.from(),
+                to = run.to(),
+                "a run of requests is damaged: rebuilding it from the log"
+            );
             let mut again = vec![];
             self.read_log(run.from(), run.to(), |from, names| {
                 again.push(self.write_run(from, &names)?);

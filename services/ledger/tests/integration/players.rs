@@ -181,7 +181,11 @@ async fn pl_30_a_player_whose_image_is_damaged_is_refused_with_the_place_and_the
     assert_eq!(*ledger.unreadable_players().borrow(), None);
     ledger.close().await;
     let ledger = folder.open(usize::MAX);
-    assert_eq!((ledger.players_in_memory(), states(&ledger)), (0, before), "the players must come from rewritten tables");
+    assert_eq!(
+        (ledger.players_in_memory(), states(&ledger)),
+        (0, before),
+        "the players must come from rewritten tables"
+    );
     ledger.close().await;
 }
 

@@ -317,7 +317,11 @@ fn pl_12_a_durable_group_is_published_where_it_was_said_and_by_the_appender_when
     drop(runtime);
     assert_eq!(positions(desk.verdicts.blocking_recv()), [(2, Ok(2))]);
     desk.tell(Do::Append);
-    assert_eq!(positions(desk.verdicts.blocking_recv()), [(3, Ok(3))], "the verdict must take unpublished commits into account");
+    assert_eq!(
+        positions(desk.verdicts.blocking_recv()),
+        [(3, Ok(3))],
+        "the verdict must take unpublished commits into account"
+    );
     assert_eq!(desk.balance("alice"), Some(Minor(100)));
 }
 

@@ -116,7 +116,8 @@ impl<'a> Blocks<'a> {
     fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
         while self.window.offset < self.lookup.used {
             self.fill(BLOCK_HEADER)?;
-            let header = BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("the block has no valid header"))?;
+            let header =
+                BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("the block has no valid header"))?;
             let next = header.first.saturating_add(header.records.into());
             if next <= from {
                 self.window.advance(header.bytes());

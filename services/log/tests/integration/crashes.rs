@@ -49,7 +49,8 @@ fn check(disk: &SimDisk, appends: &[Vec<Bytes>], least: usize, when: &str) -> us
     let found = read_all(&*store.reader(), 1);
     let most = (least + 1).min(appends.len());
     let whole = (least..=most).find(|n| appends[..*n].concat() == found);
-    let present = whole.unwrap_or_else(|| panic!("{when}: {} records found, but {least} appends were acknowledged", found.len()));
+    let present =
+        whole.unwrap_or_else(|| panic!("{when}: {} records found, but {least} appends were acknowledged", found.len()));
     let scanned: Vec<_> = scan_on(Arc::new(disk.clone()), Path::new("p")).unwrap().map(|r| r.unwrap().bytes).collect();
     assert_eq!(scanned, found, "{when}: the scan must match the store");
     present
@@ -184,7 +185,10 @@ fn uf_10_an_append_whose_sync_failed_is_unknown_until_the_log_is_mended_and_then
     assert!(matches!(failed, Err(AppendError::Unknown(_))), "{failed:?}");
     for _ in 0..2 {
         let refused = store.append(1, &appends[1]);
-        assert!(matches!(refused, Err(AppendError::Unavailable(_))), "the append must be refused without a write: {refused:?}");
+        assert!(
+            matches!(refused, Err(AppendError::Unavailable(_))),
+            "the append must be refused without a write: {refused:?}"
+        );
     }
     assert_eq!((store.end(), store.head()), (1, hash(&appends[0][0])));
     assert_eq!(read_all(&*store.reader(), 1), appends[0], "reads must succeed, without the record in doubt");

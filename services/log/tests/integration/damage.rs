@@ -243,7 +243,10 @@ fn a_header_that_names_another_history_is_found() {
     let crc = crc32c::crc32c(&header[..60]);
     header[60..64].copy_from_slice(&crc.to_le_bytes());
     let file = &log.files()[0];
-    let found = damage(&log.changed(file, |bytes| bytes[..64].copy_from_slice(&header[..64])), "a segment with another history");
+    let found = damage(
+        &log.changed(file, |bytes| bytes[..64].copy_from_slice(&header[..64])),
+        "a segment with another history",
+    );
     assert_eq!((&found.file, found.offset), (file, 0));
 }
 

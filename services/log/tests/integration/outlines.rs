@@ -50,7 +50,11 @@ fn an_opening_by_outlines_knows_the_same_and_goes_on() {
     let head = SegmentStore::open(dir.path(), 3, SMALL).unwrap().head();
     for _ in 0..30 {
         let mut store = open(&dir);
-        assert_eq!(store.unread() + 1, first(files(dir.path(), "log").last().unwrap()), "only the last segment may be read");
+        assert_eq!(
+            store.unread() + 1,
+            first(files(dir.path(), "log").last().unwrap()),
+            "only the last segment may be read"
+        );
         assert_eq!((store.end(), read_all(&*store.reader(), 1)), (all.len() as u64, all.clone()));
         for position in (1..=store.end()).step_by(7) {
             let read = store.reader().read(position, 1, 0).unwrap();
@@ -185,7 +189,10 @@ fn at_a3_a_scan_after_a_position_needs_nothing_that_stands_before_it() {
     for position in begins + 2..=all.len() {
         assert_eq!(after(position).unwrap(), all[position..], "{position}");
     }
-    assert!(scan_after(dir.path(), 3, begins as u64, hash(&all[begins - 1])).is_err(), "the block with the position is damaged");
+    assert!(
+        scan_after(dir.path(), 3, begins as u64, hash(&all[begins - 1])).is_err(),
+        "the block with the position is damaged"
+    );
     let (_, other) = log(1);
     for position in [begins + 3, begins + 4] {
         let found = scan_after(dir.path(), 3, position as u64, hash(&other[position - 1]));

@@ -302,7 +302,10 @@ fn a_record_is_read_without_what_follows_it() {
     };
     let singles: Vec<_> = (1..=store.end()).map(|position| read(position, 1)).collect();
     assert!(singles.iter().all(|bytes| *bytes <= 3 * MARKS), "{singles:?}");
-    assert!(singles.iter().sum::<u64>() <= singles.len() as u64 * MARKS * 11 / 10, "at most a tenth of the reads may need a second file read");
+    assert!(
+        singles.iter().sum::<u64>() <= singles.len() as u64 * MARKS * 11 / 10,
+        "at most a tenth of the reads may need a second file read"
+    );
     let all = read(1, 4_000);
     assert!((length..length * 3 / 2).contains(&all), "{all} bytes for {length}");
 }

@@ -87,7 +87,10 @@ fn np_12_unopened_objects_are_shown_once_the_round_is_over_and_never_before() {
             if round.outcomes.iter().all(|outcome| outcome.reveals.is_empty()) {
                 continue;
             }
-            assert!(round.outcomes.iter().all(|outcome| outcome.unopened.is_empty()), "logged outcomes must have no unopened objects");
+            assert!(
+                round.outcomes.iter().all(|outcome| outcome.unopened.is_empty()),
+                "logged outcomes must have no unopened objects"
+            );
             let open = played(game, 10_000, false, Carried::default(), number).shown(false);
             assert_eq!(open, round.outcomes, "an open round must show only logged figures");
             for outcome in round.shown(true).iter().filter(|outcome| !outcome.reveals.is_empty()) {

@@ -125,7 +125,10 @@ async fn bw_23_a_win_waits_until_the_next_spin_and_is_collected_before_it() {
     let spun = next.played.clone().expect("the series must continue");
     assert!(shown.steps[1].position < spun.position);
     let counted = |answer: &AutospinResponse| answer.total_win.as_ref().unwrap().amount_minor;
-    assert!(counted(&told) >= first.win.as_ref().unwrap().amount_minor, "a win that can be doubled must be counted at once");
+    assert!(
+        counted(&told) >= first.win.as_ref().unwrap().amount_minor,
+        "a win that can be doubled must be counted at once"
+    );
     drop(series);
     let mut again = table.begin(&table.request("s", 1000)).await;
     let mut found = 0;
@@ -191,7 +194,11 @@ async fn bw_23_no_win_is_doubled_while_the_series_runs_a_player_who_does_stops_i
     while let Some(answer) = again.next().await {
         stop = answer.unwrap().stop();
     }
-    assert_eq!((stop, table.rounds_started()), (AutospinStop::Player, rounds), "a repeated request must not spin again");
+    assert_eq!(
+        (stop, table.rounds_started()),
+        (AutospinStop::Player, rounds),
+        "a repeated request must not spin again"
+    );
     drop((series, again));
     table.close().await;
 }

@@ -44,7 +44,9 @@ fn find(run: &Run, prefix: &[u8]) -> Result<Entries, ViewError> {
     let keyspace = run.tables()[0].keyspace();
     let filtered = keyspace.filtered(prefix).filter(|_| keyspace.filtered < u16::MAX);
     if filtered.is_none_or(|filtered| run.may_contain(prefix, filter_hash(filtered))) {
-        run.find(prefix, |key, value| assert_eq!(found.insert(key.to_vec(), value.to_vec()), None, "each key must be passed once"))?;
+        run.find(prefix, |key, value| {
+            assert_eq!(found.insert(key.to_vec(), value.to_vec()), None, "each key must be passed once")
+        })?;
     }
     Ok(found)
 }
@@ -131,7 +133,11 @@ fn a_long_run_is_several_tables_and_a_run_without_entries_is_one() {
     let store = Store::open(folder.path(), 0);
     let entries = packed(0..12_000);
     let run = write(&store, &PACKED, (0, 12_000), &entries);
-    assert_eq!((run.tables().len(), table_files(folder.path()).len()), (3, 3), "72 KB must be split into tables of 20 KB and one block");
+    assert_eq!(
+        (run.tables().len(), table_files(folder.path()).len()),
+        (3, 3),
+        "72 KB must be split into tables of 20 KB and one block"
+    );
     assert_eq!((run.from(), run.to(), run.tables().iter().map(|table| table.entries()).sum()), (0, 12_000, 12_000));
     for key in entries.keys() {
         assert_eq!(find(&run, key).unwrap(), expected(&entries, key));

@@ -149,7 +149,11 @@ async fn grpc_with_more(kit: &Kit, debit: &Call) -> Result<Outcome, String> {
     let path = PathAndQuery::from_static("/motherlode.wallet.v1.WalletService/Debit");
     let codec = ProstCodec::<DynamicMessage, DebitResponse>::default();
     let answer = grpc.unary(tonic::Request::new(message), path, codec).await.map_err(failed)?;
-    answer.into_inner().result.map(|result| result.outcome()).ok_or_else(|| "the wallet's answer has no result".to_owned())
+    answer
+        .into_inner()
+        .result
+        .map(|result| result.outcome())
+        .ok_or_else(|| "the wallet's answer has no result".to_owned())
 }
 
 /// A nonce of 32 digits, unique within the run.
