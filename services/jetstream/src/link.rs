@@ -25,7 +25,7 @@ const RECONNECT_AFTER: Duration = Duration::from_millis(100);
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 
-/// Limits of the account, server or storage, found before any write. A failed write is not included, because other
+/// Errors about limits of account, server or storage before any write. A failed write is not included, because other
 /// replicas may have written.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
 const UNAVAILABLE: u64 = 503;

@@ -109,7 +109,7 @@ fn is_nonce(payload: &[u8]) -> bool {
 }
 
 /// Verifies a stream message by message. *Foreign* messages, which no writer has published, are counted and skipped.
-/// Skipping a writer's block would fail the next block, since positions and hashes have no gaps.
+/// If a writer's block were skipped, the next one would be damage, since positions and hashes have no gaps.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     pub sequence: u64,

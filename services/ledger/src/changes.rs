@@ -98,7 +98,7 @@ async fn make(
     }
 }
 
-/// Waits until no partition owes the pool contributions, which would prevent its retirement (BW-20).
+/// Waits until no partition owes the pool contributions, since such debts prevent its retirement (BW-20).
 async fn collected(ledger: &Handle, stream: &StreamId, change: &Event) {
     let outstanding = || {
         let taken = ledger.books(|books| would_be_taken(books, ledger.partition(), stream, change));

@@ -24,11 +24,11 @@ pub struct Options {
     pub players_max: usize,
     /// Commits per new run of the idempotency table, each with 16 bytes in memory until written.
     pub request_run_commits: usize,
-    /// Memory for filters of the idempotency table; other filters are read at each lookup.
+    /// Memory for the idempotency table's filters; filters that do not fit are read at each lookup.
     pub request_filter_bytes_max: u64,
-    /// Silence of an append, a confirmation or a replica's writer before proposals are refused.
+    /// Longest silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,
-    /// Silence of a replica's writer before proposals are refused during a takeover.
+    /// Longest silence of a replica's writer before proposals are refused, during a takeover.
     pub takeover_max: Duration,
     /// Time for which a replica may be ahead of the log.
     pub ahead_max: Duration,

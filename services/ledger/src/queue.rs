@@ -72,7 +72,7 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
-/// Counts the slots of other processes' proposals on shared streams. No operator can have this name.
+/// Holder of the slots of other processes' proposals on shared streams. No operator can have this name.
 const NODES: &str = "(nodes)";
 
 #[derive(Clone)]

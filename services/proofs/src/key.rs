@@ -46,7 +46,7 @@ pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Ma
     key.named(&origin(bare, partition))
 }
 
-/// Outside the log's folder, so that copies of the log do not include the key.
+/// The file is outside the log's folder, so that copies of the log do not include the key.
 #[must_use]
 pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))

@@ -31,7 +31,7 @@ pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
     }
 }
 
-/// The currency, such as `EUR`, or also the bet, such as `EUR 1.00` (WF-12).
+/// The currency (`EUR`), or the currency and the bet (`EUR 1.00`) if each bet has its own collection (WF-12).
 #[must_use]
 pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     match game.carries().scope {
@@ -63,7 +63,7 @@ pub enum Sharing {
     Version,
 }
 
-/// Each shared figure is the maximum over all scopes that are also in real money, or also in play money.
+/// Each shared figure is the maximum over all scopes with the same kind of money (real or play).
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,

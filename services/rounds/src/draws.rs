@@ -9,7 +9,7 @@ pub struct KeyLost {
     pub draw: u64,
 }
 
-/// Returns the dealt value of a draw, or `None` if its key is missing.
+/// Function that returns a draw's dealt value, or `None` if its key is missing.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
 /// [`DealtOf`] for readers of the log, which have no draw keys.

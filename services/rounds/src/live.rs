@@ -94,7 +94,7 @@ impl Live {
         self.round.awaiting()
     }
 
-    /// Choice of the game's rule for an absent player; `None` before the bet and after the end.
+    /// Choice that the game's rule makes for an absent player; `None` before the bet and after the end.
     #[must_use]
     pub fn automatic(&self) -> Option<Choice> {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)

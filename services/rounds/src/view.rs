@@ -266,7 +266,7 @@ impl Fold {
     }
 }
 
-/// Account changes of rounds that begin in these events. 128 bits, since an unverified log may have any amounts.
+/// Sums account changes of rounds that begin in these events, in 128 bits since an unverified log may have any amounts.
 fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i128 {
     let (mut moved, mut credited) = (0_i128, BTreeMap::new());
     for event in events {

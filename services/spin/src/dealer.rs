@@ -24,7 +24,7 @@ pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
 /// While a script is in use, the server's identity reports `test_build`.
 pub trait Script: Send + Sync {
-    /// `None` uses the caller's seed. On an error nothing is played.
+    /// Client seed of a step; `None` to use the caller's. On an error nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 

@@ -241,7 +241,7 @@ pub(crate) fn choose(
     Ok(draft.resolve(dealer, dealing, (&play.choice, None), outcome)?)
 }
 
-/// `None` if there is no open round or no reason.
+/// `None` if there is no open round or no reason for the step.
 pub(crate) fn automatic(state: &State, asked: &AutomaticStep, dealer: &Dealer) -> Option<Result<Proposal, Undecided>> {
     let player = state.player.as_deref()?;
     let open = player.open_round(asked.round.number)?;

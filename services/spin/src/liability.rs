@@ -28,7 +28,7 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// Covers all rules versions. The first call can take seconds.
+    /// Computes the cost over all rules versions. The first call can take seconds.
     pub(crate) fn new(
         campaign: &Campaign,
         players: usize,
@@ -64,7 +64,7 @@ impl Cost {
         Ok(cost)
     }
 
-    /// Rounded up. Fails with CAMPAIGN_TOO_LARGE if the cost exceeds 128 bits.
+    /// The cost is rounded up. Fails with CAMPAIGN_TOO_LARGE if the cost exceeds 128 bits.
     pub(crate) fn highest_eur(&self, campaign: &Campaign, rate: FxRate) -> Result<Nano, Refusal> {
         let nanos = &self.highest * exact(u64::try_from(campaign.currency.nanos_per_minor()).unwrap_or(u64::MAX));
         let power = exact(10_u64.pow(rate.exponent().unsigned_abs().into()));

@@ -338,7 +338,7 @@ fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, Sm
     }
 }
 
-/// The log was found damaged after the debit was confirmed.
+/// Refusal if the log was found damaged after the debit was confirmed.
 fn damaged_later(refusal: &Refusal) -> Refusal {
     let message = format!(
         "the operator's wallet has debited the bet, which will be played or rolled back once the log is repaired. Then repeat the request or call \
@@ -348,7 +348,7 @@ fn damaged_later(refusal: &Refusal) -> Refusal {
     Refusal::new(Reason::OutcomeUnknown, message)
 }
 
-/// A repeated request calls the wallet again; GetRequest returns the state.
+/// The caller can repeat the request, which calls the wallet again, or call GetRequest.
 fn unknown(why: &str) -> Refusal {
     let message = format!(
         "it is unknown whether the operator's wallet has debited the bet: {why}. Repeat the request or call GetRequest"

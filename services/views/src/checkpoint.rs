@@ -68,7 +68,7 @@ impl Checkpoint {
         found.map(|of| &of.runs[..])
     }
 
-    /// `None` if the format is another one.
+    /// `None` if the bytes have another format.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes.strip_prefix(&MAGIC)?).ok()

@@ -126,8 +126,8 @@ impl Run {
     }
 }
 
-/// For each size level, considers the newest runs up to that level; they are merged once there are more than three per
-/// level. Four runs of a level become one of the next, so the number of runs grows with the logarithm of their size.
+/// Returns the runs to merge: for each size level, the newest runs up to it, once there are more than three per level.
+/// Four runs of a level become one of the next, so the number of runs grows with the logarithm of their size.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // Runs before a gap in the positions are not merged until the gap is filled.

@@ -176,7 +176,7 @@ impl Store {
         }
     }
 
-    /// Keeps the files named by the current checkpoint, pins and `live`.
+    /// Removes all files except those named by the current checkpoint, pins and `live`.
     pub fn collect(&self, live: &[Hash]) {
         let state = self.state.lock();
         let mut checkpoints: HashSet<Hash> = state.current.iter().map(|current| current.id).collect();

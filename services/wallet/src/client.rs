@@ -158,8 +158,8 @@ fn reason(result: &wire::Result) -> String {
     }
 }
 
-/// Assumes that balances cannot be negative (PL-09). Concurrent transactions by other games or the cashier cannot
-/// explain the contradictions.
+/// How the reported balance contradicts the outcome, given that balances cannot be negative (PL-09). Concurrent
+/// transactions by other games or the cashier cannot explain the contradictions.
 fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let reported = result.balance_minor?;
     let amount = match call {
