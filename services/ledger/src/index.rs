@@ -489,8 +489,8 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     Ok(bets)
 }
 
-/// Returns the last entries whose key is `all` and a number below `below`, in key order, with at least `max` rounds by
-/// `count`.
+/// Returns the last entries whose key is `all` and a number below `below`, in key order. `count` gives an entry's rounds;
+/// the entries have at least `max` rounds, if there are as many.
 fn latest(
     run: &Run,
     all: &[u8],
