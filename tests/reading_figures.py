@@ -55,7 +55,7 @@ def serving(motherlode, data):
     service = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet)
     told = {}
     for line in service.stdout:
-        if line.startswith("console for people: http://"):
+        if line.startswith("console: http://"):
             told["console"] = line.split("http://")[1].strip().rstrip("/")
         if "motherlode listens on " in line:
             told["address"] = line.split("listens on ")[1].split(",")[0]

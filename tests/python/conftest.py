@@ -76,8 +76,8 @@ class Service:
         for line in self.process.stdout:
             if line.startswith("checkpoints and tiles as files: "):
                 self.tiles = line.removeprefix("checkpoints and tiles as files: ").strip()
-            if line.startswith("console for people: "):
-                self.console, _, apart = line.removeprefix("console for people: ").strip().partition(", of the services at ")
+            if line.startswith("console: "):
+                self.console, _, apart = line.removeprefix("console: ").strip().partition(", for the services at ")
                 if apart:
                     self.address = self.console
                     break

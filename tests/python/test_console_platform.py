@@ -196,7 +196,7 @@ def test_pl_38_an_award_that_is_held_and_then_not_paid_says_so(browser, start, t
     platform.ledger.ApproveChange(ledger_pb2.ApproveChangeRequest(request_id="approve", change_id=change))
     assert client.round(round_id).jackpots[0].state == round_pb2.JackpotWin.STATE_VOIDED
     page.reload()
-    assert "not paid, since the round is void" in page.get_by_role("main").inner_text()
+    assert "not paid because the round is void" in page.get_by_role("main").inner_text()
     look(page, "platform-award-voided")
     context.close()
     client.close()

@@ -74,7 +74,7 @@ impl Process {
         let output = BufReader::new(child.stdout.take().expect("its output is piped"));
         let mut console = None;
         let address = output.lines().map_while(Result::ok).find_map(|line| {
-            if let Some(url) = line.strip_prefix("console for people: ") {
+            if let Some(url) = line.strip_prefix("console: ") {
                 console = url.trim_end_matches('/').split_once("://").and_then(|(_, address)| address.parse().ok());
             }
             let address = line.strip_prefix("motherlode listens on ")?.split(',').next()?;

@@ -1,5 +1,5 @@
-//! Console: a client of the services in this process or in other processes. Its threads have a lower priority than
-//! those of bets.
+//! Console: a client of the services in this process or in other processes. Its threads have a lower priority than the
+//! threads that handle bets.
 
 use crate::{
     error::ServeError,
@@ -124,7 +124,7 @@ fn listen(console: &config::Console) -> Result<Option<std::net::TcpListener>, Se
         None => match bind_at(config::Console::USUAL) {
             Ok(listener) => Ok(Some(listener)),
             Err(error) => {
-                tracing::info!(%error, "no console: its default address is in use; choose another with --console");
+                tracing::info!(%error, "the console is not served because its default address is in use; choose another address with --console");
                 Ok(None)
             }
         },

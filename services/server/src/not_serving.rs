@@ -1,7 +1,7 @@
-//! Refusals of a process that does not serve yet: a standby, or one that waits for other partitions' writers.
+//! Refusals of a process that does not serve yet: a standby, or a process that waits for other partitions' writers.
 //!
 //! Calls are answered with UNAVAILABLE and NOT_THE_WRITER, so that callers try another process. During a takeover the
-//! metadata has `takeover`, so a spin process waits longer for a writer.
+//! metadata contains `takeover`, which makes a spin process wait longer for a writer.
 
 use crate::{
     error::ServeError,

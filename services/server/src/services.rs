@@ -78,7 +78,7 @@ pub(crate) struct Services<'a> {
 impl<'a> Services<'a> {
     pub(crate) fn new(config: &'a Config, ledgers: Ledgers, dealer: &Dealer) -> Result<Self, ServeError> {
         let (stopper, stop) = stop::channel();
-        // The canonical configuration is equal on all machines: it has the rules of play, without addresses and folders.
+        // The canonical configuration is equal on all machines, because it omits addresses and folders.
         let identity = Identity::new(env!("CARGO_PKG_VERSION"), &config.canonical(), dealer.is_scripted());
         Ok(Self {
             config,
@@ -236,7 +236,7 @@ impl<'a> Services<'a> {
                     match listener {
                         Ok(listener) => serve_tiles(listener, admission, served, stop).await,
                         Err(error) => {
-                            tracing::error!(%error, "failed to listen on the address of checkpoints and tiles")
+                            tracing::error!(%error, "failed to listen on [proofs] listen: checkpoints and tiles are not served")
                         }
                     }
                 }

@@ -1,4 +1,4 @@
-//! Steps of the start that all kinds of processes share.
+//! Startup steps that all kinds of processes share.
 
 use crate::{
     distrust::commit_verified,
@@ -109,8 +109,8 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     Options { answer_wait_max, change_lapse_ms, operators, weights, open_rounds_max, has_operators, draws, ..options }
 }
 
-/// Opens the trees, checks each log against its checkpoint and against all evidence of a longer log, and begins a
-/// generation of draws (PL-40). On error the ledgers are closed.
+/// Opens the trees, checks each log against its checkpoint and against all evidence of a longer log, and begins a new draw
+/// generation (PL-40). On error the ledgers are closed.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,
@@ -164,8 +164,8 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
     Ok(proofs)
 }
 
-/// Opens the pools of all games, and gives each partition the pools, rates and switches that bets need. After an error
-/// the ledgers are closed.
+/// Opens the pools of all games, and copies the pools, rates and switches that bets need to each partition. On error the
+/// ledgers are closed.
 pub(crate) async fn open_pools(ledgers: Ledgers) -> Result<Ledgers, ServeError> {
     let mut coordinator = PoolCoordinator::new(ledgers.clone());
     let opening = async {

@@ -1,5 +1,5 @@
-//! Service on one machine, with all roles and a log in its data folder. It begins to serve after verification, replay,
-//! and the opening of pools.
+//! Service on one machine, with all roles and a log in its data folder. It serves after the log is verified and replayed
+//! and the pools are open.
 
 use crate::{
     error::ServeError,

@@ -1,4 +1,4 @@
-//! TLS, and limits of connections and buffers.
+//! TLS, and the limits of connections and buffers.
 
 use crate::error::ServeError;
 use motherlode_proto::FILE_DESCRIPTOR_SET;
@@ -12,7 +12,7 @@ use prost::Message;
 use prost_types::FileDescriptorSet;
 use std::{fs, path::Path};
 
-/// Calls of third-party services that receive a stream of requests.
+/// Paths of the reflection calls, which receive a stream of requests.
 const REFLECTION: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",

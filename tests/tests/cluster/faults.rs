@@ -201,7 +201,7 @@ async fn at_a1_while_a_standby_takes_over_processes_go_on_serving_and_bets_wait(
     let (a, b) = (installation.writer("a").await, installation.start("b", "ledger", &[]));
     let [spin, jackpot] = installation.behind(&[&a, &b]).await;
     installation.join(&spin, &a).await;
-    let held = async |standby: &Process| standby.log_line("the log is loaded").is_some();
+    let held = async |standby: &Process| standby.log_line("the log was loaded").is_some();
 
     until("a standby", async || held(&b).await).await;
     a.hold();
@@ -243,7 +243,7 @@ async fn at_a2_a_writer_that_was_frozen_answers_no_read_from_its_old_state() {
     let (mut writer, mut standby) = (installation.writer("a").await, installation.start("b", "ledger", &[]));
     let mut old = 0;
     for number in 0..TRIES {
-        until("a standby", async || standby.log_line("the log is loaded").is_some()).await;
+        until("a standby", async || standby.log_line("the log was loaded").is_some()).await;
         let mut at_writer = Client::connect(writer.address).await;
         let name = format!("p{number}");
         let account = at_writer.fund(&name, EUR, 1_000).await;
@@ -285,7 +285,7 @@ async fn at_a7_a_writer_that_is_asked_to_stop_hands_over_at_once() {
     let (mut writer, mut standby) = (installation.writer("a").await, installation.start("b", "ledger", &[]));
     let [spin, _jackpot] = installation.behind(&[&writer, &standby]).await;
     installation.join(&spin, &writer).await;
-    until("a standby", async || standby.log_line("the log is loaded").is_some()).await;
+    until("a standby", async || standby.log_line("the log was loaded").is_some()).await;
     std::mem::swap(&mut writer, &mut standby);
     let stopping = tokio::spawn(standby.terminate());
     let begun = Instant::now();

@@ -152,7 +152,7 @@ async fn pl_30_a_restore_overwrites_nothing() {
     player.play_rounds(&mut client, 5).await.unwrap();
 
     let served = copied(&folder(&backup), &folder(&data)).unwrap_err();
-    assert!(served.contains("the source ends before") || served.contains("in use"), "{served}");
+    assert!(served.contains("the source has already ended") || served.contains("in use"), "{served}");
     server.stop().await.unwrap();
     let other = at.path().join("other");
     let server = serve(&on(&other, Store::default())).await;
@@ -160,8 +160,8 @@ async fn pl_30_a_restore_overwrites_nothing() {
     server.stop().await.unwrap();
     copied(&folder(&data), &stream).unwrap();
     for (target, why) in [
-        (folder(&data), "the source ends before"),
-        (stream, "the source ends before"),
+        (folder(&data), "the source has already ended"),
+        (stream, "the source has already ended"),
         (folder(&other), "the source has another record there"),
     ] {
         let before = records(&target);

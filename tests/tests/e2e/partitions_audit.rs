@@ -121,7 +121,7 @@ async fn pl_06_the_tools_look_into_every_partition() {
     let commits: u64 = partitions.iter().map(|report| report["commits"].as_u64().unwrap()).sum();
     assert_eq!(report["commits"], commits);
     let text = printed(&["audit", place]);
-    assert!(text.contains("Log of partition 2: verified") && text.contains("All holds."), "{text}");
+    assert!(text.contains("Log of partition 2: verified") && text.contains("All checks passed."), "{text}");
 
     for player in 0..PLAYERS {
         let stream = StreamId::player("acme", name(player));

@@ -387,7 +387,7 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
         lay_instead(data.path(), &rewritten(&records, at));
         let found = audited().expect("a divergence");
         assert_eq!(found.position, signed.size, "{found}");
-        assert!(found.what.contains("differs from the one in a checkpoint"), "{found}");
+        assert!(found.what.contains("differs from the log in a checkpoint"), "{found}");
     }
     let refused = started(&config).await.err().expect("a refusal").to_string();
     let place = format!("partition 0, position {end}: the record in the log is not the signed record");

@@ -13,8 +13,8 @@ use std::fs;
 use tonic::Code;
 
 const ROLES: &str = r#"["play", "wallet"]"#;
-const APPLIED: &str = "the changed configuration is in force";
-const REFUSED: &str = "the changed configuration is refused; nothing has changed";
+const APPLIED: &str = "the changed configuration was applied";
+const REFUSED: &str = "the changed configuration was refused: the previous configuration stays in force";
 
 async fn client(process: &Process, shown: &str) -> Client {
     Client::on(connect(&format!("http://{}", process.address), &token(shown), None).await.unwrap())

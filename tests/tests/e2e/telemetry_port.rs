@@ -13,7 +13,7 @@ use tokio::{
 const PORT: &[&str] = &["--telemetry", "127.0.0.1:0"];
 
 async fn port(process: &Process) -> SocketAddr {
-    const SERVED: &str = "metrics and health are served";
+    const SERVED: &str = "serving metrics and health";
     until("the port", async || process.log_line(SERVED).is_some()).await;
     let line = process.log_line(SERVED).unwrap();
     line.split("address=").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect(&line)

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 impl Config {
-    /// Checks that a running service can take `new`: only operators without own weight, wallet or cap are added or
-    /// removed, and of the others only credentials and limits of calls change.
+    /// Checks that a running service can apply `new`: operators are added or removed only if they have no weight, wallet or
+    /// cap of their own, and the remaining operators change only in credentials and limits of calls.
     pub fn check_reload(&self, new: &Self) -> Result<(), NeedsRestart> {
         let mut keys = vec![];
         differences(
@@ -29,7 +29,7 @@ impl Config {
     }
 }
 
-/// Returns the operator without the parts that can change; an unknown operator is one with defaults.
+/// Returns the operator without the parts that can change. A missing operator counts as an operator with defaults.
 fn fixed_part(id: &str, operator: Option<&Operator>) -> Operator {
     Operator {
         id: id.to_owned(),
@@ -91,7 +91,7 @@ mod tests {
             (format!("{ONE}[[operators]]\nid = 'beta'\nweight = 2"), "operators.beta.weight"),
             (String::new(), "operators (the first or the last one)"),
         ] {
-            assert_eq!(check(ONE, &new), format!("{keys} cannot change while the service runs: restart it"));
+            assert_eq!(check(ONE, &new), format!("{keys} cannot change while the service runs: restart the service"));
         }
     }
 }

@@ -119,7 +119,7 @@ mod tests {
         spawn(&mut tasks, &order, &acme, "acme", 10, 64);
         spawn(&mut tasks, &order, &other, "other", 10, 1);
         while tasks.join_next().await.is_some() {}
-        assert_eq!(count(&order.lock()[..5], "acme"), 1, "one task began more calls than a round has");
+        assert_eq!(count(&order.lock()[..5], "acme"), 1, "a task began more calls than a round allows");
         assert_eq!(order.lock().len(), 20);
     }
 

@@ -1,11 +1,9 @@
 //! Work that competing operators may do per round of a thread.
 //!
 //! While several operators call, all connections of an operator share a number of work units per round of a thread
-//! ([`rounds`](super::rounds)), by the operator's weight, so a hundred connections, streams or series do no more than
-//! one. A unit is a poll of a task, or a call that the task begins or answers. Nothing is refused, and an operator that
-//! calls alone is not slowed down. Connections without a known caller count as one operator.
-//!
-//! Cost: an atomic load per poll and an atomic exchange per call.
+//! ([`rounds`](super::rounds)). The number depends on the operator's weight only, so a hundred connections or streams get no
+//! more work than one. A unit is a poll of a task, or a call that the task begins or answers. No call is refused, and an
+//! operator that calls alone is not slowed down. Connections without a known caller count as one operator.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +14,7 @@ use std::{
 };
 
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Work per round at the greatest weight. A smaller number shortens the wait of other operators.
+/// Work units per round at the highest weight. A smaller number shortens the wait of other operators.
 const COMPETING_MAX: usize = 16;
 const COMPETE_MS: u64 = 1_000;
 
@@ -57,7 +55,7 @@ impl Turns {
         }
     }
 
-    /// Returns the work per round of a thread; `None` if no operators compete.
+    /// Returns the work units per round of a thread; `None` if no operators compete.
     pub(super) fn work(&self, share: &Share, now_ms: impl Fn() -> u64) -> Option<usize> {
         let until = self.compete_until.load(Ordering::Relaxed);
         let competes = until > 0 && until > now_ms();
@@ -83,11 +81,11 @@ mod tests {
         assert_eq!(work(0), [None; 2], "no call yet");
         turns.called(&acme, || 0);
         turns.called(&acme, || 10);
-        assert_eq!(work(1_000), [None; 2], "nobody else calls");
+        assert_eq!(work(1_000), [None; 2], "no other operator calls");
         turns.called(&other, || 1_000);
         assert_eq!(work(1_001), [Some(16), Some(8)]);
         turns.called(&other, || 1_500);
-        assert_eq!([work(1_999), work(2_000)], [[Some(16), Some(8)], [None; 2]], "one rests");
+        assert_eq!([work(1_999), work(2_000)], [[Some(16), Some(8)], [None; 2]], "one operator has stopped calling");
     }
 
     #[test]
