@@ -1,5 +1,5 @@
-//! Events of the log, without derivable data. A released variant or field keeps its meaning: old logs must stay
-//! readable.
+//! Events of the log. They contain no data that can be derived from other events. A released variant or field never
+//! changes its meaning, so that old logs stay readable.
 
 use std::sync::Arc;
 
@@ -16,87 +16,88 @@ use super::void::{Incident, SettledRound, VoidedJackpot};
 use super::wallet::{DebitAsked, WalletAnswer};
 use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Variant docs begin with the stream.
+/// Event. Each variant's doc begins with its stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Player (PL-15).
+    /// Player: an account was opened (PL-15).
     AccountOpened { currency: Currency },
-    /// Player (PL-15).
+    /// Player: money was deposited (PL-15).
     Deposited {
         currency: Currency,
         /// Above 0.
         amount: Minor,
     },
-    /// Player (PL-15).
+    /// Player: money was withdrawn (PL-15).
     Withdrawn {
         currency: Currency,
         /// Above 0, at most the balance.
         amount: Minor,
     },
-    /// Player (PL-17).
+    /// Player: play money was given (PL-17).
     PlayMoneyGiven {
         /// Above 0, in [`Currency::PLAY`].
         amount: Minor,
     },
-    /// Player: changed collection, such as crystals or the picked witch (BW-05).
+    /// Player: a collection changed, such as crystals or the chosen witch (BW-05).
     CollectionChanged {
         game: SmolStr,
-        /// Bet level; empty for all.
+        /// Bet level; empty for all levels.
         scope: SmolStr,
         /// New values; 0 removes the key.
         changes: Vec<(SmolStr, i64)>,
     },
-    /// Player (PL-02).
+    /// Player: a bet started a round (PL-02).
     RoundStarted(Arc<RoundStarted>),
-    /// Player.
+    /// Player: a step of an open round was resolved.
     StepResolved(Box<StepResolved>),
-    /// Player: jackpot won by the previous step of this commit; at most one (BW-15).
+    /// Player: the previous step of this commit won the jackpot; at most one per commit (BW-15).
     JackpotHit { round: u64, pool: SmolStr },
-    /// Player, outside a step.
+    /// Player: a draw was sealed outside a step.
     DrawSealed(DrawSealed),
-    /// Player: directly after the settlement or void.
+    /// Player: draws were revealed, directly after the round's settlement or void.
     DrawsRevealed {
         round: u64,
         /// Dealt values in the order of the sealed steps.
         dealt: Vec<Dealt>,
     },
-    /// Player: directly after a void, whose draws cannot be revealed without the key.
+    /// Player: a voided round's draws cannot be revealed because the key is lost; directly after the void.
     DrawsLost { round: u64 },
-    /// Player: secured part of an open round's win, after its step (ME-16).
+    /// Player: a secured part of an open round's win was credited, directly after its step (ME-16).
     WinCredited {
         round: u64,
         /// Credited amount, above 0. The sum of all credits is at most the latest step's win.
         amount: Minor,
     },
-    /// Player: credits the rest of the win.
+    /// Player: a round ended, and the uncredited part of its win was credited.
     RoundSettled {
         round: u64,
         /// Last step's win, without the jackpot.
         win: Minor,
     },
-    /// Player (PL-04, BW-28). If it hit the jackpot, the approval comes first (PL-38).
+    /// Player: a round was voided (PL-04, BW-28). If it hit the jackpot, its approval precedes this event (PL-38).
     RoundVoided {
-        /// Open or settled.
+        /// Number of the round, open or settled.
         round: u64,
         reason: String,
         actor: String,
-        /// Refunded amount; 0 for a free round, which returns to its campaign (PL-18).
+        /// Refunded amount; 0 for a free round, which is returned to its campaign (PL-18).
         refund: Minor,
-        /// Wins taken back (ME-16), as far as the balance after the refund allows (PL-09).
+        /// Win taken back (ME-16), up to the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
         /// Facts of a settled round (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Player: void of a round that hit the jackpot. It holds unpaid awards until the platform decides, at most
-    /// [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The position is its id.
+    /// Player: a void of a round that hit the jackpot was proposed. Unpaid awards are held until the platform
+    /// decides, for at most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The commit's position is the proposal's
+    /// id.
     VoidProposed {
-        /// Open or settled.
+        /// Number of the round, open or settled.
         round: u64,
         reason: String,
         actor: String,
     },
-    /// Player.
+    /// Player: an award was paid.
     JackpotPaid {
         round: u64,
         pool: SmolStr,
@@ -105,147 +106,147 @@ pub enum Event {
         amount: Minor,
         currency: Currency,
     },
-    /// Player: the account has no room for the award, which remains a debt.
+    /// Player: an award was set aside because the account has no room; it remains a debt.
     AwardSetAside { round: u64, pool: SmolStr, hit: u64, amount: Minor, currency: Currency, reason: String },
-    /// Any stream: the commit's actor, as its last event (PL-22, PL-27).
+    /// Any stream: actor of the commit, as its last event (PL-22, PL-27).
     ActedBy {
         /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
-        /// Caller's remark, unverified.
+        /// Caller's remark, which is not verified.
         reference: String,
     },
-    /// Player: a session was opened, and replaces an earlier one of the game (PL-16).
+    /// Player: a session was opened, and replaces the player's earlier session in the game (PL-16).
     SessionOpened(SessionOpened),
     /// Player: a session was closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
         session: SessionName,
-        /// 0 for a closed session.
+        /// Time for which the game is held, in ms; 0 for a closed session.
         hold_ms: u32,
     },
-    /// Player (PL-26).
+    /// Player: a reality check was acknowledged (PL-26).
     RealityCheckAcknowledged { session: SessionName },
-    /// Player (PL-18).
+    /// Player: a campaign was granted (PL-18).
     CampaignGranted(Campaign),
-    /// Player: before the first round (PL-18).
+    /// Player: a campaign was cancelled before its first round (PL-18).
     CampaignCancelled { campaign: SmolStr, reason: String, actor: String },
-    /// Player, or system at home for shared streams: the request (PL-33), or its remainder (PL-42), is never applied.
-    /// Only [`ActedBy`](Self::ActedBy) can follow in the commit.
+    /// Player, or the home partition's system stream for shared streams: the request, or its remaining commits
+    /// (PL-42), are never applied (PL-33). Only [`ActedBy`](Self::ActedBy) can follow in the commit.
     RequestCancelled,
-    /// Player or system: the commit is a part of a larger request on its stream, such as an Autospin series (PL-42),
-    /// and is refused after that request's cancellation.
+    /// Player or system: the commit is part of a larger request on its stream, such as an Autospin series (PL-42),
+    /// and is refused once that request is cancelled.
     PartOf { request_id: SmolStr },
-    /// Player: the operator keeps the money; in the commit of the first real-money account (PL-31).
+    /// Player: the player has a seamless wallet; in the commit that opens the first real-money account (PL-31).
     SeamlessChosen,
-    /// Player: a debit, which is sent to the operator's wallet once this event is durable (PL-31).
+    /// Player: a debit is requested. It is sent to the operator's wallet once this event is durable (PL-31).
     DebitAsked(DebitAsked),
-    /// Player: the debit's round is in the commit.
+    /// Player: the wallet confirmed a debit, and this commit starts its round.
     DebitConfirmed {
         amount: Minor,
-        /// Balance reported by the wallet; forwarded only.
+        /// Balance reported by the wallet; only forwarded to the caller.
         reported_balance: Minor,
-        /// Other logged parts of the answer.
+        /// Other parts of the wallet's answer.
         answer: Option<Box<WalletAnswer>>,
     },
-    /// Player.
+    /// Player: the wallet refused a debit.
     DebitRefused {
         reason: String,
-        /// `motherlode.wallet.v1.ReasonCode`; 0 for none.
+        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 for none.
         code: u32,
     },
-    /// Player: the debit must be rolled back, whatever the answer.
+    /// Player: a debit must be rolled back, whatever the wallet answers.
     RollbackAsked { request_id: SmolStr, reason: String },
-    /// Player.
+    /// Player: the wallet acknowledged a rollback.
     DebitRolledBack,
-    /// Player.
+    /// Player: the wallet acknowledged a credit.
     CreditPaid {
         request_id: SmolStr,
         currency: Currency,
         amount: Minor,
-        /// Reported balance; 0 for none and in older logs.
+        /// Balance reported by the wallet; 0 if none, and in older logs.
         reported_balance: Minor,
-        /// Other logged parts of the answer.
+        /// Other parts of the wallet's answer.
         answer: Option<Box<WalletAnswer>>,
     },
-    /// Player: the end of a round was reported by `CloseRound` (PL-39).
+    /// Player: the end of a round was reported with `CloseRound` (PL-39).
     CloseReported {
         request_id: SmolStr,
         currency: Currency,
         round: u64,
-        /// Whether the call was left out, because the operator's settings no longer have it.
+        /// Whether the call was skipped because the operator's settings no longer enable it.
         skipped: bool,
     },
-    /// Player: the wallet refused a mandatory call, which is kept until an operator releases it.
+    /// Player: the wallet refused a call that it must accept; the call is held until an operator releases it.
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
-        /// Round of a report; 0 for a credit.
+        /// Round of a round-end report; 0 for a credit.
         close: u64,
         reason: String,
-        /// `motherlode.wallet.v1.ReasonCode`; 0 for none.
+        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 for none.
         code: u32,
     },
-    /// Player: a held call must be repeated.
+    /// Player: a held call was released, and is retried.
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,
-        /// Round of a report; 0 for a credit.
+        /// Round of a round-end report; 0 for a credit.
         close: u64,
     },
-    /// Player: whether ends of rounds are reported from here on.
+    /// Player: round-end reports were switched on or off for later rounds.
     RoundReportsChosen { rounds: bool },
-    /// Player: the operator's session reference, not a secret. Without effect.
+    /// Player: the operator's session reference, which must not be a secret. It does not affect the state.
     OperatorSession { session: SmolStr },
-    /// System (PL-32).
+    /// System: calls to an operator's wallet are overdue (PL-32).
     WalletOverdue {
         operator: SmolStr,
         partition: u32,
         players: u64,
-        /// Unix ms.
+        /// Time of the oldest overdue call in Unix ms.
         oldest_ms: i64,
     },
-    /// System, at home (PL-36).
+    /// System, in the home partition: cost of a campaign was reserved (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Rates.
+    /// Rates: an exchange rate was set.
     RateSet {
         currency: Currency,
         /// EUR per major unit.
         rate: FxRate,
         source: String,
     },
-    /// Pool.
+    /// Pool: a pool was opened.
     PoolOpened { pool: SmolStr, terms: PoolTerms },
-    /// Pool: added to the increments (BW-11).
+    /// Pool: contributions were added to the increments (BW-11).
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Last position, before any pending hit or void.
+        /// Last position; it is before any undecided hit or void.
         to: u64,
-        /// EUR.
+        /// Sum of the contributions in EUR.
         amount: Nano,
     },
-    /// Pool: for a voided round (BW-19).
+    /// Pool: the contribution of a voided round was taken back (BW-19).
     ContributionTakenBack {
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// Contribution in EUR, split into three parts.
+        /// Contribution in EUR, which is the sum of the next three fields.
         amount: Nano,
         from_increments: Nano,
         from_reserve: Nano,
-        /// Seed funding.
+        /// Part taken from the seed funding.
         from_house: Nano,
     },
-    /// Pool: for a voided round (PL-38).
+    /// Pool: the award of a voided round was reversed (PL-38).
     AwardReversed {
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// EUR.
+        /// Amount in EUR.
         amount: Nano,
         to_house: Nano,
         operator: SmolStr,
     },
-    /// Pool (PL-38).
+    /// Pool: an incident was declared (PL-38).
     IncidentDeclared(Box<Incident>),
     /// Pool: contributions of an incident's voids in one partition were returned; the only event of its commit.
     ContributionsReturned {
@@ -255,82 +256,84 @@ pub enum Event {
         amount: Nano,
         from_increments: Nano,
         from_reserve: Nano,
-        /// Seed funding.
+        /// Part taken from the seed funding.
         from_house: Nano,
     },
-    /// Pool: hits up to here may be awarded despite the suspension (BW-20).
+    /// Pool: hits up to this position may be awarded although the pool is suspended (BW-20).
     HitsReleased { reason: String, actor: String },
-    /// Pool (BW-16, BW-17).
+    /// Pool: a jackpot was awarded (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
-    /// Pool: from the next cycle on (BW-20).
+    /// Pool: new terms were set, which apply from the next cycle on (BW-20).
     PoolTermsChanged { terms: PoolTerms },
-    /// Pool (BW-20).
+    /// Pool: the pool was suspended (BW-20).
     PoolSuspended { reason: String, actor: String },
-    /// Pool (BW-20).
+    /// Pool: the pool was resumed (BW-20).
     PoolResumed { actor: String },
-    /// Pool: its money moves to another (BW-20).
+    /// Pool: the pool was retired, and its money moves to another pool (BW-20).
     PoolRetired { into: SmolStr, increments: Nano, reserve: Nano, actor: String },
-    /// Pool: from a retired one (BW-20).
+    /// Pool: the pool received the money of a retired pool (BW-20).
     PoolReceived { from: SmolStr, increments: Nano, reserve: Nano },
-    /// Pool, at home.
+    /// Pool, in the home partition: another partition reported a stretch of its log.
     PartitionReported(Box<PartitionReported>),
-    /// Pool, in another partition: a copy of home's decisions.
+    /// Pool, in another partition: decisions of the home partition were copied.
     PoolMirrored(Box<PoolMirrored>),
-    /// System: new draw key (PL-28).
+    /// System: the draw key changed (PL-28).
     GeneratorReseeded {
-        /// `None` in older logs.
+        /// Name of the new key; `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System (PL-40).
+    /// System: a generation of draws began (PL-40).
     GenerationBegun(Box<GenerationBegun>),
-    /// System: new rounds of a part of the service are switched off or on (PL-25).
+    /// System: new rounds were switched off or on for an operator, game or version (PL-25).
     SwitchSet { switch: Switch, on: bool, reason: String, actor: String },
     /// System: a check of the program, the books or a game's return failed (PL-22, PL-23, PL-29).
     IntegrityFailed { check: String, finding: String },
-    /// System: a start verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
+    /// System: a restart verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
     LogVerified {
         /// Last verified position.
         to: u64,
     },
-    /// System (PL-22).
+    /// System: the clock was set (PL-22).
     ClockSkewed {
-        /// Milliseconds, negative for a step back.
+        /// Size of the step in ms, negative for a step back.
         by_ms: i64,
     },
-    /// System (PL-27). The position is its id.
+    /// System: a change was proposed (PL-27). The commit's position is the change's id.
     ChangeProposed(ChangeProposed),
-    /// Approves the next event, on a pool's or the system's stream (PL-27), or the next void, on a player's (PL-38).
+    /// Approves the next event on the stream of a pool or of the system (PL-27), or the next void on a player's
+    /// stream (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
         proposed_by: String,
-        /// Another actor than the proposer.
+        /// Actor that approved; it must differ from the proposer.
         actor: String,
     },
-    /// Rejects or withdraws a proposed change, on the system's stream (PL-27), or a proposed void, on a player's (PL-38).
+    /// Rejects or withdraws a proposed change on the system's stream (PL-27), or a proposed void on a player's stream
+    /// (PL-38).
     ChangeRejected {
         /// Position of the proposal.
         change: u64,
         actor: String,
         reason: String,
     },
-    /// Player: rest of a voided seamless round's win, to be taken back from the operator's wallet (PL-39).
+    /// Player: the part of a voided seamless round's win that must be taken back from the operator's wallet (PL-39).
     ReversalDue {
-        /// Voided in this commit.
+        /// Number of the round, which this commit voids.
         round: u64,
         /// Win less `win_taken_back`, above 0.
         amount: Minor,
     },
-    /// Player.
+    /// Player: the wallet acknowledged a reversal.
     ReversalTaken {
-        /// Request of the void.
+        /// Request id of the void.
         request_id: SmolStr,
         round: u64,
         currency: Currency,
         amount: Minor,
-        /// Reported balance; 0 for none.
+        /// Balance reported by the wallet; 0 if none.
         reported_balance: Minor,
-        /// Other logged parts of the answer.
+        /// Other parts of the wallet's answer.
         answer: Option<Box<WalletAnswer>>,
     },
 }

@@ -1,33 +1,34 @@
-//! Requests of services. Ids contain all parameters, so each has one effect after any crash. They have a slash, unlike
-//! callers' ids, and never change: logs contain them.
+//! Requests that services make internally. The id contains all parameters of the request, so a request takes effect
+//! once even after a crash. Unlike callers' ids, these ids contain a slash. They never change because logs contain
+//! them.
 
 use core::fmt;
 
 use super::session::SessionName;
 use crate::values::{Currency, is_id, number};
 
-/// `Display` gives its id.
+/// Internal request; `Display` formats its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
-    /// On the winner's stream.
+    /// Pays an award, on the winner's stream.
     PayAward {
         pool: &'a str,
         partition: u32,
         hit: u64,
     },
-    /// On the winner's stream.
+    /// Sets an award aside, on the winner's stream.
     SetAwardAside {
         pool: &'a str,
         partition: u32,
         hit: u64,
     },
-    /// On the pool's stream.
+    /// Opens a pool, on its stream.
     OpenPool,
-    /// At home.
+    /// Adds the next events of a pool, in the home partition.
     PoolStep {
         version: u64,
     },
-    /// On the receiver's stream.
+    /// Moves the money of a retired pool, on the receiving pool's stream.
     ReceivePool {
         from: &'a str,
     },
@@ -39,12 +40,12 @@ pub enum InternalRequest<'a> {
     },
     MirrorPool {
         pool: &'a str,
-        /// Mirrored position of home.
+        /// Home position whose state is mirrored.
         home_position: u64,
     },
-    /// Copies home's rates or system stream.
+    /// Copies a commit on the home partition's rates or system stream.
     CopyHome {
-        /// At home.
+        /// Position in the home partition.
         position: u64,
     },
     AutomaticStep {
@@ -61,23 +62,23 @@ pub enum InternalRequest<'a> {
     SealDraw {
         number: u64,
     },
-    /// With the caller's fingerprint.
+    /// Opens a session, with the fingerprint of the caller's request.
     OpenSession {
         request_id: &'a str,
     },
-    /// Also the wallet's transaction id (PL-31).
+    /// Asks for a debit; the id is also the wallet's transaction id (PL-31).
     AskDebit {
         request_id: &'a str,
     },
     AskRollback {
         request_id: &'a str,
     },
-    /// Also the wallet's transaction id.
+    /// Records a paid credit; the id is also the wallet's transaction id.
     PayCredit {
         request_id: &'a str,
         currency: Currency,
     },
-    /// Also the wallet's transaction id.
+    /// Records a reversal; the id is also the wallet's transaction id.
     TakeReversal {
         request_id: &'a str,
         currency: Currency,
@@ -99,9 +100,9 @@ pub enum InternalRequest<'a> {
     },
     LogSession {
         session: SessionName,
-        /// Open, seen or end.
+        /// Moment in the session's life: open, seen or end.
         moment: &'static str,
-        /// Stream's version before it.
+        /// Stream's version before the commit.
         version: u64,
     },
     LogClock {
@@ -112,7 +113,7 @@ pub enum InternalRequest<'a> {
     LogIntegrity {
         check: &'a str,
         hour: i64,
-        /// Digest, hexadecimal.
+        /// Digest of the finding, hexadecimal.
         finding: &'a str,
     },
     LogDamage {
@@ -125,7 +126,7 @@ pub enum InternalRequest<'a> {
     LogRefusal {
         finding: &'a str,
     },
-    /// A caller's request on a shared stream, with its fingerprint.
+    /// Caller's request on a stream shared by operators, with the request's fingerprint.
     OfOperator {
         operator: &'a str,
         request_id: &'a str,
@@ -135,7 +136,8 @@ pub enum InternalRequest<'a> {
 impl InternalRequest<'_> {
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
-    /// Returns whether an id on a shared stream is a caller's, also as [`OfOperator`](Self::OfOperator).
+    /// Returns whether an id on a shared stream belongs to a caller's request, including ids like
+    /// [`OfOperator`](Self::OfOperator).
     #[must_use]
     pub fn is_callers(request_id: &str) -> bool {
         is_id(request_id) || request_id.starts_with("of/")

@@ -7,25 +7,24 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStarted {
-    /// Contiguous per player over all games, 1-based.
+    /// Number of the round, contiguous per player over all games, 1-based.
     pub round: u64,
     pub game: SmolStr,
-    /// PL-01.
     pub rules_version: SmolStr,
-    /// SHA-256.
+    /// SHA-256 of the model.
     pub model_hash: [u8; 32],
     pub currency: Currency,
-    /// Cost of the stake, above 0, also of a free round.
+    /// Cost of the stake, above 0 even for a free round.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub stake: LoggedTerms,
-    /// At this position; 1 for play money.
+    /// Exchange rate at this position; 1 for play money.
     pub rate: FxRate,
-    /// Contribution of the bet; `None` without an active pool, in free rounds (PL-18) and in play money (PL-17).
+    /// Contribution of the bet; `None` without an active pool, for free rounds (PL-18) and for play money (PL-17).
     pub contribution: Option<Contribution>,
-    /// PL-16, PL-21.
+    /// Session of the bet (PL-16, PL-21).
     pub session: Option<SessionName>,
-    /// Empty for the unrestricted one (PL-26).
+    /// Player's jurisdiction; empty for the unrestricted one (PL-26).
     pub jurisdiction: SmolStr,
     pub campaign: Option<SmolStr>,
 }
@@ -40,7 +39,7 @@ impl RoundStarted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedTerms {
     Terms(RoundTerms),
-    /// Invalid bytes, kept as logged.
+    /// Bytes that do not parse, kept as logged.
     Unreadable(Vec<u8>),
 }
 
@@ -54,19 +53,19 @@ impl LoggedTerms {
     }
 }
 
-/// Terms of a round, which a replay needs besides the bet.
+/// Terms of a round, which a replay needs in addition to the bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,
     pub coins_per_line: u32,
     pub jackpot: bool,
     pub double: bool,
-    /// ME-18.
+    /// Whether the bet buys the feature (ME-18).
     pub buy_feature: bool,
     pub gamble_max_minor: u64,
-    /// Carried figures at the bet.
+    /// Carried figures before the bet.
     pub carried: Vec<i64>,
-    /// BW-05; 0 if not picked.
+    /// Number of the chosen witch (BW-05); 0 if none.
     pub witch: u32,
 }
 
@@ -74,32 +73,32 @@ pub struct RoundTerms {
 pub struct Contribution {
     pub pool: SmolStr,
     pub terms_version: u32,
-    /// EUR.
+    /// Amount in EUR.
     pub amount: Nano,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepResolved {
     pub round: u64,
-    /// Within the round, 1-based.
+    /// Number of the step within the round, 1-based.
     pub step: u32,
-    /// Only in older logs (PL-06).
+    /// Seed; only set in older logs (PL-06).
     pub seed: Option<[u8; 32]>,
-    /// Encoded by the game.
+    /// Choice, encoded by the game.
     pub choice: Vec<u8>,
-    /// Encoded by the game.
+    /// Outcome, encoded by the game.
     pub outcome: Vec<u8>,
     pub win: Minor,
     pub automatic: Option<Automatic>,
-    /// `None` in older logs.
+    /// Draw of the step; `None` in older logs.
     pub draw: Option<Draw>,
 }
 
-/// PL-03.
+/// Cause of an automatic choice (PL-03).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Automatic {
     Skipped,
-    /// The game's time expired (ME-20).
+    /// The game's waiting time expired (ME-20).
     TimeOver,
     /// The operator closed the round (PL-20).
     Closed {

@@ -7,7 +7,8 @@ use crate::events::{Commit, Refused, SettledRound};
 use crate::state::{Books, PlayerState};
 use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
-/// Decided commits that are not durable yet, in groups over the durable [`Books`]. After a failed write it is dropped.
+/// Decided commits that are not durable yet, in groups on top of the durable [`Books`]. Drop the stage after a failed
+/// write.
 ///
 /// ```
 /// # use motherlode_state::{Books, Commit, Refused, Stage};
@@ -27,7 +28,7 @@ use crate::values::{End, Head, Posting, RecordHash, StreamId};
 /// }
 /// ```
 ///
-/// A group copies the players and pools that it changes.
+/// A group has copies of the players and pools that it changes.
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
     groups: VecDeque<Overlay>,
@@ -78,7 +79,7 @@ impl Stage {
         subject.0.copy(self.over(books), stream);
     }
 
-    /// Stages a commit, whose record is made by `record` from the player after it.
+    /// Decides and stages a commit; `record` makes its record from the resulting player.
     pub fn apply_recorded(
         &mut self,
         books: &Books,
@@ -91,7 +92,7 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Stages a commit like [`Stage::apply_recorded`], on a new copy of the stream.
+    /// Stages a commit like [`Stage::apply_recorded`], but on a new copy of the stream's state.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,
@@ -149,14 +150,14 @@ impl Books {
         View { durable: self, over: &NOTHING }
     }
 
-    /// All groups must be durable.
+    /// Applies all groups to the books; all of them must be durable.
     pub fn absorb(&mut self, mut stage: Stage) {
         while !stage.groups.is_empty() {
             self.absorb_oldest(&mut stage);
         }
     }
 
-    /// The group must be durable.
+    /// Applies the oldest group to the books; it must be durable.
     pub fn absorb_oldest(&mut self, stage: &mut Stage) {
         let Some(Overlay { books: over, rates_changed, system_changed, paid, returned }) = stage.groups.pop_front()
         else {
@@ -195,7 +196,7 @@ impl Books {
         self.interpartition.0 += over.interpartition.0;
     }
 
-    /// A refusal has no effect.
+    /// Decides and applies a commit; a refusal has no effect.
     pub fn apply(&mut self, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(commit, None)
     }

@@ -4,7 +4,7 @@ use crate::values::Minor;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AutospinLimits {
-    /// For the series.
+    /// Loss stop of the series.
     pub loss: Option<LossStop>,
     pub win: Option<WinStop>,
     pub on_jackpot: bool,
@@ -13,19 +13,19 @@ pub struct AutospinLimits {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossStop {
-    /// Above the limit (BW-25, ME-19).
+    /// A loss above the limit stops the series (BW-25, ME-19).
     Passed(Minor),
-    /// At the limit (WF-19).
+    /// A loss at or above the limit stops the series (WF-19).
     Reached(Minor),
-    /// The next bet could exceed the limit, so it is not placed (DM-26).
+    /// A bet that could exceed the limit is not placed (DM-26).
     Prevented { limit: Minor, bet: Minor },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WinStop {
-    /// At the limit (BW-25, WF-19).
+    /// A win at or above the limit stops the series (BW-25, WF-19).
     Reached(Minor),
-    /// Above the limit (ME-19).
+    /// A win above the limit stops the series (ME-19).
     Passed(Minor),
 }
 
@@ -60,9 +60,9 @@ pub enum AutospinStop {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FinishedRound {
-    /// Zero after a refund.
+    /// Bet of the round; 0 after a refund.
     pub bet: Minor,
-    /// Without the jackpot.
+    /// Win without the jackpot.
     pub win: Minor,
     pub jackpot: Option<Minor>,
     pub feature: bool,
@@ -99,13 +99,13 @@ impl Autospin {
         saturated(self.bets)
     }
 
-    /// Includes jackpots.
+    /// Returns the sum of wins, including jackpots.
     #[must_use]
     pub fn wins(&self) -> Minor {
         saturated(self.wins)
     }
 
-    /// DM-26.
+    /// Returns whether the next bet could exceed the loss limit (DM-26).
     #[must_use]
     pub fn prevented(&self) -> bool {
         matches!(self.limits.loss, Some(LossStop::Prevented { .. })) && self.ends_by_loss()
@@ -137,7 +137,7 @@ impl Autospin {
     }
 }
 
-/// Sums can exceed an i64.
+/// Converts a sum, which can exceed an i64.
 fn saturated(sum: i128) -> Minor {
     Minor(i64::try_from(sum).unwrap_or(i64::MAX))
 }

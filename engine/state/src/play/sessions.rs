@@ -1,8 +1,8 @@
-//! Table of sessions (BW-26, BW-27, PL-16), not in the log.
+//! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
 //!
-//! A session ends when closed, idle or disconnected; a disconnected one holds its game for a while. Bets are refused
-//! while a reality check is due and after the time limit (PL-26). A player has one live session per game, plus one in
-//! play money.
+//! A session ends when it is closed, idle or disconnected. After a disconnection, its game is held for a while: the
+//! player cannot open another session in it. Bets are refused while a reality check is due and after the time limit
+//! (PL-26). A player has at most one live real-money session and one play-money session per game.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +15,11 @@ use crate::values::{Currency, Minor, StreamId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// BW-26.
+    /// Time without an action after which a session expires (BW-26).
     pub idle_ms_max: i64,
-    /// Hold after a dropped connection (BW-27).
+    /// Time for which a game is held after a dropped connection (BW-27).
     pub hold_ms: i64,
-    /// Sessions and holds.
+    /// Maximum number of sessions and holds.
     pub count_max: usize,
 }
 
@@ -31,7 +31,7 @@ impl Default for SessionLimits {
 
 pub type SessionId = u128;
 
-/// PL-16.
+/// Terms of a session (PL-16).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOf {
     pub stream: StreamId,
@@ -39,11 +39,11 @@ pub struct SessionOf {
     pub game: SmolStr,
     pub jurisdiction: SmolStr,
     pub profile: Profile,
-    /// Minor units, set by the player.
+    /// Highest loss in minor units, set by the player.
     pub loss_max: Option<Minor>,
-    /// Highest bet of a round in minor units, set by player or operator.
+    /// Highest bet per round in minor units, set by the player or the operator.
     pub bet_max: Option<Minor>,
-    /// The operator's own session reference; empty for none (PL-39).
+    /// Operator's own session reference; empty for none (PL-39).
     pub operator_session: SmolStr,
 }
 
@@ -51,10 +51,9 @@ pub struct SessionOf {
 pub enum SessionRefused {
     #[error("the session is in use")]
     InUse,
-    /// BW-27.
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
     Held {
-        /// Milliseconds until it is possible.
+        /// Milliseconds until a session can be opened.
         left_ms: i64,
     },
     #[error("the session is over")]
@@ -63,7 +62,6 @@ pub enum SessionRefused {
     Mismatch,
     #[error("the request id was used for a different session")]
     RequestIdReused,
-    /// PL-26.
     #[error("a reality check is due: it must be acknowledged before the next bet")]
     RealityCheckDue,
     #[error("the session's time limit is reached: it takes no more bets")]
@@ -79,11 +77,11 @@ pub struct Sessions<K> {
     quota: Quota,
     entries: BTreeMap<SessionId, Entry<K>>,
     by_seat: BTreeMap<SeatKey, SessionId>,
-    /// Next first.
+    /// Deadlines of sessions and holds, earliest first.
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
-/// Player, game, whether with real money (PL-17).
+/// Player, game, and whether the session is for real money (PL-17).
 type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
@@ -120,13 +118,13 @@ impl<K> Sessions<K> {
         Self { limits, quota, entries: BTreeMap::new(), by_seat: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    /// See [`Quota`].
+    /// Divides the sessions among operators by a [`Quota`].
     #[must_use]
     pub fn shared_by(self, operators: usize) -> Self {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session. A repetition returns the id of its live session.
+    /// Opens a session. Repeating the request of a live session returns that session's id.
     pub fn open(
         &mut self,
         of: SessionOf,
@@ -202,7 +200,7 @@ impl<K> Sessions<K> {
         Ok(&entry.of)
     }
 
-    /// Returns the session's terms and duration in ms.
+    /// Acknowledges a reality check, and returns the session's terms and its duration in ms.
     pub fn acknowledge(&mut self, id: SessionId, now_ms: i64) -> Result<(&SessionOf, i64), SessionRefused> {
         self.expire(now_ms);
         self.live(id)?;

@@ -1,8 +1,8 @@
-//! Ages count starts of snapshots.
+//! Ages, which count the snapshots that were started.
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watch {
-    /// 0 while not watched.
+    /// Current age; 0 while changes are not tracked.
     pub age: u32,
     /// Latest age in a snapshot.
     pub written: u32,

@@ -2,13 +2,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::{DrawName, Epoch, RecordHash, Seal};
 
-/// First draw that no step has used.
+/// First draw of a player that no step has used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextDraw {
-    /// Contiguous per player, 1-based.
+    /// Number of the draw, contiguous per player and 1-based.
     pub number: u64,
     pub epoch: Epoch,
-    /// See [`Generations`](crate::Generations).
+    /// Generation in which the draw was sealed (see [`Generations`](crate::Generations)).
     pub generation: u64,
     pub seal: Seal,
     pub sealed_by: Option<RecordHash>,

@@ -1,5 +1,5 @@
-//! Liability of open campaigns (PL-36). A campaign counts in full until its day of expiry ends, so one figure per day
-//! is enough.
+//! Liability of open campaigns (PL-36). A campaign counts in full until its day of expiry ends, so one sum per day is
+//! enough.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use smol_str::SmolStr;
 use crate::events::{LiabilityReserved, Refused};
 use crate::values::{MoneyError, Nano, date, is_id};
 
-/// EUR by operator and day of expiry.
+/// Reserved EUR per operator and day of expiry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 
 impl Liabilities {
-    /// Longest time from the grant to the expiry in days, which bounds the state.
+    /// Longest time in days from the grant to the expiry, which bounds the state.
     const DAYS_MAX: i64 = 3_660;
 
     pub(crate) fn open(&self, operator: &str, now_ms: i64) -> Nano {

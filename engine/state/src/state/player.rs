@@ -1,4 +1,4 @@
-//! State of a player, cheap to clone. Settled rounds leave nothing behind.
+//! State of a player, which is cheap to clone. Settled rounds leave no state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl CollectionEntry {
 pub struct PlayerState {
     pub head: Head,
     pub rounds_started: u64,
-    /// `None` in older logs.
+    /// Next draw; `None` in older logs.
     pub draw: Option<NextDraw>,
     last_bet_ms: Option<i64>,
     day: Day,
@@ -43,16 +43,16 @@ pub struct PlayerState {
     pub(crate) seats: Seats,
     pub(crate) balances: PerCurrency<Minor>,
     pub(crate) open: Vec<Arc<OpenRound>>,
-    /// `None` with a transfer wallet.
+    /// State of the seamless wallet; `None` with a transfer wallet.
     pub(crate) wallet: Option<Arc<Wallet>>,
-    /// Few, so a linear search suffices.
+    /// Collections; there are few, so a linear search suffices.
     collections: Option<Arc<Vec<CollectionEntry>>>,
-    /// In order of grants, few.
+    /// Campaigns in order of grants; there are few.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
-    /// Rare.
+    /// Proposed voids, which are rare.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// Play money, then real money; by game.
+    /// Wins minus bets per game: first in play money, then in real money.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
@@ -84,7 +84,7 @@ impl PlayerState {
         })
     }
 
-    /// Oldest first (PL-20).
+    /// Iterates over open rounds, oldest first (PL-20).
     pub fn open_rounds(&self) -> impl Iterator<Item = &OpenRound> {
         self.open.iter().map(AsRef::as_ref)
     }
@@ -94,14 +94,15 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// Returns the open round of a game: at most one with real money (PL-20) and one with play money (PL-17).
+    /// Returns the open round in a game: there is at most one with real money (PL-20) and one with play money
+    /// (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();
         self.open_rounds().find(|round| round.started.game == game && same(round.started.currency))
     }
 
-    /// Returns the time of the latest bet at any game (RTS 14E).
+    /// Returns the time of the latest bet in any game (RTS 14E).
     #[must_use]
     pub fn last_bet_ms(&self) -> Option<i64> {
         self.last_bet_ms
@@ -126,7 +127,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Adds an amount, as after a confirmed debit.
+    /// Returns the state with an amount added, as a confirmed debit adds it.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();
@@ -141,7 +142,7 @@ impl PlayerState {
         self.seats(currency).find(|seat| seat.game == game)
     }
 
-    /// Sorted by opening.
+    /// Iterates over seats, in order of opening.
     pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }
@@ -164,7 +165,7 @@ impl PlayerState {
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
-    /// Sorted by grant (PL-18).
+    /// Iterates over campaigns, in order of grants (PL-18).
     pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
         self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
     }
@@ -179,7 +180,7 @@ impl PlayerState {
         self.voided.as_ref()?.position(round)
     }
 
-    /// Includes lapsed ones (PL-38).
+    /// Iterates over proposed voids, including lapsed ones (PL-38).
     pub fn void_proposals(&self) -> impl Iterator<Item = &VoidProposal> {
         self.void_proposals.iter().flat_map(|proposals| proposals.iter())
     }
@@ -189,8 +190,8 @@ impl PlayerState {
         self.void_proposals().find(|proposal| proposal.round == round && proposal.waits(now_ms))
     }
 
-    /// Returns wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before the first
-    /// bet, and after another session's bet.
+    /// Returns wins minus bets of a session in minor units, without jackpots, free rounds and later voids. Returns
+    /// `None` before the first bet, and after a bet of another session.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));
@@ -212,7 +213,7 @@ impl PlayerState {
         }
     }
 
-    /// Counts a win or refund for the day, and for the session if it is still the latest one.
+    /// Counts a win or refund for the day and, if the round's session is still the game's latest, for the session.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());
@@ -248,7 +249,7 @@ impl PlayerState {
                 collection.insert(key.clone(), *value);
             }
         }
-        // Equal contents must be equal states.
+        // Collections with equal contents must have equal states.
         if collection.is_empty() {
             all.remove(index);
         }

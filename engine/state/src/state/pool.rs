@@ -7,43 +7,43 @@ use smol_str::SmolStr;
 use crate::events::{Hit, Incident, MirroredAward, PoolStatus, PoolTerms, VoidReturn};
 use crate::values::{Head, Nano};
 
-/// All amounts are EUR.
+/// State of a pool. All amounts are in EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolState {
     pub name: Arc<str>,
     pub head: Head,
     pub terms: PoolTerms,
-    /// BW-20.
+    /// Terms that apply after the next win (BW-20).
     pub pending_terms: Option<PoolTerms>,
     pub status: PoolStatus,
-    /// 1-based; each award ends one.
+    /// Number of the running cycle, 1-based; each award ends one.
     pub cycle: u64,
-    /// K, of the running cycle.
+    /// Increments of the running cycle (K).
     pub increments: Nano,
-    /// R.
+    /// Reserve (R).
     pub reserve: Nano,
     pub house_funding: Nano,
-    /// Without those taken back.
+    /// Contributions, minus those that voids took back.
     pub contributions: Nano,
     /// Awards booked as paid.
     pub paid: Nano,
-    /// From retired pools.
+    /// Money received from retired pools.
     pub moved_in: Nano,
-    /// At retirement.
+    /// Money moved to another pool at retirement.
     pub moved_out: Nano,
-    /// BW-17.
+    /// Time of the latest hit (BW-17).
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
-    /// Position, or 0.
+    /// Position of the suspension; 0 if active.
     pub(crate) suspended_at: u64,
-    /// Hits awarded despite the suspension (BW-20).
+    /// Per partition, the position up to which hits are awarded despite the suspension (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
-    /// First minute with returnable contributions.
+    /// First minute whose contributions can still be returned.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// 0 at home.
+    /// Home position of the mirrored state; 0 in the home partition.
     pub(crate) home_position: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct PoolState {
 pub(crate) struct Marks {
     pub pooled_position: u64,
     pub decided_to: u64,
-    /// Later contributions belong to the running cycle.
+    /// Position from which contributions belong to the running cycle.
     pub cycle_from: u64,
 }
 
@@ -61,9 +61,9 @@ pub(crate) struct Reported {
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,
-    /// Awards that the mirror may lack, with their positions at home.
+    /// Awards that the mirror may not have yet, with their positions in the home partition.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Contributions returned to houses that the mirror may lack, with their positions at home.
+    /// Contributions returned to houses that the mirror may not have yet, with their positions in the home partition.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
@@ -123,13 +123,13 @@ impl PoolState {
         self.reports.get(&partition).map_or(0, |reported| reported.to)
     }
 
-    /// Returns the home position of a mirror. Mirrors have no figures.
+    /// Returns the home position of a mirror, which has no figures of its own.
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {
         (self.home_position > 0).then_some(self.home_position)
     }
 
-    /// See BW-20.
+    /// Returns whether the hit may be awarded now (BW-20).
     #[must_use]
     pub fn awards_now(&self, hit: &Hit) -> bool {
         let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();
@@ -140,7 +140,7 @@ impl PoolState {
         self.incidents.values()
     }
 
-    /// Whether another partition's mirror may lack awards.
+    /// Returns whether another partition's mirror may lack awards.
     #[must_use]
     pub fn awards_for(&self, partition: u32) -> bool {
         self.reports.get(&partition).is_some_and(|reported| !reported.awards.is_empty())
@@ -156,7 +156,7 @@ impl PoolState {
         self.pending_terms.as_ref().unwrap_or(&self.terms).version.saturating_add(1)
     }
 
-    /// Returns whether contributions + H = paid + K + R, with transfers, and no figure is negative (BW-18).
+    /// Returns whether contributions + H + moved_in = paid + moved_out + K + R, and no figure is negative (BW-18).
     #[must_use]
     pub fn is_balanced(&self) -> bool {
         let sources = self.contributions.0 + self.house_funding.0 + self.moved_in.0;

@@ -1,5 +1,5 @@
-//! Contributions of voided rounds kept in a pool until an incident (PL-38), by operator, game, version and minute of
-//! the bet. Sums older than [`RETURN_MINUTES`] are dropped.
+//! Contributions of voided rounds that stay in a pool until an incident (PL-38), summed per operator, game, version
+//! and minute of the bet. Sums older than [`RETURN_MINUTES`] are dropped.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl VoidKey {
         Self { pool: Arc::clone(pool), minute, operator, game, rules_version, partition: 0 }
     }
 
-    /// Ignores the minute.
+    /// Returns whether the key matches the incident, whatever its minute.
     pub fn belongs_to(&self, incident: &Incident) -> bool {
         let is_version = incident.rules_version.is_empty() || incident.rules_version == self.rules_version;
         is_version && (&incident.operator, &incident.game) == (&self.operator, &self.game)
@@ -43,13 +43,13 @@ pub struct VoidSum {
 }
 
 impl VoidSum {
-    /// Returns EUR.
+    /// Returns the sum in EUR.
     #[must_use]
     pub fn amount(&self) -> Nano {
         Nano(self.in_cycle.0 + self.earlier.0)
     }
 
-    /// Returns EUR.
+    /// Returns the part from bets in the cycle, in EUR.
     #[must_use]
     pub fn in_cycle(&self, cycle: u64) -> Nano {
         if self.cycle == cycle { self.in_cycle } else { Nano::ZERO }
@@ -82,12 +82,12 @@ impl VoidSum {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BetPlace {
-    /// Position in the pool's own partition.
+    /// The bet is at this position of the pool's own partition.
     At(u64),
-    /// In the reported stretch.
+    /// The bet is in the reported stretch.
     InStretch,
     InCycle(u64),
-    /// In an earlier cycle.
+    /// The bet is in an earlier cycle.
     Earlier,
 }
 

@@ -1,5 +1,5 @@
-//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots; the caller passes
-//! the bet for a settled round's void.
+//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots. For the void of
+//! a settled round, the caller passes the bet.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,28 @@ pub type RoundKey = (StreamId, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
-    /// Up, in transfer wallets.
+    /// Raises the balance; only with a transfer wallet.
     Deposit,
-    /// Down, in transfer wallets.
+    /// Lowers the balance; only with a transfer wallet.
     Withdrawal,
-    /// Up.
+    /// Raises the balance.
     PlayMoney,
-    /// Up: confirmed by the wallet.
+    /// Raises the balance: the wallet confirmed the debit.
     Debit,
-    /// Down: paid to the wallet.
+    /// Lowers the balance: the credit was paid to the wallet.
     Credit,
-    /// Down.
+    /// Lowers the balance.
     Bet,
-    /// Unchanged: the promotion pays.
+    /// Leaves the balance unchanged: the operator's promotion pays.
     FreeBet,
     Win,
-    /// Up.
+    /// Raises the balance.
     Jackpot,
-    /// Up, by a void.
+    /// Raises the balance because of a void.
     Refund,
-    /// Unchanged, by a void.
+    /// Leaves the balance unchanged; because of a void.
     FreeBetReturned,
-    /// Down, by a void.
+    /// Lowers the balance because of a void.
     WinTakenBack,
 }
 
@@ -44,14 +44,14 @@ pub struct Transaction {
     pub number: u32,
     pub kind: TransactionKind,
     pub currency: Currency,
-    /// Negative for less money.
+    /// Change of the balance; negative if it falls.
     pub amount: Minor,
     /// Balance after the transaction, without due credits (see [`Dues`](super::Dues)).
     pub balance: Minor,
     pub round: Option<u64>,
-    /// Empty if none.
+    /// Game; empty if none.
     pub game: SmolStr,
-    /// Bet of a free round, or 0.
+    /// Bet of a free round; 0 for other transactions.
     pub promotion: Minor,
 }
 
@@ -60,9 +60,9 @@ pub struct Bet {
     pub game: SmolStr,
     pub currency: Currency,
     pub bet: Minor,
-    /// Whether the operator's promotion paid it.
+    /// Whether the operator's promotion paid the bet.
     pub free: bool,
-    /// Before the settlement.
+    /// Amount credited before the settlement.
     pub credited: Minor,
 }
 
@@ -75,9 +75,9 @@ impl Bet {
     }
 }
 
-/// Earlier commits are missing.
+/// Commits with the round's bet are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the bet of round {round} is not known")]
+#[error("the bet of round {round} is missing")]
 pub struct UnknownBet {
     pub round: u64,
 }
@@ -116,8 +116,8 @@ impl Statement {
         })
     }
 
-    /// Adds a commit. `known` has the bets of settled rounds and of those from before the first commit. An error changes
-    /// nothing.
+    /// Adds a commit, and returns its transactions. `known` has the bets of settled rounds, and of rounds that began
+    /// before the first commit. An error changes nothing.
     pub fn take(
         &mut self,
         commit: &Commit,
@@ -135,7 +135,7 @@ impl Statement {
         if let Some(round) = rounds_named(commit).find(lacking) {
             return Err(UnknownBet { round });
         }
-        // Most rounds settle in their bet's commit.
+        // Most rounds settle in the commit that opens them.
         let mut begun = None;
         for (number, event) in (1..).zip(&commit.events) {
             self.event(commit, number, event, (&mut begun, known), &mut found)?;

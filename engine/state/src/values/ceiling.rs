@@ -1,16 +1,16 @@
 use super::currency::Currency;
 use super::money::Minor;
 
-/// Minor units.
+/// Limits of amounts, in minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
-    /// For deposits.
+    /// Highest balance after a deposit.
     pub balance: Minor,
-    /// One deposit, bet or limit.
+    /// Highest amount of one deposit, bet or limit.
     pub amount: Minor,
 }
 
-/// Indexed by digits of the minor unit.
+/// Ceilings, indexed by the number of decimal digits of the minor unit.
 const CEILINGS: [Ceiling; 5] = [
     Ceiling { balance: Minor(10_000_000_000_000), amount: Minor(100_000_000_000) },
     Ceiling { balance: Minor(100_000_000_000_000), amount: Minor(1_000_000_000_000) },

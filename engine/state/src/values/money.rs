@@ -1,5 +1,5 @@
-//! Exact integers: [`Minor`] for accounts, [`Nano`] (1e-9) for pools (BW-11), [`CoinValue`] (1e-6). An overflow is a
-//! [`MoneyError`].
+//! Amounts as exact integers: [`Minor`] for accounts, [`Nano`] (1e-9) for pools (BW-11), [`CoinValue`] (1e-6). An
+//! overflow returns a [`MoneyError`].
 
 use core::fmt;
 use core::str::FromStr;
@@ -10,7 +10,7 @@ use super::currency::Currency;
 use super::decimal;
 use super::error::MoneyError;
 
-/// Minor units (PL-09).
+/// Amount in minor units (PL-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Minor(pub i64);
 
@@ -27,13 +27,13 @@ impl Minor {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// Always fits.
+    /// Converts to a `Nano`, which can represent every amount.
     #[must_use]
     pub fn to_nano(self, currency: Currency) -> Nano {
         Nano(i128::from(self.0) * currency.nanos_per_minor())
     }
 
-    /// Formats major units: `12.30`.
+    /// Formats the amount in major units, such as `12.30`.
     #[must_use]
     pub fn to_decimal(self, currency: Currency) -> String {
         let digits = currency.digits();
@@ -47,7 +47,7 @@ impl fmt::Display for Minor {
     }
 }
 
-/// 1e-9 of a major unit (BW-11, BW-12).
+/// Amount in 1e-9 of a major unit (BW-11, BW-12).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nano(pub i128);
 
@@ -75,14 +75,14 @@ impl Nano {
 impl core::ops::Neg for Nano {
     type Output = Self;
 
-    /// Saturates at the minimum.
+    /// Negates the amount; the negative of the minimum is the maximum.
     fn neg(self) -> Self {
         Self(self.0.saturating_neg())
     }
 }
 
 impl fmt::Display for Nano {
-    /// Formats `20000.00005`, with at least two decimals.
+    /// Formats with at least two decimals, such as `20000.00005`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(self.0, Self::DIGITS, 2))
     }
@@ -103,7 +103,7 @@ impl Currency {
     }
 }
 
-/// 1e-6 of a major unit.
+/// Coin value in 1e-6 of a major unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CoinValue(pub u64);
 
@@ -112,7 +112,7 @@ impl CoinValue {
 }
 
 impl fmt::Display for CoinValue {
-    /// Formats `0.2` or `10`, without trailing zeros.
+    /// Formats without trailing zeros, such as `0.2` or `10`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(i128::from(self.0), Self::DIGITS, 0))
     }
@@ -127,7 +127,7 @@ impl FromStr for CoinValue {
     }
 }
 
-/// Rounds half to even (PL-09).
+/// Converts coins to minor units, rounded half to even (PL-09).
 pub fn cash(coins: u64, coin: CoinValue, currency: Currency) -> Result<Minor, MoneyError> {
     i128::from(coins)
         .checked_mul(i128::from(coin.0))

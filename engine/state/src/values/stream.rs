@@ -7,15 +7,15 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// Partition of rates, switches and pools.
+/// Home partition, which has exchange rates, switches and pools.
 pub const HOME: u32 = 0;
 
-/// Subject of commits, written `player/acme/alice`, `pool/lantern`, `rates`, `system`.
+/// Stream, which is the subject of commits. Written as `player/acme/alice`, `pool/lantern`, `rates` or `system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StreamId {
     Player {
         operator: SmolStr,
-        /// Unique at the operator.
+        /// Player id, unique per operator.
         player: SmolStr,
     },
     Pool(SmolStr),
@@ -34,7 +34,8 @@ impl StreamId {
         Self::Player { operator: operator.into(), player: player.into() }
     }
 
-    /// `None` if the events decide ([`Commit::concerns`](crate::Commit::concerns)).
+    /// Returns whether an operator may read the stream; `None` if this depends on the events
+    /// ([`Commit::concerns`](crate::Commit::concerns)).
     #[must_use]
     pub fn concerns(&self, operator: &str) -> Option<bool> {
         match self {
@@ -49,8 +50,8 @@ impl StreamId {
         Self::Pool(pool.into())
     }
 
-    /// For a player the first 8 bytes, big-endian, of the SHA-256 over operator, a zero byte and player, modulo
-    /// `partitions`; otherwise [`HOME`].
+    /// Returns the stream's partition. For a player, it is the first 8 bytes, big-endian, of the SHA-256 over
+    /// operator, a zero byte and player, modulo `partitions`; otherwise [`HOME`].
     #[must_use]
     pub fn partition(&self, partitions: u32) -> u32 {
         let Self::Player { operator, player } = self else { return HOME };
