@@ -158,7 +158,7 @@ impl Story {
             let _ = self.books.pool_step(&pool.name);
         }
         if let Some(player) = self.books.player(&commit.stream) {
-            assert!(player.balances().all(|(_, balance)| balance >= Minor::ZERO), "PL-09: never negative");
+            assert!(player.balances().all(|(_, balance)| balance >= Minor::ZERO), "PL-09: no balance is negative");
             let (balances_after, due_after) = (player.balances().collect(), player.due().collect());
             let logged = record::Logged { commit: commit.clone(), balances_after, due_after, proposer: None };
             let read = record::decode(&record::encode(&[0; 32], &logged));

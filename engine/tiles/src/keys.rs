@@ -14,9 +14,9 @@ const PRIVATE: &str = "PRIVATE+KEY+";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// Type 0x01: signs a note's text.
+    /// Type 0x01: key of a log, which signs the text of a note.
     Log,
-    /// Type 0x04: signs a time and a checkpoint.
+    /// Type 0x04: key of a witness, which signs a time and a checkpoint.
     Witness,
 }
 
@@ -35,7 +35,7 @@ impl KeyKind {
     }
 }
 
-/// `name+id+key`.
+/// Public key, written as `name+id+key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifierKey {
     name: String,
@@ -70,7 +70,7 @@ impl VerifierKey {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// Returns the signature's time in Unix seconds, 0 for a log's.
+    /// Verifies a signature. Returns its time in Unix seconds, which is 0 for a log's signature.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {
@@ -103,12 +103,12 @@ impl FromStr for VerifierKey {
             let (kind, key) = KeyKind::split(&base64(key)?)?;
             Some(Self { name: checked(name).ok()?, kind, key: VerifyingKey::from_bytes(&key).ok()? })
         };
-        // Another id is an error.
-        read().filter(|key| key.to_string() == text).ok_or(Malformed("not a verifier key of Ed25519: name+id+base64"))
+        // A key with another id is an error.
+        read().filter(|key| key.to_string() == text).ok_or(Malformed("not an Ed25519 verifier key: expected name+id+base64"))
     }
 }
 
-/// `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
+/// Secret key, written as `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
 #[derive(Clone)]
 pub struct SignerKey {
     verifier: VerifierKey,
@@ -116,7 +116,7 @@ pub struct SignerKey {
 }
 
 impl SignerKey {
-    /// `seed`: 32 random bytes.
+    /// Creates a key from a `seed` of 32 random bytes.
     pub fn new(name: &str, kind: KeyKind, seed: [u8; 32]) -> Result<Self, Malformed> {
         let key = SigningKey::from_bytes(&seed);
         Ok(Self { verifier: VerifierKey { name: checked(name)?, kind, key: key.verifying_key() }, key })
@@ -136,7 +136,7 @@ impl SignerKey {
         self.signature(self.key.sign(text.as_bytes()).to_bytes().to_vec())
     }
 
-    /// `time` is Unix seconds.
+    /// Cosigns a checkpoint at a `time` in Unix seconds.
     #[must_use]
     pub fn cosign(&self, text: &str, time: u64) -> Signature {
         let signature = self.key.sign(cosigned(text, time).as_bytes()).to_bytes();
@@ -154,7 +154,7 @@ impl SignerKey {
         format!("{PRIVATE}{name}+{}+{}", HEXLOWER.encode(&self.verifier.id()), to_base64(&seed))
     }
 
-    /// The error does not contain the secret.
+    /// Parses a secret key. The error does not contain the secret.
     pub fn from_secret(text: &str) -> Result<Self, Malformed> {
         let read = || {
             let (name, rest) = text.strip_prefix(PRIVATE)?.split_once('+')?;
@@ -163,7 +163,7 @@ impl SignerKey {
             Self::new(name, kind, seed).ok()
         };
         let key = read().filter(|key| key.to_secret() == text);
-        key.ok_or(Malformed("not a signer key of Ed25519: PRIVATE+KEY+name+id+base64"))
+        key.ok_or(Malformed("not an Ed25519 signer key: expected PRIVATE+KEY+name+id+base64"))
     }
 }
 

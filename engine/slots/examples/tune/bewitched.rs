@@ -1,4 +1,5 @@
-//! Shuffles the strips for the target hit frequency, and solves the wheel for the return and jackpot chance.
+//! Shuffles the strips until the hit frequency meets its target, and solves the wheel for the return and the
+//! probability of the jackpot.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal};
@@ -12,9 +13,9 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// With all lines.
+/// Target hit frequency with all lines, in thousandths.
 const HITS_PER_MILLE: u64 = 290;
-/// Amounts with their chances in thousandths. The return is tuned by moving weight between the first two.
+/// Money prizes with their probabilities in thousandths. Weight is moved between the first two to meet the return.
 const MONEY: [(u32, u64); 12] = [
     (15, 300),
     (20, 180),
@@ -33,7 +34,7 @@ const FREE_SPINS: [(u32, u64); 6] = [(15, 130), (20, 60), (25, 30), (30, 15), (4
 
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
-    // Never used, but a model needs valid weights.
+    // The value is not used, but a model needs valid weights.
     data.wheel.jackpot_per_coin = 0;
     data.reels.strips = order(&data)?;
     let model = Model::new(&data)?;
@@ -58,8 +59,8 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, for the mean money m. The jackpot's
-/// chance per coin is y / (1 - phi) times its share of the weight.
+/// Solves T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, for the mean money m. The
+/// probability of the jackpot per coin is y / (1 - phi) times the jackpot's share of the weight.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let whole = |n: u64| Exact::from_integer(n.into());
@@ -89,7 +90,7 @@ fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
         decimal(&per_coin, 9),
     );
     if of_high.is_negative() || of_low.is_negative() {
-        return Err("no weights of the first two prizes meet the return: change paytable or shape".into());
+        return Err("no weights of the first two prizes meet the return: change the paytable or the other prizes".into());
     }
     let mut prizes = vec![("multiple", *low, of_low), ("multiple", *high, of_high)];
     prizes.extend(rest.iter().map(|&(m, share)| ("multiple", m, mille(share))));

@@ -1,4 +1,4 @@
-//! Reusable outcome of a step. Wins are whole coins with multipliers.
+//! Outcome of a step, which can be reused for the next step. Wins are whole coins and include multipliers.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use crate::contract::carried::Carried;
 
 pub const REELS_MAX: usize = 8;
 pub const CELLS_MAX: usize = 35;
-/// Per round (ME-15).
+/// Maximum number of cards per round (ME-15).
 pub const CARDS_MAX: usize = 10;
 pub const PARTS_MAX: usize = 8;
-/// Per pick (NP-10).
+/// Maximum number of picked objects (NP-10).
 pub const PICKS_MAX: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Outcome {
     pub prize: Option<Prize>,
     pub reveals: Vec<Reveal>,
     pub unopened: Vec<Reveal>,
-    /// Mean coin value at which the step pays, if it is not the stake's (DM-12). Not logged.
+    /// Mean coin value at which the step pays, if it differs from the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
     pub pick: Option<PickOffer>,
     pub card: Option<CardTurn>,
@@ -28,14 +28,14 @@ pub struct Outcome {
     pub awaiting: Awaiting,
     pub free_spins_left: u32,
     pub double_strip: Strip,
-    /// Without jackpot and gamble.
+    /// Win of the round in coins, without jackpot and gamble.
     pub round_win_coins: u64,
-    /// After gambles, without jackpot.
+    /// Win of the round in minor units, after gambles and without jackpot.
     pub round_win_minor: u64,
-    /// ME-16.
+    /// Minor units that this step credited (ME-16).
     pub credited_minor: u64,
     pub carried: Option<Carried>,
-    /// Coins by [`crate::Game::parts`]. Not logged.
+    /// Coins per component of [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 
@@ -80,7 +80,7 @@ pub enum Awaiting {
     Pick,
     FreeSpins,
     Feature,
-    /// The round awaits a card, the end of the gamble, or half of it to be secured.
+    /// The round waits for a guess, for the end of the gamble, or for half of the amount to be secured.
     Double,
 }
 
@@ -88,19 +88,19 @@ pub enum Awaiting {
 pub enum SpinKind {
     Base,
     Free,
-    /// Super-high symbol (DM-11).
+    /// Collection Free Spin with this super-high symbol (DM-11).
     Collection(u8),
-    /// ME-10.
+    /// Hold and Win (ME-10).
     HoldAndWin,
-    /// WF-07.
+    /// High Symbols Respin (WF-07).
     HighSymbols,
-    /// WF-08.
+    /// Random Wilds Respin (WF-08).
     RandomWilds,
-    /// WF-09.
+    /// Multiplier Respin (WF-09).
     MultiplierRespin,
-    /// WF-10.
+    /// Mega Wild Respin (WF-10).
     MegaWild,
-    /// WF-13.
+    /// Window after the Explosion (WF-13).
     Explosion,
 }
 
@@ -113,7 +113,7 @@ impl SpinKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Reel x rows + row.
+    /// Index of the cell: reel x rows + row.
     pub cell: u8,
     pub kind: MarkKind,
     pub value: u32,
@@ -121,19 +121,19 @@ pub struct Mark {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Symbol index (DM-09).
+    /// Collected crystal, with the index of its symbol (DM-09).
     Crystal,
-    /// Total bets (ME-04).
+    /// Bonus symbol, with its pay in total bets (ME-04).
     Bonus,
-    /// Mystery Bonus, with its pay in total bets; 0 until it is revealed (ME-05).
+    /// Mystery Bonus, with its pay in total bets; 0 until revealed (ME-05).
     Mystery,
-    /// Factor, 0 until revealed (ME-06).
+    /// Multiplying Bonus, with its factor; 0 until revealed (ME-06).
     Multiplier,
-    /// Symbol index (WF-05).
+    /// Collected Potion, with the index of its symbol (WF-05).
     Potion,
-    /// Side length, 1 to 3 (WF-08, WF-10).
+    /// Placed Wild, with its side in cells, 1 to 3 (WF-08, WF-10).
     PlacedWild,
-    /// WF-13.
+    /// Question mark that turned into the cell's symbol (WF-13).
     Question,
 }
 
@@ -146,7 +146,7 @@ pub struct PickOffer {
 /// Mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
-    /// Millionths of the major unit.
+    /// Sum of the coin values, in millionths of the major unit.
     pub sum_micros: u64,
     pub count: u64,
 }
@@ -160,7 +160,7 @@ pub struct Reveal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spin {
     pub kind: SpinKind,
-    /// Empty if cells are drawn individually.
+    /// Stops of the reels; empty if cells are drawn individually.
     pub stops: Stops,
     pub reels: u8,
     pub rows: u8,
@@ -169,7 +169,7 @@ pub struct Spin {
     pub wins: Range<u32>,
     pub marks: Range<u32>,
     pub win_coins: u64,
-    /// Rounded half to even (DM-17).
+    /// Sum of the wins in minor units, rounded half to even (DM-17).
     pub win_minor: u64,
     pub free_spins_won: u32,
     pub bonus: bool,
@@ -198,7 +198,7 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// Ignores reels beyond [`REELS_MAX`].
+    /// Adds a stop. Ignores reels beyond [`REELS_MAX`].
     #[inline]
     pub fn push(&mut self, stop: u16) {
         if let Some(slot) = self.at.get_mut(usize::from(self.len)) {
@@ -236,7 +236,7 @@ pub enum Prize {
     Jackpot,
 }
 
-/// Card. A guess is the heart for red or the spade for black.
+/// Playing card. A guess is the red heart or the black spade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
     RedHeart,
@@ -253,20 +253,20 @@ pub struct CardTurn {
     pub card: Card,
     pub won: bool,
     pub risked_minor: u64,
-    /// After the turn.
+    /// Minor units after the turn.
     pub minor: u64,
 }
 
-/// Latest first.
+/// Turned cards, latest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
     len: u8,
-    /// Oldest first.
+    /// Cards in the order of turning.
     cards: [Option<Card>; CARDS_MAX],
 }
 
 impl Strip {
-    /// Ignores cards beyond [`CARDS_MAX`].
+    /// Adds a card. Ignores cards beyond [`CARDS_MAX`].
     pub fn push(&mut self, card: Card) {
         if let Some(slot) = self.cards.get_mut(usize::from(self.len)) {
             *slot = Some(card);

@@ -1,4 +1,4 @@
-//! PAR sheet. Only the standard deviation is a float.
+//! PAR sheet. All figures except the standard deviation are exact.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -8,20 +8,20 @@ use crate::contract::nature::Nature;
 
 pub type Exact = BigRational;
 
-/// Exact mathematics at one stake, in bets.
+/// Exact mathematics of a game at one stake. Amounts are in bets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Par {
     pub game: &'static str,
     pub rules_version: &'static str,
     pub model_hash: [u8; 32],
     pub bet_coins: u64,
-    /// Includes the jackpot's seed, not its increments.
+    /// Return, including the jackpot's seed but not its increments.
     pub rtp: Exact,
     pub rtp_without_jackpot: Exact,
     pub parts: Vec<ReturnPart>,
-    /// Chance of a win or feature.
+    /// Probability that a spin has a win or a feature.
     pub hit_frequency: Exact,
-    /// Standard deviation of a round without jackpot and double.
+    /// Standard deviation of a round, without jackpot and gamble.
     pub std_dev: f64,
     pub max_win_bets: Exact,
     pub max_win_probability: Exact,
@@ -84,7 +84,7 @@ impl ReelSet {
 pub struct Combination {
     pub symbol: u8,
     pub count: u8,
-    /// Chance on one line or anywhere; for ways, their expected number.
+    /// Probability of the combination on one line or anywhere; for ways, their expected number.
     pub chance: Exact,
     pub rtp: Exact,
 }
@@ -106,7 +106,7 @@ impl Rate {
 pub struct ConditionalRtp {
     pub key: &'static str,
     pub title: &'static str,
-    /// Relative to the price.
+    /// Return per unit of the price.
     pub rtp: Exact,
     pub condition: Condition,
 }
@@ -116,7 +116,7 @@ pub enum Condition {
     Bought,
     FirstSpins(u32),
     Held {
-        /// One of [`crate::Carries::keys`].
+        /// Key of the carried figure, from [`crate::Carries::keys`].
         key: &'static str,
         value: i64,
     },
@@ -128,7 +128,8 @@ impl Par {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// Returns 1.96 standard deviations: 95 % of means over N rounds are within it / sqrt(N).
+    /// Returns 1.96 standard deviations. In 95 % of cases, the mean of N rounds is within this number / sqrt(N) of
+    /// the return.
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev
@@ -155,7 +156,7 @@ pub fn exact(n: impl Into<BigInt>) -> Exact {
     Exact::from_integer(n.into())
 }
 
-/// Panics on denominator 0.
+/// Makes an exact fraction. Panics if the denominator is 0.
 #[must_use]
 pub fn ratio(numerator: impl Into<BigInt>, denominator: impl Into<BigInt>) -> Exact {
     Exact::new(numerator.into(), denominator.into())
@@ -166,7 +167,7 @@ pub fn float(value: &Exact) -> f64 {
     value.to_f64().unwrap_or(f64::NAN)
 }
 
-/// Rounds half to even.
+/// Formats a decimal, rounded half to even.
 #[must_use]
 pub fn decimal(value: &Exact, places: usize) -> String {
     let scale = (0..places).fold(BigInt::one(), |scale, _| scale * 10);
@@ -189,7 +190,7 @@ pub fn chance_text(value: &Exact, places: usize) -> String {
     if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
 }
 
-/// Rounds up; the value must be positive.
+/// Formats in scientific notation, rounded up. The value must be positive.
 #[must_use]
 pub fn scientific(value: &Exact, places: u32) -> String {
     if !value.is_positive() {

@@ -1,6 +1,6 @@
 use crate::contract::par::Exact;
 
-/// Worth of a coin in minor units, as a fraction in lowest terms with parts above 0.
+/// Worth of a coin in minor units: a fraction in lowest terms, with numerator and denominator above 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoinFraction {
     pub numerator: u64,
@@ -23,14 +23,14 @@ impl CoinFraction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
     pub rtp: Exact,
-    /// Change of the return, in coins.
+    /// Change of the return by rounding, in coins.
     pub adds: Exact,
     pub adds_to_own: Exact,
-    /// Bound of the increase, in bets.
+    /// Upper bound of the increase of the standard deviation, in bets.
     pub spread_at_most: f64,
-    /// Error bound of `adds`.
+    /// Upper bound of the error of `adds`.
     pub within: Exact,
-    /// Bound of a mean coin value's effect (DM-12).
+    /// Upper bound of the effect of a mean coin value (DM-12).
     pub mixed_at_most: Exact,
     pub published: Exact,
 }

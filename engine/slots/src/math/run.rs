@@ -10,7 +10,7 @@ pub(crate) enum Run {
         symbol: u8,
         wilds: usize,
     },
-    /// Highest combination of an ended run.
+    /// The run has ended, with this highest combination.
     Over {
         symbol: u8,
         count: usize,

@@ -1,4 +1,4 @@
-//! Coin values by game and currency (PL-35, DM-19, DM-25).
+//! Coin values per game and currency (PL-35, DM-19, DM-25).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ const STANDARD: &str = include_str!("../../games/ladders.toml");
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LadderData {
-    /// Ascending decimals, separated by spaces.
+    /// Coin values as ascending decimals, separated by spaces.
     pub coin_values: String,
     pub default: String,
 }
@@ -22,7 +22,7 @@ pub type LaddersData = BTreeMap<String, BTreeMap<String, LadderData>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladder {
-    /// Millionths of the major unit, ascending.
+    /// Coin values in millionths of the major unit, ascending.
     pub coins_micros: Vec<u64>,
     pub default_micros: u64,
 }

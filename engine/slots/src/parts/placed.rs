@@ -1,4 +1,4 @@
-//! Windows with cells that don't come from strips (WF-07 to WF-13).
+//! Windows with cells that are not read from strips (WF-07 to WF-13).
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, WinKind};
@@ -23,13 +23,13 @@ pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: 
 pub struct Placed {
     pub kind: SpinKind,
     pub multiplier: u64,
-    /// Empty if every cell was drawn.
+    /// Stops of the reels; empty if every cell was drawn.
     pub stops: Stops,
     pub marks_from: usize,
 }
 
 impl Windows {
-    /// Returns coins won.
+    /// Evaluates the window, and returns the coins won.
     pub fn show_placed(&self, bet: &LineBet, window: &Window, placed: &Placed, out: &mut Outcome) -> u64 {
         let wins_from = out.wins.len();
         let mut coins = 0;
@@ -65,7 +65,7 @@ impl Windows {
     }
 }
 
-/// Converts an index, of at most 200 windows with 64 cells each.
+/// Converts an index; there are at most 200 windows with 64 cells each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

@@ -1,4 +1,4 @@
-//! Coins in whole minor units, rounded half to even (PL-09, DM-17).
+//! Converts coins to whole minor units, rounded half to even (PL-09, DM-17).
 
 use crate::contract::outcome::MeanCoin;
 
@@ -19,7 +19,7 @@ impl CoinWorth {
         Self { numerator: of.sum_micros, denominator: minor_micros.saturating_mul(of.count).max(1) }
     }
 
-    /// Rounds half to even; saturates.
+    /// Converts coins, rounded half to even; saturates.
     #[inline]
     #[must_use]
     pub fn minor(self, coins: u64) -> u64 {

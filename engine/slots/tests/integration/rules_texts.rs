@@ -1,6 +1,6 @@
 use motherlode_slots::latest;
 
-/// Characteristic words, in the order of each document.
+/// Characteristic phrases of each rules text, in the order of the text.
 const STATEMENTS: [(&str, &[&str]); 5] = [
     (
         "bewitched",

@@ -1,7 +1,7 @@
 use crate::common::*;
 use motherlode_state::*;
 
-/// Partition 0 is home.
+/// Worlds of all partitions; the first one is the home partition.
 #[derive(Clone)]
 pub struct Parts(pub Vec<World>);
 
@@ -77,7 +77,7 @@ impl Parts {
         let before = commits(self);
         loop {
             let begun = commits(self);
-            assert!(begun < before + 10_000, "the partitions go round in circles");
+            assert!(begun < before + 10_000, "reports and mirrors do not end");
             for at in self.others() {
                 while self.report(at) {}
             }
@@ -95,7 +95,7 @@ impl Parts {
         }
     }
 
-    /// EUR.
+    /// Returns the sum of the interpartition accounts in EUR.
     pub fn interpartition(&self) -> Nano {
         Nano(self.0.iter().map(|world| world.books.holding(Account::Interpartition, Currency::EUR).0).sum())
     }

@@ -67,12 +67,12 @@ fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
             }
         }
     }
-    // Some rounds move no money.
+    // Rounds that move no money are left out.
     sums.retain(|_, sums| sums.iter().any(|sum| *sum != 0));
     sums
 }
 
-/// Without contributions and awards of voided rounds.
+/// Returns the house's balance without contributions and awards of voided rounds.
 fn house(books: &Books, log: &[Commit], currency: Currency) -> i128 {
     let (mut given, mut rates, mut awards, mut charged) =
         (BTreeMap::new(), BTreeMap::new(), BTreeMap::<_, i128>::new(), 0);

@@ -1,5 +1,5 @@
-//! Dwarf Mine: a window that grows by a row per Bonus symbol, free spins, and crystals collected over rounds (DM-01 to
-//! DM-26).
+//! Dwarf Mine (DM-01 to DM-26): a window that grows by one row per Bonus symbol, free spins, and crystals that are
+//! collected over many rounds.
 
 mod cash;
 pub mod data;
@@ -114,7 +114,6 @@ impl Game for DwarfMine {
         now.without(&before, &after, (*needs).into(), limits.coins_within()).carried()
     }
 
-    /// DM-21.
     fn interruption_hours(&self) -> Option<u32> {
         Some(24)
     }

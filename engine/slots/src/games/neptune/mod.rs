@@ -1,4 +1,5 @@
-//! Neptune: 5x3 reels, 1 to 15 lines, free spins with tripled line wins, and picked treasures (NP-01 to NP-14).
+//! Neptune (NP-01 to NP-14): 5x3 reels, 1 to 15 lines, free spins with tripled line wins, and treasures that the
+//! player picks.
 
 pub mod data;
 mod highest;

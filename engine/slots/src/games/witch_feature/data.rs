@@ -14,7 +14,7 @@ game_data! {
     reels: ReelsData,
     respin_reels: ReelsData,
     free_reels: ReelsData,
-    /// Chance of the Explosion after a combination without a feature.
+    /// Probability of the Explosion after a combination that starts no feature.
     explosion_chance: ChanceData,
 }
 

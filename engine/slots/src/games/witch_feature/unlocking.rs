@@ -1,4 +1,4 @@
-//! Time and cost of unlocking all features, and returns of a new player's first spins (WF-11, WF-21, PL-43).
+//! Mean time and cost of unlocking all features, and returns of a new player's first spins (WF-11, WF-21, PL-43).
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const ALL: usize = FEATURES as usize;
 
 pub(super) struct Unlocking {
     pub(super) spins: Exact,
-    /// In bets.
+    /// Cost in bets.
     pub(super) cost_bets: Exact,
 }
 
@@ -65,7 +65,7 @@ impl Chain {
 
     pub(super) fn unlocking(&self, rtp: &Exact) -> Unlocking {
         let shelves = self.level(ALL).wins.len();
-        // Remaining spins and bets by shelf.
+        // Remaining spins and bets, by shelf.
         let mut later: BTreeMap<usize, Vec<[Exact; 2]>> = BTreeMap::new();
         later.insert(ALL, vec![[Exact::zero(), Exact::zero()]; shelves]);
         for unlocked in (FIRST..ALL).rev() {
