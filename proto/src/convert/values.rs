@@ -10,7 +10,7 @@ use std::{num::NonZeroU32, sync::Arc};
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// Creating the error for each field would be slow.
+/// Returns a required field. Creates the error only if the field is missing, because errors are slow to create.
 #[inline]
 pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
     match field {
@@ -28,9 +28,9 @@ impl In<'_> {
 
 /// Value encoded as one field, or as several from a number on.
 pub(super) trait Value: Sized {
-    /// Writes nothing for the default.
+    /// Writes the value; a default value is omitted.
     fn put(&self, out: &mut Out, number: u8);
-    /// `None` if the value is not in the plain form or not valid for the type.
+    /// Reads the value. Returns `None` if it is not in the plain form, or invalid.
     fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 
@@ -58,7 +58,7 @@ pub(super) trait As<T> {
     fn take(fields: &mut In, number: u8) -> Option<T>;
 }
 
-/// Time in Unix milliseconds as int64; other `i64` are sint64.
+/// Encoding of times in Unix milliseconds as int64; other `i64` values are encoded as sint64.
 pub(super) struct Time;
 
 impl As<i64> for Time {
@@ -73,7 +73,7 @@ impl As<i64> for Time {
     }
 }
 
-/// Message written always, and read as defaults if missing.
+/// Encoding of a message that is always written; if it is missing, its defaults are read.
 pub(super) struct OrDefault;
 
 impl<T: Message + Default> As<T> for OrDefault {
@@ -86,7 +86,7 @@ impl<T: Message + Default> As<T> for OrDefault {
     }
 }
 
-/// Amount omitted if zero.
+/// Encoding of an amount that is omitted if it is zero.
 pub(super) struct OrZero;
 
 impl As<Nano> for OrZero {
@@ -112,7 +112,7 @@ fn from_zigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Numbers omitted if 0.
+/// Numbers that are omitted if they are 0.
 macro_rules! varints {
     ($($type:ty: $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {
@@ -187,7 +187,7 @@ varints! {
     };
 }
 
-/// Text or bytes omitted if empty.
+/// Texts or bytes that are omitted if they are empty.
 macro_rules! runs {
     ($($type:ty: $read:ident $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {

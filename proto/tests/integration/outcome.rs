@@ -40,7 +40,7 @@ fn pl_06_an_outcome_is_written_as_its_message_is() {
     let expected =
         ["prize", "card", "jackpot", "double_strip", "pick", "reveals", "marks", "ways", "collection_symbol", "bonus"];
     let missing: Vec<_> = expected.iter().filter(|field| !seen.contains(*field)).collect();
-    assert!(missing.is_empty(), "never seen, so not proven: {missing:?}");
+    assert!(missing.is_empty(), "no outcome has these kinds, so they are untested: {missing:?}");
 }
 
 fn stake(game: &dyn Game, coin_value_micros: u64, buy_feature: bool) -> Stake {
@@ -112,7 +112,7 @@ fn outcome_to_wire(game: &dyn Game, outcome: &slots::Outcome) -> v1::Outcome {
             .iter()
             .map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins })
             .collect(),
-        // NP-12, DM-12: in answers only.
+        // These fields are only in answers (NP-12, DM-12).
         unopened: vec![],
         mean_coin_value: None,
         credited_minor: outcome.credited_minor,
