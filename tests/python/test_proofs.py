@@ -127,7 +127,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     assert len(brief) < len(file.read_text())
     (tmp_path / "brief").write_text(brief)
     assert "gives the bytes of its record" in motherlode("verify", tmp_path / "brief", "--key", vkey)
-    with pytest.raises(verify_round.Unproven, match="outcomes are left out"):
+    with pytest.raises(verify_round.Unproven, match="the proof omits outcomes"):
         verify_round.verify(brief, vkey)
     log = reader.TilesReader(backend.make_backend(prefix(service)))
     noted = log.get_checkpoint().__class__.from_text(file.read_text().split("\n\n", 1)[1])
