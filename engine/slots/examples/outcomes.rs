@@ -24,8 +24,10 @@ const GAMBLE_LIMITS: [u64; 3] = [2_000, 50_000, 12_500_000];
 fn main() -> Result<(), Fault> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let arg = |at: usize| args.get(at).map_or("", String::as_str);
-    let game = game(arg(0), arg(1)).ok_or("usage: outcomes GAME VERSION ROUNDS [SEED]; the game or version does not exist")?;
-    let rounds: u64 = args.get(2).ok_or("usage: outcomes GAME VERSION ROUNDS [SEED]; the number of rounds is missing")?.parse()?;
+    let game =
+        game(arg(0), arg(1)).ok_or("usage: outcomes GAME VERSION ROUNDS [SEED]; the game or version does not exist")?;
+    let rounds: u64 =
+        args.get(2).ok_or("usage: outcomes GAME VERSION ROUNDS [SEED]; the number of rounds is missing")?.parse()?;
     let seed: u64 = args.get(3).map_or(Ok(1), |text| text.parse())?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let ladders = Ladders::standard(|currency| Some(minor_micros(currency)))?;

@@ -35,7 +35,7 @@ impl KeyKind {
     }
 }
 
-/// Public key, written as `name+id+key`.
+/// Written as `name+id+key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifierKey {
     name: String,
@@ -104,11 +104,13 @@ impl FromStr for VerifierKey {
             Some(Self { name: checked(name).ok()?, kind, key: VerifyingKey::from_bytes(&key).ok()? })
         };
         // A key with another id is an error.
-        read().filter(|key| key.to_string() == text).ok_or(Malformed("not an Ed25519 verifier key: expected name+id+base64"))
+        read()
+            .filter(|key| key.to_string() == text)
+            .ok_or(Malformed("not an Ed25519 verifier key: expected name+id+base64"))
     }
 }
 
-/// Secret key, written as `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
+/// Written as `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
 #[derive(Clone)]
 pub struct SignerKey {
     verifier: VerifierKey,
@@ -116,7 +118,7 @@ pub struct SignerKey {
 }
 
 impl SignerKey {
-    /// Creates a key from a `seed` of 32 random bytes.
+    /// `seed` must be 32 random bytes.
     pub fn new(name: &str, kind: KeyKind, seed: [u8; 32]) -> Result<Self, Malformed> {
         let key = SigningKey::from_bytes(&seed);
         Ok(Self { verifier: VerifierKey { name: checked(name)?, kind, key: key.verifying_key() }, key })
@@ -136,7 +138,7 @@ impl SignerKey {
         self.signature(self.key.sign(text.as_bytes()).to_bytes().to_vec())
     }
 
-    /// Cosigns a checkpoint at a `time` in Unix seconds.
+    /// `time` is in Unix seconds.
     #[must_use]
     pub fn cosign(&self, text: &str, time: u64) -> Signature {
         let signature = self.key.sign(cosigned(text, time).as_bytes()).to_bytes();
@@ -154,7 +156,7 @@ impl SignerKey {
         format!("{PRIVATE}{name}+{}+{}", HEXLOWER.encode(&self.verifier.id()), to_base64(&seed))
     }
 
-    /// Parses a secret key. The error does not contain the secret.
+    /// The error does not contain the secret.
     pub fn from_secret(text: &str) -> Result<Self, Malformed> {
         let read = || {
             let (name, rest) = text.strip_prefix(PRIVATE)?.split_once('+')?;

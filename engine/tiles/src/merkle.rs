@@ -6,13 +6,13 @@ pub(crate) const TILE_HEIGHT: u32 = 8;
 
 pub type Hash = [u8; 32];
 
-/// Hashes a leaf: `SHA-256(0x00 | entry)`.
+/// `SHA-256(0x00 | entry)`
 #[must_use]
 pub fn leaf(entry: &[u8]) -> Hash {
     Sha256::new_with_prefix([0]).chain_update(entry).finalize().into()
 }
 
-/// Hashes a node: `SHA-256(0x01 | left | right)`.
+/// `SHA-256(0x01 | left | right)`
 #[must_use]
 pub fn node(left: &Hash, right: &Hash) -> Hash {
     Sha256::new_with_prefix([1]).chain_update(left).chain_update(right).finalize().into()
@@ -27,7 +27,7 @@ pub fn empty() -> Hash {
 pub trait Stored {
     type Error;
 
-    /// Reads hashes that belong to one tile.
+    /// All hashes must belong to one tile.
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Self::Error>;
 }
 
@@ -58,7 +58,7 @@ impl Tree {
         self.edge.iter().copied().rev().reduce(|right, left| node(&left, &right)).unwrap_or_else(empty)
     }
 
-    /// Appends an entry. Calls `tile` with each new hash, lowest level first.
+    /// Calls `tile` with each new hash, lowest level first.
     pub fn append(&mut self, entry: &[u8], mut tile: impl FnMut(u8, Hash)) {
         let mut hash = leaf(entry);
         let (mut height, mut level) = (0, 0);

@@ -21,7 +21,7 @@ pub enum NoteError {
 }
 
 impl Note {
-    /// Creates a note. Fails if the text has no final newline, or contains control characters.
+    /// Fails without a final newline, or with control characters.
     pub fn new(text: impl Into<String>) -> Result<Self, Malformed> {
         let text = text.into();
         match text.ends_with('\n') && !has_control(&text) {

@@ -10,12 +10,12 @@ const EACH_MAX: usize = 256;
 /// Policy of trusted logs and required witnesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Trusted logs; the list can be empty.
+    /// Can be empty.
     pub logs: Vec<VerifierKey>,
     pub witnesses: Vec<(String, VerifierKey)>,
     /// Groups: name, required number of members, members.
     groups: Vec<(String, usize, Vec<String>)>,
-    /// Name of the witness or group that must cosign; `None` if no cosignature is required.
+    /// Witness or group; `None` if no cosignature is required.
     quorum: Option<String>,
 }
 

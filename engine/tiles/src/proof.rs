@@ -90,7 +90,7 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     climb.last == 0 && of_old == *old_root && of_new == *new_root
 }
 
-/// Way from a node up to the root: index of the node, and last index of the level.
+/// Path from a node to the root: the node's index, and the level's last index.
 struct Climb {
     index: u64,
     last: u64,
@@ -102,7 +102,7 @@ enum Side {
 }
 
 impl Climb {
-    /// Moves up one level; returns `None` above the root.
+    /// `None` above the root.
     fn up(&mut self) -> Option<Side> {
         if self.last == 0 {
             return None;

@@ -31,7 +31,7 @@ impl FromStr for Signature {
     }
 }
 
-/// Checks the name of a key: no white space, control characters or plus.
+/// Refuses white space, control characters and plus.
 pub(crate) fn checked(name: &str) -> Result<String, Malformed> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '+';
     match name.is_empty() || name.contains(odd) {

@@ -11,9 +11,9 @@ pub(crate) fn decimal(digits: &str) -> Option<u64> {
     digits.parse().ok().filter(|number: &u64| number.to_string() == digits)
 }
 
-/// Parses base64; only the canonical spelling is accepted.
+/// Accepts only the canonical spelling.
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
-    // The library also accepts concatenated texts that each have their own padding.
+    // The library also accepts concatenated texts with separate padding.
     let within = text.trim_end_matches('=');
     if within.contains('=') {
         return None;

@@ -13,7 +13,7 @@ pub struct Tile {
     /// Level, 0 to 63; `None` for entries.
     pub level: Option<u8>,
     pub index: u64,
-    /// Number of hashes, 1 to 256.
+    /// 1 to 256.
     pub width: u16,
 }
 
@@ -77,6 +77,8 @@ impl FromStr for Tile {
             Some(Self { level, index, width })
         };
         let found = read().filter(|tile| tile.width > 0 && tile.level.is_none_or(|level| level <= LEVEL_MAX));
-        found.filter(|tile| tile.to_string() == path).ok_or(Malformed("not a tile path: expected tile/<L>/<N> or tile/entries/<N>"))
+        found
+            .filter(|tile| tile.to_string() == path)
+            .ok_or(Malformed("not a tile path: expected tile/<L>/<N> or tile/entries/<N>"))
     }
 }

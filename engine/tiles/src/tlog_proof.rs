@@ -9,7 +9,7 @@ const HEADER: &str = "c2sp.org/tlog-proof@v1\n";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// Additional data, which is not authenticated.
+    /// Not authenticated.
     pub extra: Vec<u8>,
     pub index: u64,
     /// Inclusion path, starting at the leaf.
@@ -46,7 +46,8 @@ impl FromStr for Proof {
             let (path, checkpoint) = text::path(rest, Self::PATH_MAX)?;
             Some((extra, decimal(index)?, path, checkpoint))
         };
-        let (extra, index, path, checkpoint) = read().ok_or(Malformed("not a proof: expected the format c2sp.org/tlog-proof@v1"))?;
+        let (extra, index, path, checkpoint) =
+            read().ok_or(Malformed("not a proof: expected the format c2sp.org/tlog-proof@v1"))?;
         Ok(Self { extra, index, path, checkpoint: checkpoint.parse()? })
     }
 }

@@ -13,7 +13,7 @@ const PATH_MAX: usize = 63;
 /// Body of a `POST add-checkpoint` request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddCheckpoint {
-    /// Size of the tree that the witness is expected to have cosigned last.
+    /// Size that the witness is expected to have cosigned last.
     pub old: u64,
     pub path: Vec<Hash>,
     pub checkpoint: Note,

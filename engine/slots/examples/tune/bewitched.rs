@@ -13,7 +13,7 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target hit frequency with all lines, in thousandths.
+/// Target with all lines.
 const HITS_PER_MILLE: u64 = 290;
 /// Money prizes with their probabilities in thousandths. Weight is moved between the first two to meet the return.
 const MONEY: [(u32, u64); 12] = [
@@ -34,7 +34,7 @@ const FREE_SPINS: [(u32, u64); 6] = [(15, 130), (20, 60), (25, 30), (30, 15), (4
 
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
-    // The value is not used, but a model needs valid weights.
+    // Never used, but a model needs valid weights.
     data.wheel.jackpot_per_coin = 0;
     data.reels.strips = order(&data)?;
     let model = Model::new(&data)?;
@@ -90,7 +90,9 @@ fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
         decimal(&per_coin, 9),
     );
     if of_high.is_negative() || of_low.is_negative() {
-        return Err("no weights of the first two prizes meet the return: change the paytable or the other prizes".into());
+        return Err(
+            "no weights of the first two prizes meet the return: change the paytable or the other prizes".into()
+        );
     }
     let mut prizes = vec![("multiple", *low, of_low), ("multiple", *high, of_high)];
     prizes.extend(rest.iter().map(|&(m, share)| ("multiple", m, mille(share))));

@@ -13,7 +13,7 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target frequency of line or scatter wins with all lines, in thousandths.
+/// Target of line or scatter wins with all lines.
 const HITS_PER_MILLE: u64 = 320;
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
@@ -82,7 +82,9 @@ fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
         decimal(&of_high, 6),
     );
     if of_high.is_negative() || of_low.is_negative() {
-        return Err("no weights of the two lowest treasures meet the return: change the paytable or the other treasures".into());
+        return Err(
+            "no weights of the two lowest treasures meet the return: change the paytable or the other treasures".into(),
+        );
     }
     let mut amounts = vec![(*low, of_low), (*high, of_high)];
     amounts.extend(rest.iter().map(|&(coins, share)| (coins, mille(share))));

@@ -7,7 +7,7 @@ pub const CARRIED_MAX: usize = 12;
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
 impl Carried {
-    /// Subtracts from `self` the change from `before` to `after`; no figure falls below 0.
+    /// Subtracts the change from `before` to `after`; no figure falls below 0.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);
@@ -19,7 +19,7 @@ impl Carried {
 pub struct Carries {
     pub keys: &'static [&'static str],
     pub scope: CarriedScope,
-    /// Keys of figures that all real-money currencies share; the highest value applies (DM-14).
+    /// Keys whose figures all real-money currencies share; the highest counts (DM-14).
     pub shared: &'static [&'static str],
 }
 

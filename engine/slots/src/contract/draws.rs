@@ -16,13 +16,13 @@ impl Draws {
         Self(ChaCha20Rng::from_seed(seed))
     }
 
-    /// Returns the next raw word, for laboratory tests (PL-28).
+    /// For laboratory tests (PL-28).
     #[inline]
     pub fn word(&mut self) -> u32 {
         self.0.next_u32()
     }
 
-    /// Returns a uniform number in `0..n` by Lemire's method (2019); 0 counts as 1.
+    /// Uniform in `0..n` by Lemire's method (2019); 0 counts as 1.
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         let n = n.max(1);

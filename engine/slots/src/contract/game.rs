@@ -10,7 +10,7 @@ use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::{Stake, StakeRefused};
 
-/// Rules version with its data file. The file never changes once it was played, since logs contain its hash (PL-01).
+/// A played data file never changes, since logs contain its hash (PL-01).
 #[derive(Clone, Copy, Debug)]
 pub struct RulesVersion {
     pub name: &'static str,
@@ -41,16 +41,16 @@ impl Edition {
     }
 }
 
-/// Version of a game. A method with a stake returns the stake's first fault as its error.
+/// Version of a game. Methods with a stake return the stake's first fault.
 pub trait Game: Sync + Send {
     fn edition(&self) -> &Edition;
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
-    /// Computes the PAR sheet, in tens of milliseconds.
+    /// Takes tens of milliseconds.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
-    /// Computes the highest win, in up to seconds (WF-04).
+    /// Takes up to seconds (WF-04).
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// Returns the highest mean return over all carried figures (PL-36, PL-43).
+    /// Highest over all carried figures (PL-36, PL-43).
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
     }
@@ -76,7 +76,7 @@ pub trait Game: Sync + Send {
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
-    /// Returns the components of the return, at most [`crate::contract::outcome::PARTS_MAX`].
+    /// At most [`crate::contract::outcome::PARTS_MAX`].
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
     }
@@ -95,11 +95,11 @@ pub trait Game: Sync + Send {
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         self.info().limits.check(stake)
     }
-    /// Returns the name of a special win (ME-05).
+    /// See ME-05.
     fn special_win(&self, bets: u32) -> Option<&str> {
         self.info().specials.iter().find(|of| of.bets == bets).map(|of| of.name.as_str())
     }
-    /// Returns the effect of rounding; `None` without a rounding rule (DM-17).
+    /// `None` without a rounding rule (DM-17).
     fn rounding(&self, _coin: CoinFraction) -> Option<Rounding> {
         None
     }
@@ -112,11 +112,11 @@ pub trait Game: Sync + Send {
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }
-    /// Returns the hours after which [`Round::automatic`] finishes an abandoned round (PL-03).
+    /// Hours until [`Round::automatic`] finishes an abandoned round (PL-03).
     fn interruption_hours(&self) -> Option<u32> {
         None
     }
-    /// Reverses the change from `before` to `after` that a voided round made (PL-04), except figures used since.
+    /// Reverses a voided round's change from `before` to `after` (PL-04), except figures used since.
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         now.without(before, after)
     }

@@ -1,17 +1,17 @@
 use crate::contract::par::Exact;
 
-/// Highest win of a round, excluding the jackpot.
+/// Excludes the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
-    /// Upper bound of the win, in bets.
+    /// Upper bound in bets.
     pub bets: Exact,
     /// Decimal exponent of the upper bound of this win's probability.
     pub chance_exponent: i32,
     /// Whether free spins can retrigger without limit; `bets` excludes retriggers.
     pub unlimited: bool,
-    /// Windows that pay at another coin value. `bets` assumes that the coin value is constant.
+    /// Windows that pay at another coin value; `bets` assumes a constant one.
     pub collected: Option<CollectedTop>,
-    /// Highest gamble, which `bets` does not include.
+    /// Not included in `bets`.
     pub gamble: Option<GambleTop>,
 }
 
@@ -19,7 +19,7 @@ pub struct HighestWin {
 pub struct CollectedTop {
     pub own: Vec<TopWindows>,
     pub collected: Vec<TopWindows>,
-    /// Number of earlier rounds whose coin values are in the mean.
+    /// Number of earlier rounds in the mean coin value.
     pub earlier: u32,
 }
 

@@ -11,7 +11,7 @@ pub struct GameInfo {
     pub symbols: Vec<SymbolInfo>,
     /// Paytable, sorted by symbol, highest count first.
     pub paytable: Vec<PayRow>,
-    /// Paylines: for each reel the row, 0 for the top.
+    /// Rows of each line by reel, 0 for the top.
     pub lines: Vec<Vec<u8>>,
     pub ways: bool,
     pub rows_max: u32,
@@ -28,32 +28,32 @@ pub struct GameInfo {
     pub prizes: Vec<PrizeInfo>,
     pub specials: Vec<SpecialInfo>,
     pub values: Vec<ValueSet>,
-    /// Combinations of symbols that start features (WF-07 to WF-10).
+    /// Combinations that start features (WF-07 to WF-10).
     pub combinations: Vec<FeatureCombination>,
     pub jackpot: bool,
     pub witches: bool,
     pub doubles_max: u32,
-    /// Whether the player can secure half of the gambled amount (ME-16).
+    /// See ME-16.
     pub halve: bool,
     pub autoplay: Autoplay,
     pub free_spin_multiplier: u32,
-    /// Number of crystals per collection (DM-11).
+    /// Crystals per collection (DM-11).
     pub collection_needs: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Autoplay {
     pub loss: AutoplayLoss,
-    /// Whether only a win above the limit ends a series (ME-19), or a win at the limit too (BW-25, WF-19).
+    /// Whether a win must exceed the limit to end a series (ME-19), or only reach it (BW-25, WF-19).
     pub ends_above_win: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoplayLoss {
-    /// A loss above the limit ends the series (BW-25, ME-19).
+    /// Loss above the limit (BW-25, ME-19).
     #[default]
     Passed,
-    /// A loss at or above the limit ends the series (WF-19).
+    /// Loss at or above the limit (WF-19).
     Reached,
     /// The series ends before a bet that could exceed the limit (DM-26).
     Prevented,
@@ -72,7 +72,7 @@ pub const SHORT_MAX: usize = 12;
 pub struct SymbolInfo {
     pub name: String,
     pub short: String,
-    /// Code of two letters, unique within the game.
+    /// Two letters, unique within the game.
     pub code: String,
     pub role: SymbolRole,
 }
@@ -94,7 +94,7 @@ pub enum SymbolRole {
 pub struct PayRow {
     pub symbol: u8,
     pub count: u8,
-    /// Pay. It is multiplied by the coins per line; for scatters by the total bet, and for ways by their number.
+    /// Multiplied by the coins per line, for scatters by the total bet, for ways by their number.
     pub pays: u64,
     pub free_spins: u32,
     pub scatter: bool,
@@ -110,7 +110,7 @@ pub enum PrizeInfo {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueSet {
-    /// Key of the set, such as `treasure`.
+    /// Such as `treasure`.
     pub key: &'static str,
     pub title: &'static str,
     pub values: Vec<u64>,

@@ -2,15 +2,15 @@
 
 use crate::contract::par::{Exact, exact, ratio};
 
-/// Highest mean return in bets, without jackpot and rounding.
+/// In bets, without jackpot and rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MostExpected {
-    /// Mean return at the round's coin value, in the best state of carried figures.
+    /// Mean return at the round's coin value, in the best state.
     pub own: Exact,
-    /// Mean return at the mean coin value (DM-12), in the best state of carried figures.
+    /// Mean return at the mean coin value (DM-12), in the best state.
     pub collected: Exact,
     pub collected_windows: Exact,
-    /// Number of earlier rounds whose coin values are in the mean.
+    /// Number of earlier rounds in the mean coin value.
     pub earlier: u32,
 }
 

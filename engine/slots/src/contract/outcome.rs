@@ -6,10 +6,10 @@ use crate::contract::carried::Carried;
 
 pub const REELS_MAX: usize = 8;
 pub const CELLS_MAX: usize = 35;
-/// Maximum number of cards per round (ME-15).
+/// Per round (ME-15).
 pub const CARDS_MAX: usize = 10;
 pub const PARTS_MAX: usize = 8;
-/// Maximum number of picked objects (NP-10).
+/// Per pick (NP-10).
 pub const PICKS_MAX: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,14 +28,14 @@ pub struct Outcome {
     pub awaiting: Awaiting,
     pub free_spins_left: u32,
     pub double_strip: Strip,
-    /// Win of the round in coins, without jackpot and gamble.
+    /// Without jackpot and gamble.
     pub round_win_coins: u64,
-    /// Win of the round in minor units, after gambles and without jackpot.
+    /// After gambles, without jackpot.
     pub round_win_minor: u64,
-    /// Minor units that this step credited (ME-16).
+    /// See ME-16.
     pub credited_minor: u64,
     pub carried: Option<Carried>,
-    /// Coins per component of [`crate::Game::parts`]. Not logged.
+    /// By [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 
@@ -80,7 +80,7 @@ pub enum Awaiting {
     Pick,
     FreeSpins,
     Feature,
-    /// The round waits for a guess, for the end of the gamble, or for half of the amount to be secured.
+    /// The round waits for a guess, Collect or Halve.
     Double,
 }
 
@@ -88,19 +88,19 @@ pub enum Awaiting {
 pub enum SpinKind {
     Base,
     Free,
-    /// Collection Free Spin with this super-high symbol (DM-11).
+    /// With its super-high symbol (DM-11).
     Collection(u8),
-    /// Hold and Win (ME-10).
+    /// See ME-10.
     HoldAndWin,
-    /// High Symbols Respin (WF-07).
+    /// See WF-07.
     HighSymbols,
-    /// Random Wilds Respin (WF-08).
+    /// See WF-08.
     RandomWilds,
-    /// Multiplier Respin (WF-09).
+    /// See WF-09.
     MultiplierRespin,
-    /// Mega Wild Respin (WF-10).
+    /// See WF-10.
     MegaWild,
-    /// Window after the Explosion (WF-13).
+    /// See WF-13.
     Explosion,
 }
 
@@ -113,7 +113,7 @@ impl SpinKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Index of the cell: reel x rows + row.
+    /// Reel x rows + row.
     pub cell: u8,
     pub kind: MarkKind,
     pub value: u32,
@@ -121,19 +121,19 @@ pub struct Mark {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Collected crystal, with the index of its symbol (DM-09).
+    /// Index of the crystal's symbol (DM-09).
     Crystal,
-    /// Bonus symbol, with its pay in total bets (ME-04).
+    /// Pay in total bets (ME-04).
     Bonus,
     /// Mystery Bonus, with its pay in total bets; 0 until revealed (ME-05).
     Mystery,
-    /// Multiplying Bonus, with its factor; 0 until revealed (ME-06).
+    /// Factor; 0 until revealed (ME-06).
     Multiplier,
-    /// Collected Potion, with the index of its symbol (WF-05).
+    /// Index of the Potion's symbol (WF-05).
     Potion,
-    /// Placed Wild, with its side in cells, 1 to 3 (WF-08, WF-10).
+    /// Side in cells, 1 to 3 (WF-08, WF-10).
     PlacedWild,
-    /// Question mark that turned into the cell's symbol (WF-13).
+    /// See WF-13.
     Question,
 }
 
@@ -146,7 +146,7 @@ pub struct PickOffer {
 /// Mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
-    /// Sum of the coin values, in millionths of the major unit.
+    /// In millionths of the major unit.
     pub sum_micros: u64,
     pub count: u64,
 }
@@ -160,7 +160,7 @@ pub struct Reveal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spin {
     pub kind: SpinKind,
-    /// Stops of the reels; empty if cells are drawn individually.
+    /// Empty if cells are drawn individually.
     pub stops: Stops,
     pub reels: u8,
     pub rows: u8,
@@ -169,7 +169,7 @@ pub struct Spin {
     pub wins: Range<u32>,
     pub marks: Range<u32>,
     pub win_coins: u64,
-    /// Sum of the wins in minor units, rounded half to even (DM-17).
+    /// Rounded half to even (DM-17).
     pub win_minor: u64,
     pub free_spins_won: u32,
     pub bonus: bool,
@@ -198,7 +198,7 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// Adds a stop. Ignores reels beyond [`REELS_MAX`].
+    /// Ignores reels beyond [`REELS_MAX`].
     #[inline]
     pub fn push(&mut self, stop: u16) {
         if let Some(slot) = self.at.get_mut(usize::from(self.len)) {
@@ -253,20 +253,20 @@ pub struct CardTurn {
     pub card: Card,
     pub won: bool,
     pub risked_minor: u64,
-    /// Minor units after the turn.
+    /// After the turn.
     pub minor: u64,
 }
 
-/// Turned cards, latest first.
+/// Latest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
     len: u8,
-    /// Cards in the order of turning.
+    /// Oldest first.
     cards: [Option<Card>; CARDS_MAX],
 }
 
 impl Strip {
-    /// Adds a card. Ignores cards beyond [`CARDS_MAX`].
+    /// Ignores cards beyond [`CARDS_MAX`].
     pub fn push(&mut self, card: Card) {
         if let Some(slot) = self.cards.get_mut(usize::from(self.len)) {
             *slot = Some(card);

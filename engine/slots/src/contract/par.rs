@@ -8,18 +8,18 @@ use crate::contract::nature::Nature;
 
 pub type Exact = BigRational;
 
-/// Exact mathematics of a game at one stake. Amounts are in bets.
+/// Exact mathematics at one stake, in bets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Par {
     pub game: &'static str,
     pub rules_version: &'static str,
     pub model_hash: [u8; 32],
     pub bet_coins: u64,
-    /// Return, including the jackpot's seed but not its increments.
+    /// Includes the jackpot's seed, but not its increments.
     pub rtp: Exact,
     pub rtp_without_jackpot: Exact,
     pub parts: Vec<ReturnPart>,
-    /// Probability that a spin has a win or a feature.
+    /// Probability of a win or feature.
     pub hit_frequency: Exact,
     /// Standard deviation of a round, without jackpot and gamble.
     pub std_dev: f64,
@@ -84,7 +84,7 @@ impl ReelSet {
 pub struct Combination {
     pub symbol: u8,
     pub count: u8,
-    /// Probability of the combination on one line or anywhere; for ways, their expected number.
+    /// Probability on one line or anywhere; for ways, their expected number.
     pub chance: Exact,
     pub rtp: Exact,
 }
@@ -106,7 +106,7 @@ impl Rate {
 pub struct ConditionalRtp {
     pub key: &'static str,
     pub title: &'static str,
-    /// Return per unit of the price.
+    /// Per unit of the price.
     pub rtp: Exact,
     pub condition: Condition,
 }
@@ -116,7 +116,7 @@ pub enum Condition {
     Bought,
     FirstSpins(u32),
     Held {
-        /// Key of the carried figure, from [`crate::Carries::keys`].
+        /// One of [`crate::Carries::keys`].
         key: &'static str,
         value: i64,
     },
@@ -156,7 +156,7 @@ pub fn exact(n: impl Into<BigInt>) -> Exact {
     Exact::from_integer(n.into())
 }
 
-/// Makes an exact fraction. Panics if the denominator is 0.
+/// Panics if the denominator is 0.
 #[must_use]
 pub fn ratio(numerator: impl Into<BigInt>, denominator: impl Into<BigInt>) -> Exact {
     Exact::new(numerator.into(), denominator.into())
@@ -167,7 +167,7 @@ pub fn float(value: &Exact) -> f64 {
     value.to_f64().unwrap_or(f64::NAN)
 }
 
-/// Formats a decimal, rounded half to even.
+/// Rounds half to even.
 #[must_use]
 pub fn decimal(value: &Exact, places: usize) -> String {
     let scale = (0..places).fold(BigInt::one(), |scale, _| scale * 10);
@@ -190,7 +190,7 @@ pub fn chance_text(value: &Exact, places: usize) -> String {
     if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
 }
 
-/// Formats in scientific notation, rounded up. The value must be positive.
+/// Rounds up; the value must be positive.
 #[must_use]
 pub fn scientific(value: &Exact, places: u32) -> String {
     if !value.is_positive() {

@@ -13,17 +13,17 @@ pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the ja
 pub struct PoolTerms {
     /// Seed in billionths of a EUR.
     pub seed_nanos: u64,
-    /// Contribution in millionths of the bet.
+    /// In millionths of the bet.
     pub contribution_ppm: u32,
     /// Lowest coin value that wins the whole pool, in millionths of a EUR.
     pub base_coin_micros: u64,
 }
 
-/// Return of the jackpot, in bets.
+/// In bets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
     pub seed: Exact,
-    /// Part of the return that comes from the increments, at a coin of one EUR.
+    /// Return of the increments at a coin of one EUR.
     pub increments_per_eur: Exact,
     pub increments_max: Exact,
 }
@@ -51,7 +51,7 @@ impl Par {
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// Adds the return of the jackpot under the pool's terms. `None` (a suspended pool) removes it.
+    /// Adds the jackpot under the pool's terms; `None` (a suspended pool) removes it.
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {
@@ -68,7 +68,7 @@ impl Par {
         self
     }
 
-    /// Checks that the returns are within the published span (PL-43).
+    /// Checks against the published range (PL-43).
     pub fn check_pool_terms(&self, info: &GameInfo, terms: &PoolTerms) -> Result<(), OutOfSpan> {
         let (Some((min, max)), Some(jackpot)) = (info.rtp_span_micros, self.jackpot_return(terms)) else {
             return Ok(());

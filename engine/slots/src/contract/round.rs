@@ -8,11 +8,11 @@ use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 pub struct Terms {
     /// Whether the pool is open. If not, the jackpot's probability goes to money prizes.
     pub jackpot: bool,
-    /// Whether the round stays open after a win that can be gambled (BW-23, ME-14).
+    /// Whether the round waits for the gamble of a win (BW-23, ME-14).
     pub double: bool,
-    /// Minor unit in millionths of the major unit.
+    /// In millionths of the major unit.
     pub minor_micros: u64,
-    /// Gamble limit (ME-14, ME-15).
+    /// See ME-14, ME-15.
     pub gamble_max_minor: u64,
     pub carried: Carried,
 }
@@ -32,7 +32,7 @@ pub enum Choice {
     StartFeature,
     /// Guess: heart for red, spade for black.
     Double(Card),
-    /// Secures half of the gambled amount (ME-16).
+    /// See ME-16.
     Halve,
     Collect,
 }
@@ -82,7 +82,7 @@ impl Picked {
     }
 }
 
-/// Refusal of a choice. The refused choice uses no draw and leaves the round unchanged.
+/// A refused choice uses no draw and leaves the round unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
     #[error("the round waits for {awaiting:?}")]
@@ -105,10 +105,9 @@ pub trait Round: Send {
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }
-    /// Resolves one step into `out`. After an error, no draw was used, the round is unchanged, and `out` is
-    /// unspecified.
+    /// Resolves one step into `out`. An error uses no draw, leaves the round unchanged, and `out` unspecified.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
-    /// Starts a new round at the same stake and terms, without allocating.
+    /// Restarts at the same stake and terms, without allocating.
     fn reopen(&mut self, carried: &Carried);
 }
 

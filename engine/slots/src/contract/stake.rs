@@ -1,10 +1,10 @@
 use thiserror::Error;
 
-/// Highest coin value, in millionths of the major unit.
+/// In millionths of the major unit.
 pub const COIN_MICROS_MAX: u64 = 10_000_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stake {
-    /// Coin value in millionths of the major unit.
+    /// In millionths of the major unit.
     pub coin_value_micros: u64,
     pub lines: u32,
     pub coins_per_line: u32,
@@ -25,7 +25,7 @@ pub enum StakeRefused {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending. If the game has coin ladders, the values in EUR.
+    /// In millionths of the major unit, ascending. With coin ladders, the values in EUR.
     pub coin_values_micros: Vec<u64>,
     pub by_currency: bool,
     pub lines: (u32, u32),
@@ -40,7 +40,7 @@ impl StakeLimits {
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// Returns the lowest and highest number of coins; `None` if the game has coin ladders.
+    /// `None` with coin ladders.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));

@@ -40,7 +40,7 @@ pub enum LadderRefused {
     Coin {
         game: String,
         currency: String,
-        /// Coin value in the major unit.
+        /// In the major unit.
         coin: String,
         refused: CoinRefused,
     },

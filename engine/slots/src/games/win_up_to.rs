@@ -12,7 +12,7 @@ pub struct WinUpTo {
     pub bets: Exact,
     pub chance_exponent: i32,
     pub lines: u32,
-    /// Currency and coin value with this win; `None` if all have it.
+    /// Currency and coin value; `None` if all have this win.
     pub at: Option<(String, u64)>,
     pub gambled_bets: Option<Exact>,
 }
@@ -21,7 +21,7 @@ pub struct WinUpTo {
 /// none).
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
-/// Returns the highest win per number of lines. Takes up to seconds.
+/// Takes up to seconds.
 pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused> {
     let limits = &game.info().limits;
     let stake = |lines| Stake {
@@ -33,7 +33,7 @@ pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused>
     (limits.lines.0..=limits.lines.1).map(|lines| Ok((lines, game.highest_win(&stake(lines))?))).collect()
 }
 
-/// Returns the highest win of the bought feature, excluding its price.
+/// Excludes the price.
 #[must_use]
 pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     let limits = &game.info().limits;

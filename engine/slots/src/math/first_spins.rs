@@ -24,7 +24,7 @@ impl Fixed {
         Self(BigInt::from(1) << BITS)
     }
 
-    /// Multiplies, and rounds down.
+    /// Rounds down.
     #[must_use]
     pub fn times(&self, by: &Exact) -> Self {
         Self(&self.0 * by.numer() / by.denom())

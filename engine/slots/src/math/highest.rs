@@ -32,7 +32,7 @@ impl FreeSpin {
         let wanted = float(bets) / float(&self.most) * (1.0 - 1e-12);
         let highest = self.awards.iter().map(|of| of.0).max().unwrap_or(0);
         let awarding: f64 = self.awards.iter().map(|of| of.1).sum();
-        // Uses the highest `t M` that is allowed for `c`.
+        // Uses the highest `t M` allowed for `c`.
         let bound = |c: f64| {
             let awards: f64 = self.awards.iter().map(|&(spins, chance)| chance * (c * f64::from(spins)).exp()).sum();
             let room = c.exp() - (1.0 - awarding + awards);
@@ -54,7 +54,7 @@ pub fn log_chance(of: &Exact) -> f64 {
     log(of.numer()) - log(of.denom())
 }
 
-/// Returns the exponent of a power of ten that is above the probability, with a margin for errors of floats.
+/// Exponent of a power of ten above the probability, with a margin for float errors.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
     #[expect(clippy::cast_possible_truncation, reason = "far below 32 bits")]

@@ -8,7 +8,7 @@ use crate::contract::par::{Exact, exact, ratio};
 use crate::math::highest::exponent;
 use crate::parts::worth::CoinWorth;
 
-/// Highest win at a coin value. Micros are millionths of the major unit.
+/// Micros are millionths of the major unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     pub bet_coins: u64,
@@ -20,7 +20,7 @@ pub struct Reach {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighestPaid {
-    /// Win in minor units, without the gamble.
+    /// Without the gamble.
     pub minor: BigInt,
     pub gambled_minor: BigInt,
     pub chance_exponent: i32,

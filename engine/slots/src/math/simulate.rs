@@ -46,9 +46,9 @@ pub struct Tally {
     pub rounds: u64,
     pub bet_coins: u128,
     pub win: Sum,
-    /// Sum of the fourth powers of wins; saturates.
+    /// Fourth powers of wins; saturates.
     pub win_fourths: u128,
-    /// Number of rounds per feature of [`Game::features`], as seen in the first step.
+    /// Rounds by [`Game::features`] in the first step.
     pub features: [u64; FEATURES_MAX],
     pub parts: [Sum; PARTS_MAX],
     pub hits: u64,

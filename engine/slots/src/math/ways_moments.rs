@@ -65,7 +65,7 @@ pub struct Sums {
     of: Vec<[BigInt; 2]>,
     /// Mean products of each pair of symbols.
     pairs: Vec<Pair>,
-    /// Weight of windows with all symbols of a set, per set.
+    /// Weight with all symbols of a set, per set.
     covers: Vec<BigInt>,
 }
 
@@ -141,7 +141,7 @@ pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     sum * &fourth.all * &fifth.all
 }
 
-/// Returns the mean square of a window's coins, with a relative error below 1e-13.
+/// The relative error is below 1e-13.
 #[must_use]
 pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
     let n = paying.symbols.len();

@@ -9,7 +9,7 @@ use crate::parts::reels::REELS;
 
 /// Bits per residue.
 const BITS: u32 = 5;
-/// Maximum number of symbols in a state.
+/// In a state.
 const SYMBOLS: usize = 11;
 const WON: u32 = BITS * 11;
 
@@ -133,7 +133,7 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
 #[derive(Default)]
 struct Sums {
     all: Vec<(State, Chances)>,
-    /// 1-based indexes into `all`; 0 for a free place.
+    /// 1-based indexes into `all`; 0 if free.
     places: Vec<u32>,
 }
 

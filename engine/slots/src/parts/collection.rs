@@ -22,7 +22,7 @@ pub const KEYS: [&str; 10] = [
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GiftTo {
-    /// The gift is given once per player and currency (version 1.0).
+    /// Once per player and currency (version 1.0).
     #[default]
     Currency,
     /// The gift is given once per player in real money, and once in play money.
@@ -49,14 +49,14 @@ const GIVEN: usize = GIFTED + 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collections {
     crystals: [u64; CRYSTALS],
-    /// Sum of coin values per colour, in millionths of the major unit.
+    /// In millionths of the major unit.
     micros: [u64; CRYSTALS],
     gifted: u64,
     given: bool,
 }
 
 impl Collections {
-    /// Reads carried figures; negative ones count as 0.
+    /// Negative figures count as 0.
     #[must_use]
     pub fn from_carried(carried: &Carried) -> Self {
         let figure = |place: usize| u64::try_from(carried.0[place]).unwrap_or(0);
@@ -78,7 +78,7 @@ impl Collections {
         carried
     }
 
-    /// Gives red crystals to a player who has not received them yet (DM-14).
+    /// Gives red crystals once (DM-14).
     pub fn give(&mut self, crystals: u64) {
         if !self.given {
             self.given = true;

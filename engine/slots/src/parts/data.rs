@@ -53,7 +53,7 @@ pub(crate) use game_data;
 pub struct StakeData {
     #[serde(default)]
     pub coin_values: Vec<String>,
-    /// Key of the game in `games/ladders.toml`.
+    /// Key in `games/ladders.toml`.
     #[serde(default)]
     pub ladders: Option<String>,
     pub lines: (u32, u32),
@@ -79,7 +79,7 @@ pub struct SymbolData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinesData {
-    /// Rows of the lines: for each line one digit per reel, 0 for the top.
+    /// One digit per reel for each line, 0 for the top.
     pub rows: Vec<String>,
 }
 
@@ -105,7 +105,7 @@ pub struct PrizeData {
     pub weight: u64,
 }
 
-/// Describes the symbols. `short` has the short names that older data files lack.
+/// `short` has short names for older data files.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());
@@ -124,7 +124,7 @@ pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
     index.ok_or_else(|| ModelError::part("reels", format!("unknown symbol `{code}`")))
 }
 
-/// Returns the only symbol with a role. Fails unless there is exactly one.
+/// Fails unless there is exactly one.
 pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> {
     let mut of_role = symbols.iter().filter(|s| s.role == role);
     match (of_role.next(), of_role.next()) {
@@ -133,7 +133,7 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
     }
 }
 
-/// Parses strips. Fails on a duplicate or unknown code.
+/// Fails on a duplicate or unknown code.
 pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
@@ -160,7 +160,7 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     lines.rows.iter().map(line).collect()
 }
 
-/// Converts a table, and inserts 0 for none of a kind in front.
+/// Prepends 0 for none of a kind.
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
         return Err(ModelError::part(part, "a table has more entries than reels"));

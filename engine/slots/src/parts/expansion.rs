@@ -37,7 +37,7 @@ impl Landed {
 }
 
 impl Expansion {
-    /// Creates the expansion. Weights must be above 0, and their sum must fit in 32 bits.
+    /// Weights must be above 0, with a sum within 32 bits.
     pub fn new(weights: &[(u8, u32)], crystal: u32) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("expansion", what);
         let mut sum = 0u32;

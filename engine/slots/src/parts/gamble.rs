@@ -21,7 +21,7 @@ impl Gamble {
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let card = if draws.below(2) == 0 { Card::RedHeart } else { Card::BlackSpade };
         let (risked_minor, won) = (self.at_risk, card == guess);
-        // There are at most ten turns, and 1,024 times a win cannot overflow.
+        // At most ten turns: 1,024 times a win cannot overflow.
         self.at_risk = if won { risked_minor.saturating_mul(2) } else { 0 };
         self.strip.push(card);
         CardTurn { guess, card, won, risked_minor, minor: self.at_risk }

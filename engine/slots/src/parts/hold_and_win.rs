@@ -14,7 +14,7 @@ pub const ROWS: usize = 3;
 pub const CELLS: usize = REELS * ROWS;
 pub const MULTIPLYING_REEL: usize = 2;
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
-/// Highest value of a Bonus symbol in total bets (ME-04).
+/// In total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
 /// Multiplier of a full screen (ME-12).
 pub const FULL_SCREEN: u32 = 2;
@@ -93,7 +93,7 @@ impl Board {
 pub struct HoldAndWin {
     pub symbol: u8,
     pub needs: u8,
-    /// Number of respins; each new Bonus symbol resets the count to this number.
+    /// Each new Bonus symbol resets the count to this number.
     pub respins: u8,
     /// Strip of each position.
     pub strip: Vec<u8>,
@@ -107,7 +107,7 @@ pub struct HoldAndWin {
 }
 
 impl HoldAndWin {
-    /// Lands the Bonus symbols of a window, and returns whether the feature starts.
+    /// Returns whether the feature starts.
     pub fn land(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> bool {
         *board = Board::default();
         let Some(spin) = out.spins.last_mut() else { return false };
@@ -165,7 +165,7 @@ impl HoldAndWin {
         board.count > before
     }
 
-    /// Applies the functions, and returns the pay in total bets.
+    /// Returns the pay in total bets.
     fn end(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut grand = false;
         let (mut paid, mut factor, mut functions) = (0u64, 1u64, false);
@@ -218,7 +218,7 @@ const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// Converts a number that is at most 15.
+/// At most 15.
 #[allow(clippy::cast_possible_truncation)]
 const fn small(of: usize) -> u8 {
     of as u8

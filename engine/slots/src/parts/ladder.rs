@@ -13,7 +13,7 @@ const STANDARD: &str = include_str!("../../games/ladders.toml");
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LadderData {
-    /// Coin values as ascending decimals, separated by spaces.
+    /// Ascending decimals, separated by spaces.
     pub coin_values: String,
     pub default: String,
 }
@@ -22,7 +22,7 @@ pub type LaddersData = BTreeMap<String, BTreeMap<String, LadderData>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladder {
-    /// Coin values in millionths of the major unit, ascending.
+    /// In millionths of the major unit, ascending.
     pub coins_micros: Vec<u64>,
     pub default_micros: u64,
 }

@@ -9,10 +9,10 @@ use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 pub const SYMBOLS_MAX: usize = 16;
 pub const LINES_MAX: usize = 64;
 
-/// Highest pay, chosen so that sums over a cycle fit in 64 bits.
+/// Keeps sums over a cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
-/// Set of lines; bit 0 is the first line.
+/// Bit 0 is the first line.
 pub type LineMask = u64;
 
 /// Pays for 0 to 5 of each symbol, to be multiplied by the coins per line.
@@ -30,7 +30,7 @@ pub struct Lines {
     rows: Vec<[u8; REELS]>,
     pays: LinePays,
     wild: u8,
-    /// Whether a symbol can win on lines: the wild and the symbols for which it substitutes.
+    /// Wild and symbols for which it substitutes.
     on_lines: [bool; SYMBOLS_MAX],
     /// Lines that show the symbol or a wild, by reel, stop and symbol.
     masks: [Vec<[LineMask; SYMBOLS_MAX]>; REELS],
@@ -38,8 +38,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Creates the lines. Fails on a row outside the window, and on pays that do not ascend from two or three of a
-    /// kind.
+    /// Fails on a row outside the window, and on pays that do not ascend from two or three of a kind.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,

@@ -33,7 +33,7 @@ impl LineRuns {
         Self { masks }
     }
 
-    /// Returns an upper bound of the objects picked per window.
+    /// Upper bound per window.
     #[must_use]
     pub fn picks_max(&self) -> u64 {
         let masks = |reel: usize| {
@@ -55,7 +55,7 @@ impl LineRuns {
         threes.map(picks).max().unwrap_or(0)
     }
 
-    /// Returns the run lengths that are at least [`NEEDS`].
+    /// Lengths of runs of at least [`NEEDS`].
     #[inline]
     pub fn at(&self, stops: &[u16], played: LineMask) -> impl Iterator<Item = u8> + use<> {
         let mut on = [0; REELS];
@@ -78,7 +78,7 @@ impl LineRuns {
 #[serde(deny_unknown_fields)]
 pub struct PicksData {
     pub objects: u8,
-    /// Highest sum of all picks in coins, to be multiplied by the coins per line.
+    /// Highest sum of all picks, to be multiplied by the coins per line.
     pub max_coins: u64,
     #[serde(default)]
     pub max_coins_of: MaxOf,
@@ -96,7 +96,7 @@ pub enum MaxOf {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
-    /// Amount in coins, to be multiplied by the coins per line.
+    /// To be multiplied by the coins per line.
     pub coins: u64,
     pub weight: u64,
 }
@@ -110,7 +110,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Creates the picks. Fails if [`REELS`] objects with the highest amount exceed `max_coins` (NP-11).
+    /// Fails if [`REELS`] highest amounts exceed `max_coins` (NP-11).
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {

@@ -23,13 +23,13 @@ pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: 
 pub struct Placed {
     pub kind: SpinKind,
     pub multiplier: u64,
-    /// Stops of the reels; empty if every cell was drawn.
+    /// Empty if every cell was drawn.
     pub stops: Stops,
     pub marks_from: usize,
 }
 
 impl Windows {
-    /// Evaluates the window, and returns the coins won.
+    /// Returns the coins won.
     pub fn show_placed(&self, bet: &LineBet, window: &Window, placed: &Placed, out: &mut Outcome) -> u64 {
         let wins_from = out.wins.len();
         let mut coins = 0;

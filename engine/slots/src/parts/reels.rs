@@ -96,7 +96,7 @@ impl Reels {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
-    /// Returns the stops of a numbered combination; the rightmost reel changes fastest.
+    /// The rightmost reel changes fastest.
     #[must_use]
     pub fn stops_at(&self, place: u64) -> StopsAt {
         let mut rest = place;

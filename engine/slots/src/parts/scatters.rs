@@ -12,7 +12,7 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Creates the counter. Fails if a reel can show the symbol twice in one window.
+    /// Fails if a reel can show the symbol twice in a window.
     pub fn new(reels: &Reels, symbol: u8) -> Result<Self, ModelError> {
         let shows = std::array::from_fn(|reel| {
             let columns = reels.columns(reel).iter();
@@ -47,7 +47,7 @@ pub struct Scatters {
 }
 
 impl Scatters {
-    /// Reads the scatter. Fails unless there is exactly one, and no reel can show it twice in one window.
+    /// Fails unless there is exactly one scatter, at most once per reel.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];

@@ -5,7 +5,7 @@ use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, STOPS_MAX, StopsAt};
 
-/// Number of symbols that are counted; symbols with higher indexes are ignored.
+/// Symbols with higher indexes are not counted.
 pub const WAYS_SYMBOLS_MAX: usize = 16;
 pub const WAYS_ROWS_MAX: usize = 7;
 
@@ -14,7 +14,7 @@ const LOWEST: u64 = 0x1111_1111_1111_1111;
 /// Pays per way for 0 to 5 of each symbol, in coins.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
-/// Counts of symbols on a reel: four bits per symbol, at most seven of each.
+/// Four bits per symbol, at most seven of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts(u64);
 
@@ -54,7 +54,7 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Creates the evaluator. Fails if pays do not start at two or three reels, or do not ascend.
+    /// Fails if pays do not start at two or three reels, or do not ascend.
     pub fn new(pays: WaysPays) -> Result<Self, ModelError> {
         let mut from_two = 0;
         for (symbol, pays) in pays.iter().enumerate().filter(|(_, pays)| pays.iter().any(|&pay| pay > 0)) {
@@ -71,7 +71,7 @@ impl Ways {
         &self.pays
     }
 
-    /// Calls `win` for each win, in the order of symbols.
+    /// Calls `win` in the order of symbols.
     #[inline]
     pub fn evaluate(&self, counts: &[Counts; REELS], mut win: impl FnMut(WaysWin)) {
         let mut running = counts[0].there() & counts[1].there() & (counts[2].there() | self.from_two);

@@ -45,7 +45,7 @@ impl LineBet {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Coins of line wins, including the multiplier.
+    /// Includes the multiplier.
     pub line_coins: u64,
     pub scatter_coins: u64,
     pub free_spins_won: u32,
@@ -62,7 +62,7 @@ impl Shown {
 
 impl Windows {
     pub fn of_lines(reels: Reels, lines: Lines) -> Result<Self, crate::parts::file::ModelError> {
-        // Symbol index that is on no reel.
+        // On no reel.
         let nothing = u8::try_from(SYMBOLS_MAX).unwrap_or(u8::MAX);
         let counter = Counter::new(&reels, nothing)?;
         let scatters =
@@ -138,7 +138,7 @@ impl Windows {
         cells
     }
 
-    /// Evaluates a window: calls `line_win` for each win, and counts special symbols. Rounds use this evaluator.
+    /// Calls `line_win` for each win, and counts special symbols. Rounds use this evaluator.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);
@@ -169,7 +169,7 @@ pub(crate) const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// Converts a number that is at most five.
+/// At most five.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index8(of: usize) -> u8 {
     of as u8

@@ -190,8 +190,16 @@ fn pl_04_what_a_void_round_used_up_is_given_back() {
     let (before, after) = (mine(4, 40_000), mine(0, 0));
     assert_eq!(dwarf.without(&mine(1, 10_000), &before, &after), mine(4, 40_000));
     let old = motherlode_slots::game("dwarf-mine", "1.0").unwrap();
-    assert_eq!(old.without(&mine(1, 10_000), &before, &after), mine(4, 50_000), "the old version behaves as before (PL-01)");
-    assert_eq!(dwarf.without(&mine(0, 0), &mine(2, 20_000), &mine(3, 30_000)), mine(0, 0), "a collection completed since then is not restored");
+    assert_eq!(
+        old.without(&mine(1, 10_000), &before, &after),
+        mine(4, 50_000),
+        "the old version behaves as before (PL-01)"
+    );
+    assert_eq!(
+        dwarf.without(&mine(0, 0), &mine(2, 20_000), &mine(3, 30_000)),
+        mine(0, 0),
+        "a collection completed since then is not restored"
+    );
     let shelf = |potions: [i64; 2], unlocked| {
         let mut carried = Carried::default();
         carried.0[..3].copy_from_slice(&[potions[0], potions[1], unlocked]);
@@ -199,7 +207,11 @@ fn pl_04_what_a_void_round_used_up_is_given_back() {
     };
     let witch = latest("witch-feature").unwrap();
     let (before, after) = (shelf([1, 2], 1), shelf([0, 0], 2));
-    assert_eq!(witch.without(&shelf([3, 0], 2), &before, &after), shelf([1, 2], 1), "the shelf has no room for the green Potion");
+    assert_eq!(
+        witch.without(&shelf([3, 0], 2), &before, &after),
+        shelf([1, 2], 1),
+        "the shelf has no room for the green Potion"
+    );
     assert_eq!(
         witch.without(&shelf([3, 0], 3), &shelf([1, 0], 2), &shelf([1, 2], 2)),
         shelf([3, 0], 3),

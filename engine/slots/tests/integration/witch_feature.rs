@@ -220,7 +220,11 @@ fn wf_06_wf_13_three_potions_decide_what_follows() {
                 assert_eq!(combination.replace(sorted(&std::mem::take(&mut shelf))), None);
             }
         }
-        assert_eq!(colours(&first.carried.unwrap_or(round.before)), shelf, "WF-06: the remaining Potions stay on the shelf");
+        assert_eq!(
+            colours(&first.carried.unwrap_or(round.before)),
+            shelf,
+            "WF-06: the remaining Potions stay on the shelf"
+        );
         let after = first.spins.get(1).map(|spin| spin.kind);
         let feature = combination.as_deref().and_then(|of| FEATURES.iter().find(|(potions, _)| *potions == of));
         match (&combination, feature) {

@@ -9,12 +9,12 @@ pub struct Campaign {
     pub id: SmolStr,
     pub game: SmolStr,
     pub currency: Currency,
-    /// Stake of each round, above 0.
+    /// Above 0, per round.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub lines: u32,
     pub coins_per_line: u32,
-    /// Number of free rounds, 1 to [`Campaign::ROUNDS_MAX`].
+    /// 1 to [`Campaign::ROUNDS_MAX`].
     pub rounds: u32,
     pub expires_ms: i64,
 }
@@ -34,7 +34,7 @@ pub struct LiabilityReserved {
     pub expires_ms: i64,
     /// Cap in EUR on the cost of the operator's open campaigns; 0 for none.
     pub cap: Nano,
-    /// Players of the grant; empty in older logs.
+    /// Empty in older logs.
     pub player_ids: Vec<SmolStr>,
 }
 

@@ -7,7 +7,7 @@ use crate::values::{Head, StreamId, Switch};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     pub partition: u32,
-    /// Position in the partition, contiguous and 1-based.
+    /// Contiguous and 1-based.
     pub position: u64,
     pub stream: StreamId,
     /// Stream's version after the commit, contiguous and 1-based.
@@ -17,7 +17,7 @@ pub struct Commit {
     /// Id of the request, which is applied at most once (PL-11); also the id of a deposit or withdrawal.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
-    /// Time in Unix ms; it never decreases in a partition.
+    /// Unix ms, never decreasing in a partition.
     pub time_ms: i64,
     pub events: Vec<Event>,
 }

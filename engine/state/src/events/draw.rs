@@ -4,7 +4,7 @@ use crate::values::{DrawName, Epoch, RecordHash, Salt, Seal};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
-    /// Number of the draw, contiguous per player.
+    /// Contiguous per player.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
@@ -12,10 +12,9 @@ pub struct Draw {
     /// the caller sent none.
     pub client_seed: Vec<u8>,
     pub next_epoch: Epoch,
-    /// Generation of the player's next draw (PL-40).
     pub next_generation: u64,
     pub next_seal: Seal,
-    /// Hash of the record that sealed the draw; `None` in older logs.
+    /// `None` in older logs.
     pub sealed_by: Option<RecordHash>,
 }
 
@@ -38,10 +37,9 @@ impl Draw {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawSealed {
-    /// Number of the draw: 1, or one above the replaced draw.
+    /// 1, or one above the replaced draw.
     pub number: u64,
     pub epoch: Epoch,
-    /// Generation of the draw (PL-40).
     pub generation: u64,
     pub seal: Seal,
     pub reason: SealReason,
@@ -69,7 +67,6 @@ pub struct GenerationBegun {
     pub lost_to: u64,
     /// Names of keys that are used for the first time.
     pub keys_added: Vec<Epoch>,
-    /// Names of keys whose loss was accepted.
     pub keys_lost: Vec<Epoch>,
 }
 
@@ -82,7 +79,6 @@ pub enum StartEvidence {
     StopMark,
     /// This process followed the log before.
     Followed,
-    /// There is no evidence, so unused seals are revoked.
     Missing,
     /// The loss of a longer log was accepted, so unused seals are revoked.
     Restored,

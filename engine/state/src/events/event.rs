@@ -1,5 +1,5 @@
-//! Events of the log. They contain no data that can be derived from other events. A released variant or field never
-//! changes its meaning, so that old logs stay readable.
+//! Events of the log, which contain no derivable data. A released variant or field never changes its meaning, so that
+//! old logs stay readable.
 
 use std::sync::Arc;
 
@@ -16,29 +16,26 @@ use super::void::{Incident, SettledRound, VoidedJackpot};
 use super::wallet::{DebitAsked, WalletAnswer};
 use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Event. Each variant's doc begins with its stream.
+/// Event on a player's stream, unless its name or comment states another stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Player: an account was opened (PL-15).
-    AccountOpened { currency: Currency },
-    /// Player: money was deposited (PL-15).
+    AccountOpened {
+        currency: Currency,
+    },
     Deposited {
         currency: Currency,
-        /// Above 0.
         amount: Minor,
     },
-    /// Player: money was withdrawn (PL-15).
     Withdrawn {
         currency: Currency,
         /// Above 0, at most the balance.
         amount: Minor,
     },
-    /// Player: play money was given (PL-17).
     PlayMoneyGiven {
         /// Above 0, in [`Currency::PLAY`].
         amount: Minor,
     },
-    /// Player: a collection changed, such as crystals or the chosen witch (BW-05).
+    /// A collection changed, such as crystals or the chosen witch (BW-05).
     CollectionChanged {
         game: SmolStr,
         /// Bet level; empty for all levels.
@@ -46,37 +43,39 @@ pub enum Event {
         /// New values; 0 removes the key.
         changes: Vec<(SmolStr, i64)>,
     },
-    /// Player: a bet started a round (PL-02).
     RoundStarted(Arc<RoundStarted>),
-    /// Player: a step of an open round was resolved.
     StepResolved(Box<StepResolved>),
-    /// Player: the previous step of this commit won the jackpot; at most one per commit (BW-15).
-    JackpotHit { round: u64, pool: SmolStr },
-    /// Player: a draw was sealed outside a step.
+    /// Jackpot won by the previous step of this commit; at most one (BW-15).
+    JackpotHit {
+        round: u64,
+        pool: SmolStr,
+    },
+    /// Draw that was sealed outside a step.
     DrawSealed(DrawSealed),
-    /// Player: draws were revealed, directly after the round's settlement or void.
+    /// Follows the settlement or void directly.
     DrawsRevealed {
         round: u64,
         /// Dealt values in the order of the sealed steps.
         dealt: Vec<Dealt>,
     },
-    /// Player: a voided round's draws cannot be revealed because the key is lost; directly after the void.
-    DrawsLost { round: u64 },
-    /// Player: a secured part of an open round's win was credited, directly after its step (ME-16).
+    /// Follows a void directly; the draws cannot be revealed because the key is lost.
+    DrawsLost {
+        round: u64,
+    },
+    /// Secured part of an open round's win, directly after its step (ME-16).
     WinCredited {
         round: u64,
         /// Credited amount, above 0. The sum of all credits is at most the latest step's win.
         amount: Minor,
     },
-    /// Player: a round ended, and the uncredited part of its win was credited.
+    /// Credits the uncredited part of the win.
     RoundSettled {
         round: u64,
         /// Last step's win, without the jackpot.
         win: Minor,
     },
-    /// Player: a round was voided (PL-04, BW-28). If it hit the jackpot, its approval precedes this event (PL-38).
+    /// Void (PL-04, BW-28). If the round hit the jackpot, the approval precedes this event (PL-38).
     RoundVoided {
-        /// Number of the round, open or settled.
         round: u64,
         reason: String,
         actor: String,
@@ -88,16 +87,13 @@ pub enum Event {
         /// Facts of a settled round (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Player: a void of a round that hit the jackpot was proposed. Unpaid awards are held until the platform
-    /// decides, for at most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The commit's position is the proposal's
-    /// id.
+    /// Proposed void of a round that hit the jackpot. Unpaid awards are held until the platform decides, for at most
+    /// [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The commit's position is the proposal's id.
     VoidProposed {
-        /// Number of the round, open or settled.
         round: u64,
         reason: String,
         actor: String,
     },
-    /// Player: an award was paid.
     JackpotPaid {
         round: u64,
         pool: SmolStr,
@@ -106,68 +102,81 @@ pub enum Event {
         amount: Minor,
         currency: Currency,
     },
-    /// Player: an award was set aside because the account has no room; it remains a debt.
-    AwardSetAside { round: u64, pool: SmolStr, hit: u64, amount: Minor, currency: Currency, reason: String },
+    /// The account has no room for the award, which remains a debt.
+    AwardSetAside {
+        round: u64,
+        pool: SmolStr,
+        hit: u64,
+        amount: Minor,
+        currency: Currency,
+        reason: String,
+    },
     /// Any stream: actor of the commit, as its last event (PL-22, PL-27).
     ActedBy {
         /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
-        /// Caller's remark, which is not verified.
+        /// Caller's remark, not verified.
         reference: String,
     },
-    /// Player: a session was opened, and replaces the player's earlier session in the game (PL-16).
+    /// A session was opened, and replaces the player's earlier session in the game (PL-16).
     SessionOpened(SessionOpened),
-    /// Player: a session was closed or disconnected (BW-27). Idle sessions expire without an event.
+    /// A session was closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
         session: SessionName,
-        /// Time for which the game is held, in ms; 0 for a closed session.
+        /// Time for which the game is held; 0 for a closed session.
         hold_ms: u32,
     },
-    /// Player: a reality check was acknowledged (PL-26).
-    RealityCheckAcknowledged { session: SessionName },
-    /// Player: a campaign was granted (PL-18).
+    RealityCheckAcknowledged {
+        session: SessionName,
+    },
     CampaignGranted(Campaign),
-    /// Player: a campaign was cancelled before its first round (PL-18).
-    CampaignCancelled { campaign: SmolStr, reason: String, actor: String },
+    /// Cancelled before its first round (PL-18).
+    CampaignCancelled {
+        campaign: SmolStr,
+        reason: String,
+        actor: String,
+    },
     /// Player, or the home partition's system stream for shared streams: the request, or its remaining commits
     /// (PL-42), are never applied (PL-33). Only [`ActedBy`](Self::ActedBy) can follow in the commit.
     RequestCancelled,
     /// Player or system: the commit is part of a larger request on its stream, such as an Autospin series (PL-42),
     /// and is refused once that request is cancelled.
-    PartOf { request_id: SmolStr },
-    /// Player: the player has a seamless wallet; in the commit that opens the first real-money account (PL-31).
+    PartOf {
+        request_id: SmolStr,
+    },
+    /// Seamless wallet; in the commit that opens the first real-money account (PL-31).
     SeamlessChosen,
-    /// Player: a debit is requested. It is sent to the operator's wallet once this event is durable (PL-31).
+    /// Requested debit, which is sent to the operator's wallet once this event is durable (PL-31).
     DebitAsked(DebitAsked),
-    /// Player: the wallet confirmed a debit, and this commit starts its round.
+    /// Starts the debit's round in this commit.
     DebitConfirmed {
         amount: Minor,
-        /// Balance reported by the wallet; only forwarded to the caller.
+        /// Reported balance; only forwarded to the caller.
         reported_balance: Minor,
         /// Other parts of the wallet's answer.
         answer: Option<Box<WalletAnswer>>,
     },
-    /// Player: the wallet refused a debit.
     DebitRefused {
         reason: String,
         /// Number in `motherlode.wallet.v1.ReasonCode`; 0 for none.
         code: u32,
     },
-    /// Player: a debit must be rolled back, whatever the wallet answers.
-    RollbackAsked { request_id: SmolStr, reason: String },
-    /// Player: the wallet acknowledged a rollback.
+    /// A debit must be rolled back, whatever the wallet answers.
+    RollbackAsked {
+        request_id: SmolStr,
+        reason: String,
+    },
     DebitRolledBack,
-    /// Player: the wallet acknowledged a credit.
     CreditPaid {
         request_id: SmolStr,
         currency: Currency,
         amount: Minor,
-        /// Balance reported by the wallet; 0 if none, and in older logs.
+        /// Reported balance; 0 if none, and in older logs.
         reported_balance: Minor,
         /// Other parts of the wallet's answer.
         answer: Option<Box<WalletAnswer>>,
     },
-    /// Player: the end of a round was reported with `CloseRound` (PL-39).
+    /// The end of a round was reported with `CloseRound` (PL-39).
     CloseReported {
         request_id: SmolStr,
         currency: Currency,
@@ -175,7 +184,7 @@ pub enum Event {
         /// Whether the call was skipped because the operator's settings no longer enable it.
         skipped: bool,
     },
-    /// Player: the wallet refused a call that it must accept; the call is held until an operator releases it.
+    /// The wallet refused a call that it must accept; an operator can release the call.
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
@@ -185,70 +194,74 @@ pub enum Event {
         /// Number in `motherlode.wallet.v1.ReasonCode`; 0 for none.
         code: u32,
     },
-    /// Player: a held call was released, and is retried.
+    /// A held call must be retried.
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,
         /// Round of a round-end report; 0 for a credit.
         close: u64,
     },
-    /// Player: round-end reports were switched on or off for later rounds.
-    RoundReportsChosen { rounds: bool },
-    /// Player: the operator's session reference, which must not be a secret. It does not affect the state.
-    OperatorSession { session: SmolStr },
-    /// System: calls to an operator's wallet are overdue (PL-32).
+    /// Round-end reports were switched on or off for later rounds.
+    RoundReportsChosen {
+        rounds: bool,
+    },
+    /// Operator's session reference, which must not be a secret. It does not affect the state.
+    OperatorSession {
+        session: SmolStr,
+    },
+    /// System stream (PL-32).
     WalletOverdue {
         operator: SmolStr,
         partition: u32,
         players: u64,
-        /// Time of the oldest overdue call in Unix ms.
+        /// Unix ms.
         oldest_ms: i64,
     },
-    /// System, in the home partition: cost of a campaign was reserved (PL-36).
+    /// System stream of the home partition (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Rates: an exchange rate was set.
+    /// Stream of exchange rates.
     RateSet {
         currency: Currency,
         /// EUR per major unit.
         rate: FxRate,
         source: String,
     },
-    /// Pool: a pool was opened.
-    PoolOpened { pool: SmolStr, terms: PoolTerms },
-    /// Pool: contributions were added to the increments (BW-11).
+    PoolOpened {
+        pool: SmolStr,
+        terms: PoolTerms,
+    },
+    /// Pool's stream: added to the increments (BW-11).
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Last position; it is before any undecided hit or void.
+        /// Last position; before any undecided hit or void.
         to: u64,
-        /// Sum of the contributions in EUR.
         amount: Nano,
     },
-    /// Pool: the contribution of a voided round was taken back (BW-19).
+    /// Pool's stream: contribution of a voided round (BW-19).
     ContributionTakenBack {
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// Contribution in EUR, which is the sum of the next three fields.
+        /// Sum of the next three amounts, in EUR.
         amount: Nano,
         from_increments: Nano,
         from_reserve: Nano,
         /// Part taken from the seed funding.
         from_house: Nano,
     },
-    /// Pool: the award of a voided round was reversed (PL-38).
+    /// Pool's stream: award of a voided round (PL-38).
     AwardReversed {
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// Amount in EUR.
         amount: Nano,
         to_house: Nano,
         operator: SmolStr,
     },
-    /// Pool: an incident was declared (PL-38).
+    /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool: contributions of an incident's voids in one partition were returned; the only event of its commit.
+    /// Pool's stream: contributions of an incident's voids in one partition were returned; the only event of its commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -259,46 +272,71 @@ pub enum Event {
         /// Part taken from the seed funding.
         from_house: Nano,
     },
-    /// Pool: hits up to this position may be awarded although the pool is suspended (BW-20).
-    HitsReleased { reason: String, actor: String },
-    /// Pool: a jackpot was awarded (BW-16, BW-17).
+    /// Pool's stream: hits up to this position may be awarded despite the suspension (BW-20).
+    HitsReleased {
+        reason: String,
+        actor: String,
+    },
+    /// Pool's stream (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
-    /// Pool: new terms were set, which apply from the next cycle on (BW-20).
-    PoolTermsChanged { terms: PoolTerms },
-    /// Pool: the pool was suspended (BW-20).
-    PoolSuspended { reason: String, actor: String },
-    /// Pool: the pool was resumed (BW-20).
-    PoolResumed { actor: String },
-    /// Pool: the pool was retired, and its money moves to another pool (BW-20).
-    PoolRetired { into: SmolStr, increments: Nano, reserve: Nano, actor: String },
-    /// Pool: the pool received the money of a retired pool (BW-20).
-    PoolReceived { from: SmolStr, increments: Nano, reserve: Nano },
-    /// Pool, in the home partition: another partition reported a stretch of its log.
+    /// Terms from the next cycle on (BW-20).
+    PoolTermsChanged {
+        terms: PoolTerms,
+    },
+    PoolSuspended {
+        reason: String,
+        actor: String,
+    },
+    PoolResumed {
+        actor: String,
+    },
+    /// The pool's money moves to another pool (BW-20).
+    PoolRetired {
+        into: SmolStr,
+        increments: Nano,
+        reserve: Nano,
+        actor: String,
+    },
+    /// Money of a retired pool (BW-20).
+    PoolReceived {
+        from: SmolStr,
+        increments: Nano,
+        reserve: Nano,
+    },
+    /// Pool's stream in the home partition.
     PartitionReported(Box<PartitionReported>),
-    /// Pool, in another partition: decisions of the home partition were copied.
+    /// Pool's stream in another partition: a copy of home decisions.
     PoolMirrored(Box<PoolMirrored>),
-    /// System: the draw key changed (PL-28).
+    /// System stream: the draw key changed (PL-28).
     GeneratorReseeded {
-        /// Name of the new key; `None` in older logs.
+        /// `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System: a generation of draws began (PL-40).
+    /// System stream (PL-40).
     GenerationBegun(Box<GenerationBegun>),
-    /// System: new rounds were switched off or on for an operator, game or version (PL-25).
-    SwitchSet { switch: Switch, on: bool, reason: String, actor: String },
-    /// System: a check of the program, the books or a game's return failed (PL-22, PL-23, PL-29).
-    IntegrityFailed { check: String, finding: String },
-    /// System: a restart verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
+    /// System stream: new rounds were switched off or on for an operator, game or version (PL-25).
+    SwitchSet {
+        switch: Switch,
+        on: bool,
+        reason: String,
+        actor: String,
+    },
+    /// System stream: a check of the program, the books or a game's return failed (PL-22, PL-23, PL-29).
+    IntegrityFailed {
+        check: String,
+        finding: String,
+    },
+    /// System stream: a restart verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
     LogVerified {
         /// Last verified position.
         to: u64,
     },
-    /// System: the clock was set (PL-22).
+    /// System stream (PL-22).
     ClockSkewed {
-        /// Size of the step in ms, negative for a step back.
+        /// Negative for a step back.
         by_ms: i64,
     },
-    /// System: a change was proposed (PL-27). The commit's position is the change's id.
+    /// System stream (PL-27). The commit's position is the change's id.
     ChangeProposed(ChangeProposed),
     /// Approves the next event on the stream of a pool or of the system (PL-27), or the next void on a player's
     /// stream (PL-38).
@@ -306,7 +344,7 @@ pub enum Event {
         /// Position of the proposal.
         change: u64,
         proposed_by: String,
-        /// Actor that approved; it must differ from the proposer.
+        /// Must differ from the proposer.
         actor: String,
     },
     /// Rejects or withdraws a proposed change on the system's stream (PL-27), or a proposed void on a player's stream
@@ -317,21 +355,20 @@ pub enum Event {
         actor: String,
         reason: String,
     },
-    /// Player: the part of a voided seamless round's win that must be taken back from the operator's wallet (PL-39).
+    /// Part of a voided seamless round's win that the operator's wallet must give back (PL-39).
     ReversalDue {
-        /// Number of the round, which this commit voids.
+        /// Round that this commit voids.
         round: u64,
         /// Win less `win_taken_back`, above 0.
         amount: Minor,
     },
-    /// Player: the wallet acknowledged a reversal.
     ReversalTaken {
         /// Request id of the void.
         request_id: SmolStr,
         round: u64,
         currency: Currency,
         amount: Minor,
-        /// Balance reported by the wallet; 0 if none.
+        /// Reported balance; 0 if none.
         reported_balance: Minor,
         /// Other parts of the wallet's answer.
         answer: Option<Box<WalletAnswer>>,

@@ -10,25 +10,25 @@ use crate::values::{Currency, is_id, number};
 /// Internal request; `Display` formats its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
-    /// Pays an award, on the winner's stream.
+    /// On the winner's stream.
     PayAward {
         pool: &'a str,
         partition: u32,
         hit: u64,
     },
-    /// Sets an award aside, on the winner's stream.
+    /// On the winner's stream.
     SetAwardAside {
         pool: &'a str,
         partition: u32,
         hit: u64,
     },
-    /// Opens a pool, on its stream.
+    /// On the pool's stream.
     OpenPool,
-    /// Adds the next events of a pool, in the home partition.
+    /// In the home partition.
     PoolStep {
         version: u64,
     },
-    /// Moves the money of a retired pool, on the receiving pool's stream.
+    /// On the receiving pool's stream.
     ReceivePool {
         from: &'a str,
     },
@@ -100,7 +100,7 @@ pub enum InternalRequest<'a> {
     },
     LogSession {
         session: SessionName,
-        /// Moment in the session's life: open, seen or end.
+        /// Open, seen or end.
         moment: &'static str,
         /// Stream's version before the commit.
         version: u64,
@@ -113,7 +113,7 @@ pub enum InternalRequest<'a> {
     LogIntegrity {
         check: &'a str,
         hour: i64,
-        /// Digest of the finding, hexadecimal.
+        /// Hexadecimal digest.
         finding: &'a str,
     },
     LogDamage {

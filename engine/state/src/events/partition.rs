@@ -32,7 +32,7 @@ pub struct PartitionReported {
 pub enum StretchEnd {
     /// Hit or void at the last position.
     Decision(Decision),
-    /// The stretch ends without a hit or void.
+    /// No hit or void.
     Standing {
         /// Number of contributing rounds that can still hit.
         open_rounds: u64,
@@ -63,9 +63,9 @@ pub struct MirroredAward {
     pub round: u64,
     pub amount: Minor,
     pub currency: Currency,
-    /// Amount booked as paid, in EUR.
+    /// In EUR.
     pub paid: Nano,
-    /// Seed paid by the house, in EUR; 0 in older logs.
+    /// In EUR; 0 in older logs.
     pub seed_from_house: Nano,
 }
 

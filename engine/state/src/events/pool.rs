@@ -8,7 +8,7 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 pub struct PoolTerms {
     pub version: u32,
     pub contribution_ppm: u32,
-    /// Seed in EUR, which the pool has after a win.
+    /// Seed after a win, in EUR.
     pub seed: Nano,
     /// Lowest coin value, in EUR, that wins the whole pool. It never changes.
     pub base_coin: CoinValue,
@@ -85,7 +85,7 @@ pub struct TakeBack {
     pub position: u64,
     /// Position of the bet.
     pub contributed_at: u64,
-    /// Amount in EUR.
+    /// In EUR.
     pub amount: Nano,
 }
 
@@ -99,7 +99,7 @@ pub struct Award {
     pub partition: u32,
     pub stream: StreamId,
     pub round: u64,
-    /// Number of the cycle that the award ends, 1-based.
+    /// 1-based cycle that the award ends.
     pub cycle: u64,
     pub collision: bool,
     pub currency: Currency,
@@ -111,6 +111,6 @@ pub struct Award {
     pub seed_from_reserve: Nano,
     pub seed_from_house: Nano,
     pub to_reserve: Nano,
-    /// Amount in EUR at the exchange rate of the bet.
+    /// In EUR at the exchange rate of the bet.
     pub paid: Nano,
 }

@@ -226,7 +226,9 @@ pub enum Refused {
     #[error("change {change} belongs to another operator, whose actors must approve it")]
     OtherActors { change: u64 },
 
-    #[error("open campaigns can cost {open} EUR and this campaign {max_liability} EUR, together more than the cap of {cap} EUR")]
+    #[error(
+        "open campaigns can cost {open} EUR and this campaign {max_liability} EUR, together more than the cap of {cap} EUR"
+    )]
     LiabilityAboveCap { open: Nano, max_liability: Nano, cap: Nano },
 
     #[error(transparent)]

@@ -7,11 +7,11 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStarted {
-    /// Number of the round, contiguous per player over all games, 1-based.
+    /// Contiguous per player over all games, 1-based.
     pub round: u64,
     pub game: SmolStr,
     pub rules_version: SmolStr,
-    /// SHA-256 of the model.
+    /// SHA-256.
     pub model_hash: [u8; 32],
     pub currency: Currency,
     /// Cost of the stake, above 0 even for a free round.
@@ -22,9 +22,8 @@ pub struct RoundStarted {
     pub rate: FxRate,
     /// Contribution of the bet; `None` without an active pool, for free rounds (PL-18) and for play money (PL-17).
     pub contribution: Option<Contribution>,
-    /// Session of the bet (PL-16, PL-21).
     pub session: Option<SessionName>,
-    /// Player's jurisdiction; empty for the unrestricted one (PL-26).
+    /// Empty for the unrestricted jurisdiction (PL-26).
     pub jurisdiction: SmolStr,
     pub campaign: Option<SmolStr>,
 }
@@ -60,12 +59,11 @@ pub struct RoundTerms {
     pub coins_per_line: u32,
     pub jackpot: bool,
     pub double: bool,
-    /// Whether the bet buys the feature (ME-18).
     pub buy_feature: bool,
     pub gamble_max_minor: u64,
     /// Carried figures before the bet.
     pub carried: Vec<i64>,
-    /// Number of the chosen witch (BW-05); 0 if none.
+    /// Number of the witch (BW-05); 0 if none was chosen.
     pub witch: u32,
 }
 
@@ -73,16 +71,16 @@ pub struct RoundTerms {
 pub struct Contribution {
     pub pool: SmolStr,
     pub terms_version: u32,
-    /// Amount in EUR.
+    /// In EUR.
     pub amount: Nano,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepResolved {
     pub round: u64,
-    /// Number of the step within the round, 1-based.
+    /// Number within the round, 1-based.
     pub step: u32,
-    /// Seed; only set in older logs (PL-06).
+    /// Only in older logs (PL-06).
     pub seed: Option<[u8; 32]>,
     /// Choice, encoded by the game.
     pub choice: Vec<u8>,
@@ -90,7 +88,7 @@ pub struct StepResolved {
     pub outcome: Vec<u8>,
     pub win: Minor,
     pub automatic: Option<Automatic>,
-    /// Draw of the step; `None` in older logs.
+    /// `None` in older logs.
     pub draw: Option<Draw>,
 }
 

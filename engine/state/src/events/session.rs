@@ -13,7 +13,7 @@ pub struct SessionOpened {
     pub session: SessionName,
     pub game: SmolStr,
     pub currency: Currency,
-    /// Player's jurisdiction; empty for the unrestricted one.
+    /// Empty for the unrestricted jurisdiction.
     pub jurisdiction: SmolStr,
     pub idle_ms: NonZeroU32,
     /// Limits that apply until the end of the day, including to later sessions.
@@ -26,9 +26,9 @@ pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,
     /// Time played after which bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
-    /// Highest loss in whole EUR.
+    /// In whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Highest loss over all currencies, per currency of the limit.
+    /// Losses over all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
     /// Highest bet per round, converted to the round's currency.
     pub bets_max: Vec<(Currency, Minor)>,

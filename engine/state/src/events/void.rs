@@ -35,7 +35,7 @@ pub struct SettledRound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundJackpot {
     pub hit: u64,
-    /// Paid award in EUR.
+    /// In EUR.
     pub paid: Option<Nano>,
 }
 
@@ -45,7 +45,7 @@ pub struct Reversal {
     /// Position of the void.
     pub position: u64,
     pub operator: SmolStr,
-    /// Amount in EUR.
+    /// In EUR.
     pub amount: Nano,
     /// Part that returns to the house; the reserve receives the remaining part.
     pub to_house: Nano,
@@ -60,18 +60,18 @@ pub struct ReportedVoids {
     /// Minute of the bets, counted from 1970.
     pub minute: i64,
     pub voids: u64,
-    /// Contributions of bets in the stretch, in EUR.
+    /// From bets in the stretch, in EUR.
     pub in_stretch: Nano,
     /// Contributions of earlier bets in the running cycle, in EUR.
     pub in_cycle: Nano,
-    /// Contributions of bets in earlier cycles, in EUR.
+    /// From earlier cycles, in EUR.
     pub earlier: Nano,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidReturn {
     pub operator: SmolStr,
-    /// Amount in EUR, above 0.
+    /// In EUR, above 0.
     pub amount: Nano,
 }
 
@@ -82,11 +82,11 @@ pub struct Incident {
     pub id: SmolStr,
     pub operator: SmolStr,
     pub game: SmolStr,
-    /// Version of the rules; empty for all versions.
+    /// Empty for all versions.
     pub rules_version: SmolStr,
-    /// Start in Unix ms, a whole minute.
+    /// Unix ms, a whole minute.
     pub from_ms: i64,
-    /// Exclusive end in Unix ms, a whole minute.
+    /// Exclusive; Unix ms, a whole minute.
     pub until_ms: i64,
     pub reason: String,
     pub actor: String,

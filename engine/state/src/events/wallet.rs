@@ -39,6 +39,6 @@ pub struct WalletAnswer {
     pub transaction_id: SmolStr,
     /// Whether the wallet reported no balance.
     pub balance_unknown: bool,
-    /// Part of the amount that is bonus money.
+    /// Bonus money in the amount.
     pub bonus: Minor,
 }

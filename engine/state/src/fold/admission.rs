@@ -1,5 +1,5 @@
-//! Limits for new commits, which keep sums far below 64 bits. Deposits above a ceiling are refused, but wins and
-//! awards are not. Only the writer calls [`Stage::admit`], so older logs that exceed a limit can still be folded.
+//! Limits for new commits, which keep sums far below 64 bits. Deposits above a ceiling are refused; wins and awards
+//! are not. Older logs that exceed a limit can still be folded, because only the writer calls [`Stage::admit`].
 
 use super::stage::{Stage, Subject};
 use super::view::View;
@@ -17,10 +17,10 @@ const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 /// Highest seed, which keeps a pool's figure far below an account's limit in any currency.
 const SEED_MAX: Nano = Nano::major(100_000_000);
 
-/// Maximum number of proposed voids per operator.
+/// Per operator.
 const VOID_PROPOSALS_MAX: usize = 256;
 
-/// Highest base coin, 1,000 EUR.
+/// 1,000 EUR.
 const BASE_COIN_MAX: CoinValue = CoinValue(1_000_000_000);
 
 impl Ceiling {
@@ -31,7 +31,7 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// Checks the limits of a commit. `subject` is the commit's stream after the staged commits.
+    /// `subject` is the commit's stream after the staged commits.
     pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
         Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
     }

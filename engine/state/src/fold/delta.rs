@@ -27,7 +27,7 @@ pub(super) struct Delta {
     pub void_sums: BTreeMap<VoidKey, VoidSum>,
     pub returned: Vec<VoidKey>,
     pub operator: OperatorTotals,
-    /// Changes of houses, in EUR.
+    /// In EUR.
     pub houses: Vec<(SmolStr, Nano)>,
     pub exchange: PerCurrency<Nano>,
     pub transfer: Nano,
@@ -45,10 +45,10 @@ pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// Name of the pool, copied because threads would contend for a shared reference count.
+    /// Copied because threads would contend for a shared reference count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
-    /// Partition, position and amount of a contribution.
+    /// Partition, position, amount.
     pub contribution: Option<(u32, u64, Nano)>,
     pub decision: Option<Box<Decision>>,
     pub voids: Vec<PendingVoid>,

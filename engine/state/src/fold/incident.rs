@@ -7,7 +7,7 @@ use crate::events::{Decision, Event, Incident, Refused, VoidReturn};
 use crate::state::{Books, PoolState, RETURN_MINUTES, VoidKey, VoidSum};
 use crate::values::{Account, Currency, Nano};
 
-/// Maximum number of incidents per pool with returnable contributions.
+/// Per pool, with returnable contributions.
 const INCIDENTS_MAX: usize = 256;
 
 struct Returnable<'s> {
@@ -32,7 +32,7 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Adds up the contributions of voids, except those of bets that are too old.
+    /// Skips bets that are too old.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;

@@ -42,7 +42,7 @@ impl<'s> Transition<'s, '_> {
         if to > end {
             return Err(Refused::NotDurable { to, end });
         }
-        // The contributions are taken up as a whole because a part could belong to another cycle.
+        // Indivisible because a part could belong to another cycle.
         let whole =
             partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
         if !whole {
@@ -74,7 +74,7 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// Books an award, whose amount must equal the price of the hit (BW-16, BW-17).
+    /// The award must equal the price of the hit (BW-16, BW-17).
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
@@ -156,7 +156,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Changes the terms from the next cycle on (BW-20).
+    /// From the next cycle on (BW-20).
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {

@@ -1,5 +1,4 @@
-//! Computes the next events of a pool's stream. They are a pure function of the books, so a retry gives the same
-//! events.
+//! Next events of a pool's stream, a pure function of the books, so a retry gives the same events.
 
 use std::collections::BTreeMap;
 
@@ -40,8 +39,7 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// Returns the next report of a partition. `self` are the durable books of the home partition, `there` those of
-    /// the reporting partition.
+    /// `self` are the durable books of the home partition, `there` those of the reporting partition.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;
@@ -93,8 +91,7 @@ impl Books {
         (to >= from).then_some(PartitionReported { partition, from, to, contributions, end, voids, cycle })
     }
 
-    /// Returns the next mirror of the pool. `self` are the durable books of the home partition, `there` those of the
-    /// other partition.
+    /// `self` are the durable books of the home partition, `there` those of the other partition.
     #[must_use]
     pub fn pool_mirror(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;
@@ -194,7 +191,7 @@ impl Stretch<'_> {
 
 const DECISIONS_MAX: usize = 256;
 
-/// Returns whether a decision can be made now; a hit waits during a suspension (BW-20).
+/// A hit waits during a suspension (BW-20).
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),

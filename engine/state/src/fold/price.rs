@@ -61,11 +61,11 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
 }
 
 struct Worth {
-    /// Coin value in 1e-6 of the currency's unit.
+    /// In 1e-6 of the currency's unit.
     coin: i128,
-    /// Base coin in 1e-6 EUR.
+    /// In 1e-6 EUR.
     base: i128,
-    /// EUR per unit of the currency, as a fraction.
+    /// EUR per unit, as a fraction.
     rate: (i128, i128),
     /// Nanos per minor unit.
     minor: i128,

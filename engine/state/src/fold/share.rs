@@ -189,7 +189,7 @@ impl Books {
         CommonState { pools: pools.clone(), unpaid: unpaid.clone(), rates: rates.clone(), system: system.clone() }
     }
 
-    /// Takes the entries that a share left. Must be called in log order.
+    /// Must be called in log order.
     pub fn take_left(&mut self, commit: &Commit, left: &Left) -> Result<(), Refused> {
         let end = self.end(commit.partition);
         let expected = end.position + 1;
@@ -213,7 +213,7 @@ impl Books {
         self.interpartition.0 += totals.interpartition.0;
     }
 
-    /// Adds a player. Must be called after the share's totals were added.
+    /// Must follow the share's totals.
     pub fn join(&mut self, stream: StreamId, player: PlayerState) {
         if let StreamId::Player { operator, player: name } = stream {
             self.operators.entry(operator).or_default().put(&name, Arc::new(player), self.watch);

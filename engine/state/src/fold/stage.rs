@@ -28,7 +28,7 @@ use crate::values::{End, Head, Posting, RecordHash, StreamId};
 /// }
 /// ```
 ///
-/// A group has copies of the players and pools that it changes.
+/// A group copies the players and pools that it changes.
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
     groups: VecDeque<Overlay>,
@@ -150,14 +150,14 @@ impl Books {
         View { durable: self, over: &NOTHING }
     }
 
-    /// Applies all groups to the books; all of them must be durable.
+    /// All groups must be durable.
     pub fn absorb(&mut self, mut stage: Stage) {
         while !stage.groups.is_empty() {
             self.absorb_oldest(&mut stage);
         }
     }
 
-    /// Applies the oldest group to the books; it must be durable.
+    /// The group must be durable.
     pub fn absorb_oldest(&mut self, stage: &mut Stage) {
         let Some(Overlay { books: over, rates_changed, system_changed, paid, returned }) = stage.groups.pop_front()
         else {
@@ -196,7 +196,7 @@ impl Books {
         self.interpartition.0 += over.interpartition.0;
     }
 
-    /// Decides and applies a commit; a refusal has no effect.
+    /// A refusal has no effect.
     pub fn apply(&mut self, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(commit, None)
     }

@@ -6,7 +6,7 @@ use crate::state::PendingTotals;
 use crate::values::{Account, Currency, Minor, MoneyError, Nano, Posting};
 use smallvec::SmallVec;
 
-/// State during the decision of a commit. Events change only the delta.
+/// Commit being decided. Events change only the delta.
 pub(super) struct Transition<'s, 'd> {
     pub view: View<'s>,
     pub commit: &'s Commit,
@@ -19,13 +19,13 @@ pub(super) struct Transition<'s, 'd> {
     /// Confirmed debit, until its round uses it (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
-    /// Voided round, with the part of its win that was not taken back.
+    /// Voided round, and the part of its win that was not taken back.
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
-    /// Event that must follow in this commit because it was approved (PL-27).
+    /// Approved event, which must be the next one (PL-27).
     pub approved: Option<Box<Event>>,
-    /// Round that must be voided next in this commit (PL-38).
+    /// Round whose void must follow (PL-38).
     pub approved_void: Option<u64>,
     pub void_approved: bool,
 }
@@ -96,7 +96,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         &mut self.delta.pending[index]
     }
 
-    /// Leaves a hit or void for the pool; at most one per commit.
+    /// At most one per commit.
     pub fn leave(&mut self, pool: &str, decision: Decision) -> Result<(), Refused> {
         if self.decided {
             return Err(Refused::SecondDecision);

@@ -6,11 +6,11 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes of a group. Its states replace those of lower layers; its figures are added to theirs.
+/// Changes of a group. States replace those of lower layers; figures are added to them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
-    /// Whether `books.rates` replaces the rates of lower layers.
+    /// Whether `books.rates` replaces lower rates.
     pub rates_changed: bool,
     pub system_changed: bool,
     pub paid: BTreeSet<AwardKey>,
@@ -21,7 +21,7 @@ pub(super) struct Overlay {
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub durable: &'a Books,
-    /// Staged groups, oldest first.
+    /// Oldest first.
     pub over: &'a VecDeque<Overlay>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> View<'a> {
         self.staged().find_map(|books| books.pool(pool)).or_else(|| self.durable.pool(pool))
     }
 
-    /// Iterates over pools. A changed pool occurs more than once.
+    /// A changed pool occurs more than once.
     pub fn pools(self) -> impl Iterator<Item = &'a PoolState> {
         let names = self.durable.pools.keys().chain(self.staged().flat_map(|books| books.pools.keys()));
         names.filter_map(move |name| self.pool(name))
@@ -101,19 +101,19 @@ impl<'a> View<'a> {
         self.durable.void_sums.get(key).copied()
     }
 
-    /// Returns the keys within a range of minutes, whose end is exclusive.
+    /// The end of the range is exclusive.
     pub fn void_keys(self, pool: &Arc<str>, (first, last): (i64, i64)) -> BTreeSet<&'a VoidKey> {
         let range = VoidKey::first(pool, first)..VoidKey::first(pool, last.max(first));
         let all = self.staged().chain([self.durable]);
         all.flat_map(|books| books.void_sums.range(range.clone())).map(|(key, _)| key).collect()
     }
 
-    /// Returns the pool's durable entries. A pool takes up only these.
+    /// A pool takes up only durable entries.
     pub fn durable_pending(self, pool: &str) -> Option<&'a Pending> {
         self.durable.pending.get(pool)
     }
 
-    /// Returns the durable end of the pool's own partition, or the end of another partition's last report.
+    /// Durable end of the pool's own partition, or end of another partition's last report.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

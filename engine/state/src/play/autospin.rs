@@ -4,7 +4,6 @@ use crate::values::Minor;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AutospinLimits {
-    /// Loss stop of the series.
     pub loss: Option<LossStop>,
     pub win: Option<WinStop>,
     pub on_jackpot: bool,
@@ -13,9 +12,9 @@ pub struct AutospinLimits {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossStop {
-    /// A loss above the limit stops the series (BW-25, ME-19).
+    /// Above the limit (BW-25, ME-19).
     Passed(Minor),
-    /// A loss at or above the limit stops the series (WF-19).
+    /// At or above the limit (WF-19).
     Reached(Minor),
     /// A bet that could exceed the limit is not placed (DM-26).
     Prevented { limit: Minor, bet: Minor },
@@ -23,9 +22,9 @@ pub enum LossStop {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WinStop {
-    /// A win at or above the limit stops the series (BW-25, WF-19).
+    /// At or above the limit (BW-25, WF-19).
     Reached(Minor),
-    /// A win above the limit stops the series (ME-19).
+    /// Above the limit (ME-19).
     Passed(Minor),
 }
 
@@ -60,7 +59,7 @@ pub enum AutospinStop {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FinishedRound {
-    /// Bet of the round; 0 after a refund.
+    /// Zero after a refund.
     pub bet: Minor,
     /// Win without the jackpot.
     pub win: Minor,
@@ -99,13 +98,13 @@ impl Autospin {
         saturated(self.bets)
     }
 
-    /// Returns the sum of wins, including jackpots.
+    /// Includes jackpots.
     #[must_use]
     pub fn wins(&self) -> Minor {
         saturated(self.wins)
     }
 
-    /// Returns whether the next bet could exceed the loss limit (DM-26).
+    /// See DM-26.
     #[must_use]
     pub fn prevented(&self) -> bool {
         matches!(self.limits.loss, Some(LossStop::Prevented { .. })) && self.ends_by_loss()
@@ -137,7 +136,7 @@ impl Autospin {
     }
 }
 
-/// Converts a sum, which can exceed an i64.
+/// Sums can exceed an i64.
 fn saturated(sum: i128) -> Minor {
     Minor(i64::try_from(sum).unwrap_or(i64::MAX))
 }

@@ -17,7 +17,7 @@ pub struct Profile {
     pub gamble: bool,
     /// Allows faster display by the client.
     pub turbo: bool,
-    /// Allows games with a jackpot, whose published return includes the jackpot (BW-21).
+    /// Allows games with a jackpot (BW-21).
     pub jackpot: bool,
     /// Maximum cost of a round in whole EUR.
     pub bet_eur_max: Option<NonZeroU32>,

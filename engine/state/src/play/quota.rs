@@ -6,14 +6,14 @@ use smol_str::SmolStr;
 
 #[derive(Debug, Clone)]
 pub struct Quota {
-    /// Number of slots reserved per operator.
+    /// Reserved slots per operator.
     own: usize,
     common: usize,
     taken: BTreeMap<SmolStr, usize>,
 }
 
 impl Quota {
-    /// Divides the slots; every operator gets at least one.
+    /// Every operator gets at least one slot.
     #[must_use]
     pub fn new(places: usize, operators: usize) -> Self {
         let own = (places - places / 2) / operators.max(1);

@@ -15,11 +15,11 @@ use crate::values::{Currency, Minor, StreamId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Time without an action after which a session expires (BW-26).
+    /// See BW-26.
     pub idle_ms_max: i64,
-    /// Time for which a game is held after a dropped connection (BW-27).
+    /// Time for which a game is held (BW-27).
     pub hold_ms: i64,
-    /// Maximum number of sessions and holds.
+    /// Sessions and holds.
     pub count_max: usize,
 }
 
@@ -31,7 +31,6 @@ impl Default for SessionLimits {
 
 pub type SessionId = u128;
 
-/// Terms of a session (PL-16).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOf {
     pub stream: StreamId,
@@ -53,7 +52,7 @@ pub enum SessionRefused {
     InUse,
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
     Held {
-        /// Milliseconds until a session can be opened.
+        /// Remaining hold.
         left_ms: i64,
     },
     #[error("the session is over")]
@@ -77,11 +76,11 @@ pub struct Sessions<K> {
     quota: Quota,
     entries: BTreeMap<SessionId, Entry<K>>,
     by_seat: BTreeMap<SeatKey, SessionId>,
-    /// Deadlines of sessions and holds, earliest first.
+    /// Earliest first.
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
-/// Player, game, and whether the session is for real money (PL-17).
+/// Player, game, whether for real money (PL-17).
 type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
@@ -118,13 +117,13 @@ impl<K> Sessions<K> {
         Self { limits, quota, entries: BTreeMap::new(), by_seat: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    /// Divides the sessions among operators by a [`Quota`].
+    /// Divides the sessions by a [`Quota`].
     #[must_use]
     pub fn shared_by(self, operators: usize) -> Self {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session. Repeating the request of a live session returns that session's id.
+    /// Repeating the request of a live session returns its id.
     pub fn open(
         &mut self,
         of: SessionOf,
@@ -200,7 +199,7 @@ impl<K> Sessions<K> {
         Ok(&entry.of)
     }
 
-    /// Acknowledges a reality check, and returns the session's terms and its duration in ms.
+    /// Returns the session's terms and its duration in ms.
     pub fn acknowledge(&mut self, id: SessionId, now_ms: i64) -> Result<(&SessionOf, i64), SessionRefused> {
         self.expire(now_ms);
         self.live(id)?;

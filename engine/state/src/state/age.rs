@@ -1,8 +1,8 @@
-//! Ages, which count the snapshots that were started.
+//! Ages count the snapshots that were started.
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watch {
-    /// Current age; 0 while changes are not tracked.
+    /// 0 while changes are not tracked.
     pub age: u32,
     /// Latest age in a snapshot.
     pub written: u32,

@@ -58,7 +58,7 @@ pub struct Books {
     pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
-    /// Sums of voids; only in the home partition.
+    /// Only in the home partition.
     pub(crate) void_sums: BTreeMap<VoidKey, VoidSum>,
     pub(crate) rates: CurrentRates,
     pub(crate) system: System,
@@ -203,7 +203,7 @@ impl Books {
         self.system.switches.against(operator, game, rules_version)
     }
 
-    /// Iterates over pending changes, including lapsed ones (PL-27).
+    /// Includes lapsed changes (PL-27).
     pub fn pending_changes(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
         self.system.changes.pending()
     }
@@ -232,7 +232,7 @@ impl Books {
         u64::try_from(totals.open_rounds).unwrap_or_default()
     }
 
-    /// Iterates over unpaid awards, sorted by the position of the hit.
+    /// Sorted by the position of the hit.
     pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
     }
@@ -259,7 +259,7 @@ impl Books {
         })
     }
 
-    /// Returns contributions that stay in the pool, summed per operator (PL-38).
+    /// Sums per operator (PL-38).
     #[must_use]
     pub fn voids_not_returned(&self, pool: &str) -> BTreeMap<SmolStr, VoidSum> {
         let mut sums = BTreeMap::<_, VoidSum>::new();
@@ -321,7 +321,7 @@ impl Books {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// Returns sums of all accounts that are not zero; empty at every position (PL-09).
+    /// Sums that are not zero; empty at every position (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();

@@ -15,7 +15,7 @@ pub struct PendingChange {
     pub time_ms: i64,
 }
 
-/// Pending changes, keyed by the position of the proposal.
+/// Keyed by the position of the proposal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Changes(BTreeMap<u64, PendingChange>);
 
@@ -27,7 +27,7 @@ impl Changes {
         self.0.iter().map(|(position, change)| (*position, change))
     }
 
-    /// Adds a proposed change, and drops lapsed ones.
+    /// Also drops lapsed changes.
     pub fn propose(&mut self, position: u64, time_ms: i64, proposed: &ChangeProposed) -> Result<(), Refused> {
         let ChangeProposed { stream, change, actor, lapses_ms } = proposed;
         let is_valid = stream.is_valid() && change.is_change_of(stream) && change.as_proposed() == **change;

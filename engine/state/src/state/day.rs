@@ -6,7 +6,7 @@ use crate::events::DayLimits;
 use crate::values::date::{DAY_MS, day_of};
 use crate::values::{Currency, Minor, Rates, exchange};
 
-/// Longest pause between actions that counts as time played.
+/// Longest pause that counts as time played.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
 /// Figures of a player's day (UTC), for real money or for play money (PL-17). A loss counts for the day of its bet.

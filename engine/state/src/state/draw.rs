@@ -2,13 +2,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::{DrawName, Epoch, RecordHash, Seal};
 
-/// First draw of a player that no step has used yet.
+/// First draw that no step has used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextDraw {
-    /// Number of the draw, contiguous per player and 1-based.
+    /// Contiguous per player, 1-based.
     pub number: u64,
     pub epoch: Epoch,
-    /// Generation in which the draw was sealed (see [`Generations`](crate::Generations)).
+    /// See [`Generations`](crate::Generations).
     pub generation: u64,
     pub seal: Seal,
     pub sealed_by: Option<RecordHash>,

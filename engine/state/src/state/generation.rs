@@ -10,14 +10,14 @@ use crate::values::{Epoch, Salt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generation {
-    /// Number of the current generation; 0 in logs without salts.
+    /// 0 in logs without salts.
     pub number: u64,
     pub salt: Option<Salt>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
-    /// Salts of the generations, starting with generation 1.
+    /// Starts with generation 1.
     salts: Vec<Salt>,
     /// First generation whose unused seals are not revoked.
     first_usable: u64,

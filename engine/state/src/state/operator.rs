@@ -18,13 +18,13 @@ pub(crate) struct Operator {
     /// Players in memory, which a snapshot stores separately.
     #[serde(skip)]
     pub players: Players,
-    /// Open rounds: position of the bet, player, number.
+    /// Position of the bet, player, number.
     pub open: BTreeSet<(u64, SmolStr, u64)>,
     pub busy: BTreeSet<SmolStr>,
     pub owing: BTreeSet<SmolStr>,
     /// Debits that wait for their bets: time of the request, player.
     pub waiting: BTreeSet<(i64, SmolStr)>,
-    /// Proposed voids: expiry, player, round.
+    /// Expiry, player, round.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
 }
 

@@ -19,11 +19,11 @@ pub struct UnpaidAward {
     /// Amount in the player's currency.
     pub amount: Minor,
     pub currency: Currency,
-    /// Amount booked as paid, in EUR.
+    /// Booked as paid, in EUR.
     pub paid: Nano,
-    /// Seed paid by the house, in EUR; 0 in older logs.
+    /// In EUR; 0 in older logs.
     pub seed_from_house: Nano,
-    /// Whether the award was set aside because the account lacks room.
+    /// Whether the account lacks room.
     pub set_aside: bool,
 }
 
@@ -46,9 +46,9 @@ pub(crate) struct Pending {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PendingTotals {
-    /// Balance of the account `ContributionsDue`.
+    /// Balance of `ContributionsDue`.
     pub due: Nano,
-    /// Balance of the account `JackpotPayable`.
+    /// Balance of `JackpotPayable`.
     pub payable: Nano,
     pub open_rounds: i64,
 }

@@ -35,7 +35,7 @@ impl CollectionEntry {
 pub struct PlayerState {
     pub head: Head,
     pub rounds_started: u64,
-    /// Next draw; `None` in older logs.
+    /// `None` in older logs.
     pub draw: Option<NextDraw>,
     last_bet_ms: Option<i64>,
     day: Day,
@@ -43,16 +43,16 @@ pub struct PlayerState {
     pub(crate) seats: Seats,
     pub(crate) balances: PerCurrency<Minor>,
     pub(crate) open: Vec<Arc<OpenRound>>,
-    /// State of the seamless wallet; `None` with a transfer wallet.
+    /// `None` with a transfer wallet.
     pub(crate) wallet: Option<Arc<Wallet>>,
-    /// Collections; there are few, so a linear search suffices.
+    /// Few, so a linear search suffices.
     collections: Option<Arc<Vec<CollectionEntry>>>,
-    /// Campaigns in order of grants; there are few.
+    /// In order of grants; few.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
-    /// Proposed voids, which are rare.
+    /// Rare.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// Wins minus bets per game: first in play money, then in real money.
+    /// In play money, then in real money; per game.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
@@ -84,7 +84,7 @@ impl PlayerState {
         })
     }
 
-    /// Iterates over open rounds, oldest first (PL-20).
+    /// Oldest first (PL-20).
     pub fn open_rounds(&self) -> impl Iterator<Item = &OpenRound> {
         self.open.iter().map(AsRef::as_ref)
     }
@@ -94,8 +94,7 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// Returns the open round in a game: there is at most one with real money (PL-20) and one with play money
-    /// (PL-17).
+    /// At most one with real money (PL-20) and one with play money (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();
@@ -127,7 +126,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Returns the state with an amount added, as a confirmed debit adds it.
+    /// Adds an amount, as a confirmed debit does.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();
@@ -142,7 +141,7 @@ impl PlayerState {
         self.seats(currency).find(|seat| seat.game == game)
     }
 
-    /// Iterates over seats, in order of opening.
+    /// In order of opening.
     pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }
@@ -165,7 +164,7 @@ impl PlayerState {
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
-    /// Iterates over campaigns, in order of grants (PL-18).
+    /// In order of grants (PL-18).
     pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
         self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
     }
@@ -180,7 +179,7 @@ impl PlayerState {
         self.voided.as_ref()?.position(round)
     }
 
-    /// Iterates over proposed voids, including lapsed ones (PL-38).
+    /// Includes lapsed proposals (PL-38).
     pub fn void_proposals(&self) -> impl Iterator<Item = &VoidProposal> {
         self.void_proposals.iter().flat_map(|proposals| proposals.iter())
     }

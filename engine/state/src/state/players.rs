@@ -26,7 +26,7 @@ struct Slot {
     used: u32,
 }
 
-/// Name with its hash, computed once for several books.
+/// Computed once for several books.
 #[derive(Clone, Copy)]
 pub(crate) struct Name<'a> {
     name: &'a str,
@@ -43,7 +43,7 @@ impl<'a> Name<'a> {
 pub(crate) struct Players {
     places: BTreeMap<u64, Slots>,
     count: usize,
-    /// Hashes of changed players, possibly with duplicates.
+    /// With duplicates.
     changed: Vec<u64>,
     /// Former states of players that changed since the start of the running snapshot.
     before: BTreeMap<u64, Vec<Named>>,
@@ -94,7 +94,7 @@ impl Players {
         all.into_iter()
     }
 
-    /// Iterates over the states in a fixed but arbitrary order.
+    /// The order is fixed but arbitrary.
     pub fn into_states(self) -> impl Iterator<Item = Named> {
         self.places.into_values().flatten().map(|slot| (slot.name, slot.state))
     }
@@ -107,7 +107,7 @@ impl Players {
         self.changed.len()
     }
 
-    /// Begins a snapshot, and returns the places to write.
+    /// Returns the places to write.
     pub fn freeze(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.changed)
     }
@@ -120,7 +120,7 @@ impl Players {
         unchanged.map(|slot| (&*slot.name, &slot.state)).chain(before.map(|(name, state)| (&**name, state)))
     }
 
-    /// Ends the snapshot; the next one also writes the places in `unwritten`.
+    /// The next snapshot also writes `unwritten`.
     pub fn thaw(&mut self, unwritten: Vec<u64>) -> impl Sized + use<> {
         self.changed.extend(unwritten);
         std::mem::take(&mut self.before)

@@ -7,43 +7,43 @@ use smol_str::SmolStr;
 use crate::events::{Hit, Incident, MirroredAward, PoolStatus, PoolTerms, VoidReturn};
 use crate::values::{Head, Nano};
 
-/// State of a pool. All amounts are in EUR.
+/// All amounts are in EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolState {
     pub name: Arc<str>,
     pub head: Head,
     pub terms: PoolTerms,
-    /// Terms that apply after the next win (BW-20).
+    /// See BW-20.
     pub pending_terms: Option<PoolTerms>,
     pub status: PoolStatus,
-    /// Number of the running cycle, 1-based; each award ends one.
+    /// 1-based; each award ends one.
     pub cycle: u64,
     /// Increments of the running cycle (K).
     pub increments: Nano,
     /// Reserve (R).
     pub reserve: Nano,
     pub house_funding: Nano,
-    /// Contributions, minus those that voids took back.
+    /// Without contributions taken back.
     pub contributions: Nano,
     /// Awards booked as paid.
     pub paid: Nano,
-    /// Money received from retired pools.
+    /// From retired pools.
     pub moved_in: Nano,
-    /// Money moved to another pool at retirement.
+    /// At retirement.
     pub moved_out: Nano,
-    /// Time of the latest hit (BW-17).
+    /// See BW-17.
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
-    /// Position of the suspension; 0 if active.
+    /// Position; 0 if active.
     pub(crate) suspended_at: u64,
-    /// Per partition, the position up to which hits are awarded despite the suspension (BW-20).
+    /// Last position per partition whose hits are awarded despite the suspension (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
-    /// First minute whose contributions can still be returned.
+    /// First minute with returnable contributions.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// Home position of the mirrored state; 0 in the home partition.
+    /// Mirrored position; 0 in the home partition.
     pub(crate) home_position: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct PoolState {
 pub(crate) struct Marks {
     pub pooled_position: u64,
     pub decided_to: u64,
-    /// Position from which contributions belong to the running cycle.
+    /// Start of the running cycle's contributions.
     pub cycle_from: u64,
 }
 
@@ -61,9 +61,9 @@ pub(crate) struct Reported {
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,
-    /// Awards that the mirror may not have yet, with their positions in the home partition.
+    /// Awards that the mirror may lack, with their home positions.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Contributions returned to houses that the mirror may not have yet, with their positions in the home partition.
+    /// Returned contributions that the mirror may lack, with their home positions.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
@@ -123,13 +123,13 @@ impl PoolState {
         self.reports.get(&partition).map_or(0, |reported| reported.to)
     }
 
-    /// Returns the home position of a mirror, which has no figures of its own.
+    /// Home position of a mirror. Mirrors have no figures.
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {
         (self.home_position > 0).then_some(self.home_position)
     }
 
-    /// Returns whether the hit may be awarded now (BW-20).
+    /// See BW-20.
     #[must_use]
     pub fn awards_now(&self, hit: &Hit) -> bool {
         let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();

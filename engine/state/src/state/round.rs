@@ -7,20 +7,19 @@ use super::draw::NextDraw;
 use crate::events::{Automatic, Commit, Event, RoundJackpot, RoundStarted, SettledRound};
 use crate::values::{Epoch, Minor, Seal, contribution};
 
-/// Open round (PL-02).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenRound {
     pub started: Arc<RoundStarted>,
     pub opened_at: u64,
     pub opened_ms: i64,
-    /// Time of the last event, from which the waiting time counts (PL-03).
+    /// Time of the last event; start of the wait (PL-03).
     pub last_ms: i64,
     pub last_position: u64,
     pub steps: SmallVec<[Step; 1]>,
     pub win: Minor,
-    /// Part of the win credited so far (ME-16).
+    /// See ME-16.
     pub credited: Minor,
-    /// Cause of the last step if it was automatic. After such a step, the service must finish the round.
+    /// Cause of an automatic last step, after which the service must finish the round.
     pub automatic: Option<Automatic>,
     pub jackpots: Vec<RoundJackpot>,
 }
@@ -36,7 +35,7 @@ impl RoundJackpot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     pub drawn: Drawn,
-    /// Encoded choice, usually a few bytes.
+    /// Usually a few bytes.
     pub choice: SmallVec<[u8; 16]>,
 }
 
@@ -49,13 +48,13 @@ pub enum Drawn {
         epoch: Epoch,
         generation: u64,
         seal: Seal,
-        /// Caller's part of the seed; never empty.
+        /// Never empty.
         client_seed: SmallVec<[u8; 32]>,
     },
 }
 
 impl OpenRound {
-    /// Iterates over the draws to reveal when the round ends.
+    /// Draws to reveal when the round ends.
     pub fn draws(&self) -> impl Iterator<Item = NextDraw> {
         self.steps.iter().filter_map(|step| match step.drawn {
             Drawn::Sealed { number, epoch, generation, seal, .. } => {
@@ -86,7 +85,7 @@ impl SettledRound {
                         });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
-                    // The choice of a witch does not belong to a round.
+                    // The choice of a witch belongs to no round.
                     (Event::CollectionChanged { game, scope, changes }, Some(facts))
                         if steps && *game == facts.started.game && !scope.is_empty() =>
                     {

@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use crate::events::{SessionName, SessionOpened};
 
-/// Maximum number of seats; the oldest seat is dropped.
+/// The oldest seat is dropped.
 const SEATS_MAX: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ impl Seats {
         seats.push(Seat::new(opened, time_ms));
     }
 
-    /// Ends the session. Returns false if it is not the game's latest session, or has already ended.
+    /// Returns false if the session is not the latest, or has ended.
     pub fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
         let Some(seats) = &mut self.0 else { return false };
         let Some(index) = seats.iter().position(|seat| seat.is_for(session)) else { return false };

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Refused;
 
-/// Longest time for which a proposed void holds awards: 72 hours.
+/// Longest hold of awards, 72 hours.
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Time within which held awards are paid after the proposal has ended.
+/// Held awards are paid within this time after the proposal's end.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
-/// Maximum number of proposals per player.
+/// Per player.
 const PROPOSALS_MAX: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct VoidProposal {
     pub time_ms: i64,
     pub actor: String,
     pub reason: String,
-    /// Whether the proposal was rejected or withdrawn.
+    /// Rejected or withdrawn.
     pub rejected: bool,
 }
 
@@ -35,7 +35,7 @@ impl VoidProposal {
         !self.rejected && now_ms < self.lapses_ms()
     }
 
-    /// Adds a proposal, and drops proposals that ended long ago.
+    /// Also drops proposals that ended long ago.
     pub(crate) fn add(self, all: &mut Vec<Self>) -> Result<(), Refused> {
         all.retain(|other| self.time_ms < other.lapses_ms().saturating_add(REPEAT_AFTER_MS));
         if all.iter().any(|other| other.round == self.round) {

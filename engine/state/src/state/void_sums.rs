@@ -27,7 +27,7 @@ impl VoidKey {
         Self { pool: Arc::clone(pool), minute, operator, game, rules_version, partition: 0 }
     }
 
-    /// Returns whether the key matches the incident, whatever its minute.
+    /// Ignores the minute.
     pub fn belongs_to(&self, incident: &Incident) -> bool {
         let is_version = incident.rules_version.is_empty() || incident.rules_version == self.rules_version;
         is_version && (&incident.operator, &incident.game) == (&self.operator, &self.game)
@@ -43,13 +43,13 @@ pub struct VoidSum {
 }
 
 impl VoidSum {
-    /// Returns the sum in EUR.
+    /// In EUR.
     #[must_use]
     pub fn amount(&self) -> Nano {
         Nano(self.in_cycle.0 + self.earlier.0)
     }
 
-    /// Returns the part from bets in the cycle, in EUR.
+    /// In EUR.
     #[must_use]
     pub fn in_cycle(&self, cycle: u64) -> Nano {
         if self.cycle == cycle { self.in_cycle } else { Nano::ZERO }
@@ -82,12 +82,12 @@ impl VoidSum {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BetPlace {
-    /// The bet is at this position of the pool's own partition.
+    /// Position of the bet in the pool's own partition.
     At(u64),
-    /// The bet is in the reported stretch.
+    /// Bet in the reported stretch.
     InStretch,
     InCycle(u64),
-    /// The bet is in an earlier cycle.
+    /// Bet in an earlier cycle.
     Earlier,
 }
 

@@ -144,7 +144,7 @@ impl UnpaidCredit {
         }
     }
 
-    /// Returns the amount of a reversal, above 0; 0 for other calls.
+    /// Amount of a reversal, above 0; 0 for other calls.
     #[must_use]
     pub fn reversal(&self) -> Minor {
         Minor(self.amount.0.saturating_neg().max(0))
@@ -161,7 +161,7 @@ impl UnpaidCredit {
         if self.is_close() { self.closes } else { 0 }
     }
 
-    /// Returns the permanent id of the transaction at the operator's wallet.
+    /// Permanent id at the operator's wallet.
     #[must_use]
     pub fn transaction_id(&self, stream: &StreamId) -> String {
         let Self { request_id, currency, .. } = self;

@@ -30,7 +30,7 @@ impl Books {
         self.operators.values().map(|operator| operator.players.count()).sum()
     }
 
-    /// Returns the approximate number of players that changed since the latest snapshot.
+    /// Approximate number since the latest snapshot.
     #[must_use]
     pub fn players_changed(&self) -> usize {
         self.operators.values().map(|operator| operator.players.changed()).sum()

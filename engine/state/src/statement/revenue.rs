@@ -17,13 +17,13 @@ pub struct RevenueKey {
     pub currency: Currency,
 }
 
-/// Sums in minor units, and numbers of rounds.
+/// In minor units, and numbers of rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevenueSums {
-    /// Number of paid rounds.
+    /// Paid rounds.
     pub rounds: u64,
     pub free_rounds: u64,
-    /// Number of voided rounds, paid or free.
+    /// Paid or free.
     pub voided: u64,
     pub bets: i128,
     pub free_bets: i128,

@@ -13,9 +13,9 @@ pub type RoundKey = (StreamId, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
-    /// Raises the balance; only with a transfer wallet.
+    /// Raises the balance of a transfer wallet.
     Deposit,
-    /// Lowers the balance; only with a transfer wallet.
+    /// Lowers the balance of a transfer wallet.
     Withdrawal,
     /// Raises the balance.
     PlayMoney,
@@ -30,11 +30,11 @@ pub enum TransactionKind {
     Win,
     /// Raises the balance.
     Jackpot,
-    /// Raises the balance because of a void.
+    /// Raises the balance (void).
     Refund,
-    /// Leaves the balance unchanged; because of a void.
+    /// Leaves the balance unchanged (void).
     FreeBetReturned,
-    /// Lowers the balance because of a void.
+    /// Lowers the balance (void).
     WinTakenBack,
 }
 
@@ -44,14 +44,14 @@ pub struct Transaction {
     pub number: u32,
     pub kind: TransactionKind,
     pub currency: Currency,
-    /// Change of the balance; negative if it falls.
+    /// Negative if the balance falls.
     pub amount: Minor,
     /// Balance after the transaction, without due credits (see [`Dues`](super::Dues)).
     pub balance: Minor,
     pub round: Option<u64>,
     /// Game; empty if none.
     pub game: SmolStr,
-    /// Bet of a free round; 0 for other transactions.
+    /// Bet of a free round, or 0.
     pub promotion: Minor,
 }
 
@@ -62,7 +62,7 @@ pub struct Bet {
     pub bet: Minor,
     /// Whether the operator's promotion paid the bet.
     pub free: bool,
-    /// Amount credited before the settlement.
+    /// Before the settlement.
     pub credited: Minor,
 }
 
@@ -75,7 +75,6 @@ impl Bet {
     }
 }
 
-/// Commits with the round's bet are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the bet of round {round} is missing")]
 pub struct UnknownBet {

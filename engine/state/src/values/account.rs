@@ -13,22 +13,22 @@ pub enum Account<'a> {
         operator: &'a str,
         player: &'a str,
     },
-    /// Money outside the service: withdrawals minus deposits.
+    /// Withdrawals minus deposits.
     External(&'a str),
     House(&'a str),
-    /// Operator's promotion: minus the bets of free rounds (PL-18).
+    /// Minus the bets of free rounds (PL-18).
     Promotion(&'a str),
-    /// Credits due to seamless wallets (PL-31).
+    /// Credits due (PL-31).
     Transit(&'a str),
-    /// Contributions that are not pooled yet, in EUR.
+    /// Not pooled yet, in EUR.
     ContributionsDue(&'a str),
-    /// Increments of a pool (K), in EUR.
+    /// K, in EUR.
     Increments(&'a str),
-    /// Reserve of a pool (R), in EUR.
+    /// R, in EUR.
     Reserve(&'a str),
-    /// Minus the seed money paid by the house (H), in EUR.
+    /// Minus H, in EUR.
     SeedFunding(&'a str),
-    /// Awards that are not paid yet, in EUR.
+    /// Not paid yet, in EUR.
     JackpotPayable(&'a str),
     /// Counterpart of exchanges between EUR and other currencies.
     Exchange,
@@ -63,6 +63,6 @@ impl fmt::Display for Account<'_> {
 pub struct Posting<'a> {
     pub account: Account<'a>,
     pub currency: Currency,
-    /// Amount; negative for the account that gives it.
+    /// Negative for the account that gives it.
     pub amount: Nano,
 }

@@ -1,7 +1,7 @@
-/// Actor of all callers if no operators are configured.
+/// Actor if no operators are configured.
 pub const ANYONE: &str = "(anyone)";
 
-/// Returns the operator of an actor; `None` for the platform.
+/// `None` for the platform.
 pub(crate) fn operator_of(actor: &str) -> Option<&str> {
     actor.split_once('/').map(|(operator, _)| operator)
 }

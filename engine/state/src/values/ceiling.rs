@@ -1,16 +1,16 @@
 use super::currency::Currency;
 use super::money::Minor;
 
-/// Limits of amounts, in minor units.
+/// In minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
-    /// Highest balance after a deposit.
+    /// After a deposit.
     pub balance: Minor,
-    /// Highest amount of one deposit, bet or limit.
+    /// One deposit, bet or limit.
     pub amount: Minor,
 }
 
-/// Ceilings, indexed by the number of decimal digits of the minor unit.
+/// Indexed by the digits of the minor unit.
 const CEILINGS: [Ceiling; 5] = [
     Ceiling { balance: Minor(10_000_000_000_000), amount: Minor(100_000_000_000) },
     Ceiling { balance: Minor(100_000_000_000_000), amount: Minor(1_000_000_000_000) },

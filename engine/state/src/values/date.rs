@@ -19,7 +19,7 @@ pub fn text(day: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Parses a day in the form YYYY-MM-DD.
+/// Parses YYYY-MM-DD.
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     let (year, rest) = text.split_once('-')?;

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::decimal::digits;
 use super::stream::StreamId;
 
-/// Dealt value, which is secret until it is revealed.
+/// Secret until it is revealed.
 pub type Dealt = [u8; 32];
 pub type Seal = [u8; 32];
 
@@ -19,12 +19,12 @@ pub type RecordHash = [u8; 32];
 /// Name of a draw key, from its digest.
 pub type Epoch = [u8; 4];
 
-/// Random bytes of a generation of draws.
+/// Random bytes of a generation.
 pub type Salt = [u8; 32];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawName {
-    /// Number of the draw, contiguous per player.
+    /// Contiguous per player.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
@@ -61,7 +61,7 @@ impl DealKey {
     }
 }
 
-/// Computes the key of a generation: the HMAC-SHA256 of its salt (PL-40).
+/// HMAC-SHA256 of the salt (PL-40).
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();
@@ -74,7 +74,7 @@ pub fn seal(dealt: &Dealt) -> Seal {
     Lines::new().text("motherlode/seal/v1").hex(dealt).hash()
 }
 
-/// Computes the seed of a step. `round` is `operator/player/number`.
+/// `round` is `operator/player/number`.
 #[must_use]
 pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 32] {
     let mut lines = Lines::new();

@@ -2,17 +2,17 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// Stream's partition; undefined at version 0.
+    /// Undefined at version 0.
     pub partition: u32,
-    /// Stream's version; 0 before the first commit.
+    /// 0 before the first commit.
     pub version: u64,
-    /// Position of the stream's last commit; 0 for none.
+    /// Of the last commit; 0 for none.
     pub position: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Position of the partition's last commit; 0 for none.
+    /// Of the last commit; 0 for none.
     pub position: u64,
     pub time_ms: i64,
 }

@@ -10,7 +10,7 @@ use super::currency::Currency;
 use super::decimal;
 use super::error::MoneyError;
 
-/// Amount in minor units (PL-09).
+/// In minor units (PL-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Minor(pub i64);
 
@@ -27,13 +27,13 @@ impl Minor {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// Converts to a `Nano`, which can represent every amount.
+    /// Cannot overflow.
     #[must_use]
     pub fn to_nano(self, currency: Currency) -> Nano {
         Nano(i128::from(self.0) * currency.nanos_per_minor())
     }
 
-    /// Formats the amount in major units, such as `12.30`.
+    /// Formats major units, such as `12.30`.
     #[must_use]
     pub fn to_decimal(self, currency: Currency) -> String {
         let digits = currency.digits();
@@ -47,7 +47,7 @@ impl fmt::Display for Minor {
     }
 }
 
-/// Amount in 1e-9 of a major unit (BW-11, BW-12).
+/// In 1e-9 of a major unit (BW-11, BW-12).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nano(pub i128);
 
@@ -75,7 +75,7 @@ impl Nano {
 impl core::ops::Neg for Nano {
     type Output = Self;
 
-    /// Negates the amount; the negative of the minimum is the maximum.
+    /// Saturates at the minimum.
     fn neg(self) -> Self {
         Self(self.0.saturating_neg())
     }
@@ -103,7 +103,7 @@ impl Currency {
     }
 }
 
-/// Coin value in 1e-6 of a major unit.
+/// In 1e-6 of a major unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CoinValue(pub u64);
 
@@ -127,7 +127,7 @@ impl FromStr for CoinValue {
     }
 }
 
-/// Converts coins to minor units, rounded half to even (PL-09).
+/// Rounds half to even (PL-09).
 pub fn cash(coins: u64, coin: CoinValue, currency: Currency) -> Result<Minor, MoneyError> {
     i128::from(coins)
         .checked_mul(i128::from(coin.0))

@@ -56,7 +56,7 @@ impl<T> PerCurrency<T> {
 }
 
 impl PerCurrency<Nano> {
-    /// Returns the figure of a currency, or zero.
+    /// Zero if there is none.
     #[must_use]
     pub fn amount(&self, currency: Currency) -> Nano {
         self.get(currency).copied().unwrap_or_default()

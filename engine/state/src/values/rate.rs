@@ -18,7 +18,7 @@ pub struct FxRate {
 
 impl FxRate {
     pub const ONE: Self = Self { mantissa: 1, exponent: 0 };
-    /// Exclusive limit of the mantissa, which allows twelve significant digits.
+    /// Allows twelve significant digits.
     pub const MANTISSA_LIMIT: u64 = 1_000_000_000_000;
     pub const EXPONENT_MIN: i8 = -12;
     pub const EXPONENT_MAX: i8 = 6;
@@ -44,7 +44,7 @@ impl FxRate {
         self.exponent
     }
 
-    /// Returns the rate as a fraction of two numbers below 10^18.
+    /// Both numbers are below 10^18.
     pub(crate) fn fraction(self) -> (i128, i128) {
         let power = 10i128.pow(u32::from(self.exponent.unsigned_abs()));
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
@@ -58,7 +58,7 @@ impl FxRate {
         minor.and_then(|minor| i64::try_from(minor).ok()).map(Minor).ok_or(MoneyError::OutOfRange)
     }
 
-    /// Returns whether a coin is worth at most the base coin (BW-21).
+    /// See BW-21.
     #[must_use]
     pub fn coin_within(self, coin: CoinValue, base: CoinValue) -> bool {
         let (numerator, denominator) = self.fraction();
@@ -77,7 +77,7 @@ impl fmt::Display for FxRate {
 impl FromStr for FxRate {
     type Err = MoneyError;
 
-    /// Parses a decimal with at most twelve decimals.
+    /// Refuses more than twelve decimals.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         let places = u32::from(Self::EXPONENT_MIN.unsigned_abs());
         let mut value = decimal::parse(text, places).ok_or(MoneyError::Malformed)?;
@@ -91,7 +91,7 @@ impl FromStr for FxRate {
     }
 }
 
-/// Highest contribution, 10^18 EUR.
+/// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
 /// Returns the contribution in EUR (BW-11), rounded half to even to 1e-9. Fails above 10^18 EUR, so that sums fit in
@@ -110,7 +110,7 @@ pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> R
 
 pub type Rates<'a> = &'a dyn Fn(Currency) -> Option<FxRate>;
 
-/// Converts an amount. Rounds down, so that a loss is never rounded to zero.
+/// Rounds down, so that a loss is never rounded to zero.
 pub(crate) fn exchange(amount: i128, from: Currency, to: Currency, rates: Rates<'_>) -> Option<i128> {
     if from == to {
         return Some(amount);

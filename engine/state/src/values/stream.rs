@@ -7,10 +7,10 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// Home partition, which has exchange rates, switches and pools.
+/// Partition of exchange rates, switches and pools.
 pub const HOME: u32 = 0;
 
-/// Stream, which is the subject of commits. Written as `player/acme/alice`, `pool/lantern`, `rates` or `system`.
+/// Subject of commits, such as `player/acme/alice`, `pool/lantern`, `rates` or `system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StreamId {
     Player {
@@ -34,8 +34,7 @@ impl StreamId {
         Self::Player { operator: operator.into(), player: player.into() }
     }
 
-    /// Returns whether an operator may read the stream; `None` if this depends on the events
-    /// ([`Commit::concerns`](crate::Commit::concerns)).
+    /// `None` if the events decide ([`Commit::concerns`](crate::Commit::concerns)).
     #[must_use]
     pub fn concerns(&self, operator: &str) -> Option<bool> {
         match self {

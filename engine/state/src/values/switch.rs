@@ -10,7 +10,7 @@ use super::name::is_id;
 pub struct Switch {
     pub operator: SmolStr,
     pub game: SmolStr,
-    /// Version of the rules; only set together with a game.
+    /// Only set together with a game.
     pub rules_version: SmolStr,
 }
 

@@ -128,7 +128,11 @@ fn uf_06_time_played_is_the_time_between_actions_but_for_breaks_whatever_the_ses
     world.now_ms += 2 * MINUTE;
     let now = world.now_ms;
     assert_eq!((day(&world).played_ms(now), day(&world).unseen_ms(now)), (20 * MINUTE, 20 * MINUTE));
-    assert_eq!(day(&world).played_ms(now + BREAK_MS), 18 * MINUTE, "a pause of more than BREAK_MS does not count as time played");
+    assert_eq!(
+        day(&world).played_ms(now + BREAK_MS),
+        18 * MINUTE,
+        "a pause of more than BREAK_MS does not count as time played"
+    );
     log(&mut world, opened(ONE, DayLimits::default())).unwrap();
     log(&mut world, Event::RealityCheckAcknowledged { session: ONE }).unwrap();
     world.now_ms += MINUTE;
@@ -160,7 +164,11 @@ fn bw_27_uf_06_the_log_tells_who_sits_where_and_what_is_held() {
     }
     world.now_ms += 5_000;
     round(&mut world, 10, 0).unwrap();
-    assert_eq!((seated(&world, 1_799_999), seated(&world, 1_800_000)), (Some(TWO), None), "the idle time counts from the last action");
+    assert_eq!(
+        (seated(&world, 1_799_999), seated(&world, 1_800_000)),
+        (Some(TWO), None),
+        "the idle time counts from the last action"
+    );
     log(&mut world, Event::SessionEnded { session: TWO, hold_ms: 30_000 }).unwrap();
     assert_eq!(log(&mut world, Event::SessionEnded { session: TWO, hold_ms: 0 }), Err(Refused::NoSuchSession));
     assert_eq!(

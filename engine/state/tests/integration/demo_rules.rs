@@ -80,7 +80,11 @@ fn pl_17_rounds_and_sessions_of_demo_and_real_play_know_nothing_of_each_other() 
     let played = RoundStarted { session: theirs, ..demo(&world) };
     world.write(player("alice"), vec![Event::RoundStarted(played.into()), step(2, 1, 0)]);
     let again = world.try_write(player("alice"), whole(demo(&world), 0));
-    assert_eq!(again, Err(Refused::RoundOpen { round: 2 }), "one open round with real money and one with play money are allowed");
+    assert_eq!(
+        again,
+        Err(Refused::RoundOpen { round: 2 }),
+        "one open round with real money and one with play money are allowed"
+    );
     let state = world.books.player(&player("alice")).unwrap();
     let open = |currency| state.open_round_of(POOL, currency).unwrap().started.round;
     assert_eq!((open(Currency::EUR), open(Currency::USD), open(PLAY)), (1, 1, 2));

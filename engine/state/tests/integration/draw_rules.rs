@@ -155,7 +155,10 @@ fn pl_06_a_step_names_the_record_in_which_its_draw_was_sealed_or_none() {
     let first = |named| at(&books).next(alice(), vec![bet.clone(), step(1, named)]);
     let elsewhere = Refused::SealedElsewhere { number: 1 };
     assert_eq!(books.clone().apply_recorded(&first(Some(other)), None, other), Err(elsewhere.clone()));
-    assert!(books.clone().apply_recorded(&first(None), None, other).is_ok(), "a record of an older version has no hash of the sealing record");
+    assert!(
+        books.clone().apply_recorded(&first(None), None, other).is_ok(),
+        "a record of an older version has no hash of the sealing record"
+    );
     let mut untold = world.books.clone();
     untold.apply(&world.next(alice(), vec![sealed(1, SealReason::Opened)])).unwrap();
     assert_eq!(untold.apply(&first(Some(opening))), Err(elsewhere));

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 const COINS: [&str; 5] = ["0.01", "0.2", "0.25", "1", "2.5"];
 const SEED: i128 = 20_000_000_000_000;
 
-/// Kind of the operation, partition, number.
+/// Kind, partition, number.
 type Op = (u8, usize, u64);
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
@@ -147,7 +147,7 @@ impl History {
         let _ = world.try_write(stream, vec![voided_as(round, bet.0, back, effect(x / 3))]);
     }
 
-    /// Returns the money that is logged in the home partition only.
+    /// Money logged in the home partition only.
     fn under_way(&self) -> i128 {
         let mirrors: Vec<Vec<&PoolMirrored>> = (self.parts.0.iter())
             .map(|world| {
@@ -282,7 +282,7 @@ impl Model {
         self.hits.insert((commit.partition, commit.position), (round, amount * 10_000_000, from_house, false));
     }
 
-    /// Keeps the contribution of a voided round in the pool (PL-38).
+    /// See PL-38.
     fn keep(&mut self, round: &(StreamId, u64), charged: bool) {
         if self.rounds.contains_key(round) {
             self.kept.push(round.clone());
@@ -345,7 +345,7 @@ proptest! {
             history.attempt(op);
             prop_assert_eq!(history.parts.interpartition().0, history.under_way());
         }
-        // Resuming is refused unless the pool is suspended (BW-20).
+        // Refused unless suspended (BW-20).
         let resumed = Event::PoolResumed { actor: "ops".into() };
         let _ = history.parts.0[0].try_write(pool_stream(), vec![resumed]);
         history.parts.settle();
@@ -376,7 +376,6 @@ proptest! {
             left -= usize::from(!is_paid);
         }
         prop_assert_eq!(left, 0, "each once");
-        // Contributions that stay in the pool (PL-38).
         let left: i128 = model.kept.iter().map(|round| model.rounds[round].1).sum();
         let sums = history.parts.home().books.voids_not_returned(POOL);
         prop_assert_eq!(sums.values().map(|sum| sum.amount().0).sum::<i128>(), left);

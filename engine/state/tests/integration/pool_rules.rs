@@ -317,7 +317,11 @@ fn bw_15_a_hit_needs_its_step_and_a_contribution() {
     let without = RoundStarted { contribution: None, ..world.start("alice", "unpooled", Currency::EUR, 100, "0.2") };
     let skipped = vec![Event::RoundStarted(RoundStarted { contribution: None, ..started.clone() }.into())];
     let missing = Err(Refused::ContributionMissing { pool: POOL.into() });
-    assert_eq!(world.try_write(player("alice"), skipped), missing, "bw_11: every bet must contribute to the active pool");
+    assert_eq!(
+        world.try_write(player("alice"), skipped),
+        missing,
+        "bw_11: every bet must contribute to the active pool"
+    );
     let unfounded = Err(Refused::HitUnfounded { round: 1 });
     let alice = || player("alice");
     let events = vec![Event::RoundStarted(without.into()), step(1, 1, 0), hit(1)];
@@ -330,7 +334,11 @@ fn bw_15_a_hit_needs_its_step_and_a_contribution() {
     assert_eq!(world.try_write(alice(), vec![hit(1)]), unfounded, "the step is in an earlier commit");
     world.write(StreamId::pool("other"), vec![Event::PoolOpened { pool: "other".into(), terms: terms(1) }]);
     let elsewhere = Event::JackpotHit { round: 1, pool: "other".into() };
-    assert_eq!(world.try_write(alice(), vec![step(1, 2, 0), elsewhere]), unfounded, "the round did not contribute to this pool");
+    assert_eq!(
+        world.try_write(alice(), vec![step(1, 2, 0), elsewhere]),
+        unfounded,
+        "the round did not contribute to this pool"
+    );
     world.write(alice(), vec![step(1, 2, 0), hit(1)]);
 }
 
@@ -370,7 +378,11 @@ fn bw_19_an_award_is_not_taken_back_by_a_void() {
     world.pay(&award).unwrap();
     let balance = world.balance("alice", Currency::EUR);
     world.void("alice", round, 1_000, 0).unwrap();
-    assert_eq!(world.balance("alice", Currency::EUR), balance + 1_000, "the bet is refunded, and the player keeps the jackpot");
+    assert_eq!(
+        world.balance("alice", Currency::EUR),
+        balance + 1_000,
+        "the bet is refunded, and the player keeps the jackpot"
+    );
     world.settle_pool();
     assert_eq!(world.pool().paid, nano("2000"));
 }

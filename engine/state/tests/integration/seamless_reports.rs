@@ -176,15 +176,31 @@ fn pl_39_a_reversal_waits_for_earlier_credits_held_or_not_and_closes_its_round()
     let round = play(&mut world, "won", 500);
     void(&mut world, "v", round, Some(400)).unwrap();
     world.settle_pool();
-    assert_eq!(dues(&world), [("won", 500, round, false), ("v", -400, round, false)], "the reversal also reports the void");
-    assert_eq!(named(&mut world, "a", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "a reversal waits for the credit of the win");
+    assert_eq!(
+        dues(&world),
+        [("won", 500, round, false), ("v", -400, round, false)],
+        "the reversal also reports the void"
+    );
+    assert_eq!(
+        named(&mut world, "a", vec![taken("v", round, 400)]),
+        Err(Refused::NoSuchDue),
+        "a reversal waits for the credit of the win"
+    );
     named(&mut world, "b", vec![held("won", 0)]).unwrap();
-    assert_eq!(named(&mut world, "c", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "a reversal also waits for a held credit");
+    assert_eq!(
+        named(&mut world, "c", vec![taken("v", round, 400)]),
+        Err(Refused::NoSuchDue),
+        "a reversal also waits for a held credit"
+    );
     let lost = play(&mut world, "lost", 0);
     named(&mut world, "d", vec![reported("lost", lost, false)]).unwrap();
     named(&mut world, "e", vec![released("won", 0), paid("won", 500)]).unwrap();
     named(&mut world, "f", vec![held("v", 0)]).unwrap();
-    assert_eq!(named(&mut world, "g", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "a refused reversal is held");
+    assert_eq!(
+        named(&mut world, "g", vec![taken("v", round, 400)]),
+        Err(Refused::NoSuchDue),
+        "a refused reversal is held"
+    );
     named(&mut world, "h", vec![released("v", 0), taken("v", round, 400)]).unwrap();
     assert!(!wallet(&world).is_busy());
 }

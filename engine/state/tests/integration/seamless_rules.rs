@@ -94,7 +94,11 @@ fn pl_31_no_round_begins_before_its_debit_is_confirmed_in_its_own_commit() {
     assert_eq!(bet(&mut world, "r", 100, 0), Err(Refused::NoSuchDebit), "no debit was requested");
     ask(&mut world, "r", 100).unwrap();
     assert!(matches!(named(&mut world, "r", played), Err(Refused::InsufficientFunds { .. })), "not confirmed");
-    assert_eq!(named(&mut world, "r", vec![confirmed(100)]), Err(Refused::DebitUnused), "a confirmed debit needs its round");
+    assert_eq!(
+        named(&mut world, "r", vec![confirmed(100)]),
+        Err(Refused::DebitUnused),
+        "a confirmed debit needs its round"
+    );
     assert_eq!(bet(&mut world, "other", 100, 0), Err(Refused::NoSuchDebit), "the debit belongs to another request");
     assert!(matches!(bet(&mut world, "r", 101, 0), Err(Refused::WrongAmount { .. })));
     let cheaper = [confirmed(100)].into_iter().chain(round(&world, 90, 0)).collect();
@@ -201,7 +205,11 @@ fn pl_31_money_that_the_operator_keeps_is_neither_deposited_nor_withdrawn_and_th
     assert_eq!(named(&mut world, "x", vec![Event::SeamlessChosen]), Err(Refused::SeamlessWallet));
     assert_eq!(world.try_write(player("bob"), vec![Event::SeamlessChosen]), Err(Refused::SeamlessWallet));
     let second = vec![Event::AccountOpened { currency: Currency::SEK }, Event::SeamlessChosen];
-    assert_eq!(world.try_write(player("bob"), second), Err(Refused::SeamlessWallet), "bob has a transfer wallet with money");
+    assert_eq!(
+        world.try_write(player("bob"), second),
+        Err(Refused::SeamlessWallet),
+        "bob has a transfer wallet with money"
+    );
     let asked = DebitAsked { request_id: "r".into(), fingerprint: [0; 16], currency: EUR, amount, facts: None };
     let commit = world.next(player("bob"), vec![Event::DebitAsked(asked)]);
     let commit = Commit { request_id: "debit/r".into(), ..commit };

@@ -41,7 +41,11 @@ fn bw_26_a_session_without_an_action_for_the_set_minutes_is_over() {
     assert_eq!(sessions.left_ms(1, 60 * MINUTE - 2), Some(1));
     assert_eq!(sessions.act(1, &alice(), at_game(), 60 * MINUTE - 1), Err(SessionRefused::Expired));
     assert!(sessions.is_empty());
-    assert_eq!(sessions.open(of("alice", "bewitched"), "o2", 2, 60 * MINUTE - 1), Ok(2), "the game can be opened again");
+    assert_eq!(
+        sessions.open(of("alice", "bewitched"), "o2", 2, 60 * MINUTE - 1),
+        Ok(2),
+        "the game can be opened again"
+    );
 }
 
 #[test]
@@ -92,7 +96,11 @@ fn bw_27_a_closed_session_leaves_no_hold() {
 fn pl_16_a_player_has_one_live_session_of_a_game() {
     let mut sessions = opened();
     assert_eq!(sessions.open(of("alice", "bewitched"), "o2", 2, 1), Err(SessionRefused::InUse));
-    assert_eq!(sessions.open(of("alice", "bewitched"), "o1", 3, 2), Ok(1), "repeating the request returns the same answer");
+    assert_eq!(
+        sessions.open(of("alice", "bewitched"), "o1", 3, 2),
+        Ok(1),
+        "repeating the request returns the same answer"
+    );
     let usd = SessionOf { currency: Currency::USD, ..of("alice", "bewitched") };
     assert_eq!(sessions.open(usd, "o1", 4, 2), Err(SessionRefused::RequestIdReused));
     assert_eq!(sessions.keep(1, Rc::new(()), 3), Ok(()));
@@ -104,7 +112,11 @@ fn pl_16_a_player_has_one_live_session_of_a_game() {
 fn pl_16_a_session_serves_only_what_it_binds() {
     let mut sessions = opened();
     let bob = StreamId::player("acme", "bob");
-    assert_eq!(sessions.act(1, &bob, at_game(), 1), Err(SessionRefused::Expired), "a session of another player counts as expired");
+    assert_eq!(
+        sessions.act(1, &bob, at_game(), 1),
+        Err(SessionRefused::Expired),
+        "a session of another player counts as expired"
+    );
     let namesake = StreamId::player("other", "alice");
     assert_eq!(sessions.act(1, &namesake, at_game(), 1), Err(SessionRefused::Expired));
     let usd = Some(("bewitched", Currency::USD));
@@ -295,7 +307,11 @@ fn pl_26_no_bet_is_taken_when_the_time_of_the_session_is_up() {
     assert_eq!(bet(&mut sessions, 25 * MINUTE - 1), Ok(()));
     assert_eq!(bet(&mut sessions, 25 * MINUTE), Err(SessionRefused::TimeUp));
     sessions.acknowledge(1, 26 * MINUTE).unwrap();
-    assert_eq!(bet(&mut sessions, 26 * MINUTE), Err(SessionRefused::TimeUp), "an acknowledgement does not extend the time limit");
+    assert_eq!(
+        bet(&mut sessions, 26 * MINUTE),
+        Err(SessionRefused::TimeUp),
+        "an acknowledgement does not extend the time limit"
+    );
     assert_eq!(sessions.act(1, &alice(), at_game(), 26 * MINUTE), Ok(()), "an open round can be continued");
 }
 

@@ -110,7 +110,11 @@ fn pl_38_b_no_void_of_a_hit_passes_without_the_platforms_approval() {
         assert_eq!(refused(vec![approved(change, "ann"), void_by_operator(round, effect)]), wrong);
     }
     world.write(player("ann"), vec![approved(change, "ann"), void()]);
-    assert_eq!(world.pay(&award), Err(Refused::NoSuchAward { hit: award.hit }), "the hit of a voided round is not paid");
+    assert_eq!(
+        world.pay(&award),
+        Err(Refused::NoSuchAward { hit: award.hit }),
+        "the hit of a voided round is not paid"
+    );
     world.settle_pool();
     let contributed = nano("0.0075");
     let PoolState { increments, reserve, house_funding, paid, contributions, .. } = world.pool();
@@ -180,7 +184,11 @@ fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
         "the award is not paid"
     );
     let refused = world.try_write(player("ann"), void(open_round, Some(won.clone()), 0));
-    assert_eq!(refused, Err(Refused::VoidFactsWrong { round: open_round }), "the void of an open round must not state facts");
+    assert_eq!(
+        refused,
+        Err(Refused::VoidFactsWrong { round: open_round }),
+        "the void of an open round must not state facts"
+    );
     // Only older logs omit the facts.
     let without = world.next(player("ann"), void(other, None, 300));
     assert_eq!(world.books.admit(&without), Err(Refused::VoidFactsWrong { round: other }));

@@ -271,5 +271,8 @@ fn a_policy_says_how_many_witnesses_are_enough() {
         format!("witness a {vkey}\nwitness b {vkey}\nquorum none").parse::<Policy>().is_err(),
         "two witnesses must not share a key"
     );
-    assert!(format!("log {vkey}\nquorum none").parse::<Policy>().is_err(), "the key of a witness is not accepted as a log's key");
+    assert!(
+        format!("log {vkey}\nquorum none").parse::<Policy>().is_err(),
+        "the key of a witness is not accepted as a log's key"
+    );
 }

@@ -23,7 +23,7 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("free_spins", "all wins in free spins, including their bonuses"),
 ];
 
-/// Short names of symbols in version 1.6, whose frozen data file has none.
+/// For version 1.6, whose frozen data file has no short names.
 const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
 const ROWS: usize = 3;
 const MULTIPLIER_MAX: u32 = 100;
@@ -48,7 +48,7 @@ pub struct Jackpot {
     pub odds: u64,
     pub seed_coins: u64,
     pub contribution_micros: u64,
-    /// Base coin value, in millionths.
+    /// In millionths.
     pub base_coin_micros: u64,
 }
 
@@ -60,7 +60,10 @@ impl Model {
         let limits = data::limits(&data.stake, lines.rows().len())?;
         let coins_max = u64::from(limits.lines.1) * u64::from(limits.coins_per_line.1);
         if data.bonus.vials < 3 || data.bonus.needs == 0 {
-            return Err(ModelError::part("bonus", "there must be at least three vials, and the number of needed symbols must not be 0"));
+            return Err(ModelError::part(
+                "bonus",
+                "there must be at least three vials, and the number of needed symbols must not be 0",
+            ));
         }
         if !(1..=MULTIPLIER_MAX).contains(&data.free_spins.multiplier) {
             return Err(ModelError::part("free_spins", "the multiplier must be 1 to 100"));

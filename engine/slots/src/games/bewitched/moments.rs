@@ -14,7 +14,7 @@ use crate::contract::par::{Exact, exact};
 use crate::math::moments::SpinTable;
 use crate::parts::reels::REELS;
 
-/// Moments of a window in bets, named as in the module's formulas.
+/// In bets, named as in the module's formulas.
 pub struct Window {
     pub lines: Exact,
     lines_squared: Exact,
@@ -90,7 +90,7 @@ impl Window {
             + &two * &wheel.money * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// Returns `E[A K]`. A bonus gives either money or free spins, never both.
+    /// `E[A K]`: a bonus gives either money or free spins.
     fn with_awarded(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines_spins
             + &self.scatter_spins

@@ -85,7 +85,11 @@ pub fn parts(
 fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Rate> {
     let mut rates = vec![
         Rate::new("bonus", "chance per window that a bonus starts", window.bonus.clone()),
-        Rate::new("scatter_free_spins", "chance per window that scatters trigger free spins", window.scatter_trigger.clone()),
+        Rate::new(
+            "scatter_free_spins",
+            "chance per window that scatters trigger free spins",
+            window.scatter_trigger.clone(),
+        ),
         Rate::new(
             "bonuses_per_paid_spin",
             "mean number of bonuses per paid spin, including its free spins",

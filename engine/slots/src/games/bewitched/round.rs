@@ -23,7 +23,7 @@ pub struct BewitchedRound<'a> {
     free_spins: FreeSpins,
     gamble: Gamble,
     in_free_spins: bool,
-    /// Line win of the paid spin, which can be gambled.
+    /// Amount to gamble.
     line_win_coins: u64,
     win_coins: u64,
 }
@@ -52,7 +52,9 @@ impl<'a> BewitchedRound<'a> {
         match choice {
             Choice::Pick(vials) => vials.check(VIALS, self.model.vials),
             Choice::Double(Card::RedHeart | Card::BlackSpade) => Ok(()),
-            Choice::Double(_) => Err(ChoiceRefused::NotOffered { what: "a guess must be a red heart or a black spade" }),
+            Choice::Double(_) => {
+                Err(ChoiceRefused::NotOffered { what: "a guess must be a red heart or a black spade" })
+            }
             Choice::Halve => Err(ChoiceRefused::NotOffered { what: "securing half" }),
             _ => Ok(()),
         }

@@ -42,7 +42,7 @@ struct Often {
 }
 
 impl Cash {
-    /// Returns the effect of rounding; `None` for a coin with which no bet is a whole number of minor units.
+    /// `None` for a coin with which no bet is a whole number of minor units.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::new(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);

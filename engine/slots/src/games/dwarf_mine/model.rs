@@ -20,7 +20,7 @@ pub(super) const PARTS: [PartName; 3] = [
     PartName::collected("collections", "all wins in Collection Free Spins, in the long run"),
 ];
 
-/// Short names of symbols in version 1.0, whose frozen data file has none.
+/// For version 1.0, whose frozen data file has no short names.
 const SHORT_NAMES: [(&str, &str); 8] = [
     ("Emerald Dwarf", "Emerald"),
     ("Topaz Dwarf", "Topaz"),
@@ -33,7 +33,7 @@ const SHORT_NAMES: [(&str, &str); 8] = [
 ];
 pub const ROWS: usize = 4;
 pub const ROWS_MAX: usize = 7;
-/// Reels that can show Bonus symbols (DM-06).
+/// See DM-06.
 pub const BONUS_REELS: [usize; 3] = [0, 2, 4];
 pub const BET_COINS: u32 = 25;
 const SPINS_MAX: u32 = 100;
@@ -76,7 +76,10 @@ impl Model {
         }
         let codes: BTreeSet<&str> = data.symbols.iter().map(|of| of.code.as_str()).collect();
         if codes.len() != data.symbols.len() || codes.contains(SUPER_HIGH) {
-            return Err(ModelError::part("symbols", "a code is used twice, or equals the placeholder of the super-high symbol"));
+            return Err(ModelError::part(
+                "symbols",
+                "a code is used twice, or equals the placeholder of the super-high symbol",
+            ));
         }
         let super_high = colours(data, SymbolRole::SuperHigh)?;
         let of_colour = |symbol| WaysReels::new(&free_strips(data, Some(symbol))?, ROWS_MAX);
@@ -155,7 +158,7 @@ fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelErr
     indexes.try_into().map_err(wrong)
 }
 
-/// Reads the pays; super-high symbols pay from two reels (DM-02).
+/// Super-high symbols pay from two reels (DM-02).
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
     let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("invalid pays of `{}`", of.code)));

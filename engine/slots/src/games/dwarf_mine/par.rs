@@ -46,7 +46,11 @@ impl Returns<'_> {
         let mut rates = vec![
             Rate::new("five_rows", "chance that one Bonus symbol makes five rows", paid.bonuses(1)),
             Rate::new("six_rows", "chance that two Bonus symbols make six rows", paid.bonuses(2)),
-            Rate::new("free_spins", "chance that three Bonus symbols make seven rows and start free spins", paid.bonuses(3)),
+            Rate::new(
+                "free_spins",
+                "chance that three Bonus symbols make seven rows and start free spins",
+                paid.bonuses(3),
+            ),
             Rate::new(
                 "free_spins_per_paid_spin",
                 "mean number of free spins per paid spin",

@@ -20,7 +20,7 @@ game_data! {
 #[serde(deny_unknown_fields)]
 pub struct FeatureData {
     pub needs: u8,
-    /// Number of respins; each new Bonus symbol resets the count to this number.
+    /// Each new Bonus symbol resets the count to this number.
     pub respins: u8,
     pub strip: String,
 }
@@ -53,7 +53,7 @@ pub struct BonusData {
 #[serde(deny_unknown_fields)]
 pub struct BuyData {
     pub bets: u32,
-    /// Return per unit of the price (ME-18).
+    /// Per unit of the price (ME-18).
     pub rtp: String,
     pub strips: Vec<String>,
 }

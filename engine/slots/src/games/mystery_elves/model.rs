@@ -19,7 +19,7 @@ pub(super) const PARTS: [PartName; 2] =
     [PartName::cash("base_lines", "line wins of the paid spin"), PartName::cash("hold_and_win", "Hold and Win")];
 
 pub(crate) const GAMBLES_MAX: u8 = 10;
-/// Highest special win, which keeps the win of the feature, in bets, within 32 bits.
+/// Keeps the feature's win within 32 bits of bets.
 const SPECIAL_MAX: u32 = 10_000;
 const FACTOR_MAX: u32 = 10;
 const BUY_BETS_MAX: u32 = 1000;
@@ -147,7 +147,10 @@ fn windows_bought(data: &GameData) -> Result<Windows, ModelError> {
         columns.map(|column| column[..ROWS].iter().filter(|&&cell| cell == bonus).count()).min().unwrap_or(0)
     };
     if (0..5).map(fewest).sum::<usize>() < usize::from(data.feature.needs) {
-        return Err(ModelError::part("buy", "a bought spin must always show enough Bonus symbols to start the feature"));
+        return Err(ModelError::part(
+            "buy",
+            "a bought spin must always show enough Bonus symbols to start the feature",
+        ));
     }
     Ok(windows)
 }

@@ -80,7 +80,7 @@ impl Window {
     }
 }
 
-/// Moments of a round in bets, without the feature's price.
+/// In bets, without the feature's price.
 pub struct RoundMoments {
     pub lines: Exact,
     pub feature: Exact,
@@ -180,7 +180,7 @@ impl FeatureMoments {
     }
 }
 
-/// Returns the mean of a figure at the end of the feature, per initial number of Bonus symbols.
+/// Mean of a figure at the end, by the initial Bonus symbols.
 ///
 /// Computes with whole numbers, since reducing large fractions is slow. With `n` stops, `e` positions left, `r`
 /// respins and the figures' common denominator `d`, the denominator is `d * n^r * n^2r * ... * n^er`.
@@ -258,7 +258,7 @@ pub struct Ends {
     multiplying: Exact,
     values: [Exact; 2],
     factors: [[Exact; 2]; 2],
-    /// Sums for 0 to 15 symbols, times `unit^n`: without a GRAND, then with a GRAND.
+    /// For 0 to 15 symbols, times `unit^n`: without, then with a GRAND.
     sums: [Vec<Sums>; 2],
     unit: Exact,
 }

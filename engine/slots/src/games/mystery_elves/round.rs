@@ -13,12 +13,12 @@ pub struct MysteryElvesRound<'a> {
     model: &'a Model,
     bet: LineBet,
     bought: bool,
-    /// Gamble limit; 0 without a gamble.
+    /// 0 without a gamble.
     gamble_max_minor: u64,
     awaiting: Awaiting,
     board: Board,
     gamble: Option<ColourGamble>,
-    /// Win of the round without the gamble.
+    /// Without the gamble.
     win_coins: u64,
 }
 
@@ -46,7 +46,9 @@ impl<'a> MysteryElvesRound<'a> {
             (Choice::Double(Card::RedHeart | Card::BlackSpade), Some(gamble)) if gamble.doubles() => Ok(()),
             (Choice::Double(Card::RedHeart | Card::BlackSpade), _) => refused("the win exceeds the gamble limit"),
             (Choice::Double(_), _) => refused("a guess must be a red heart or a black spade"),
-            (Choice::Halve, Some(gamble)) if !gamble.halves() => refused("the amount is too small to secure half of it"),
+            (Choice::Halve, Some(gamble)) if !gamble.halves() => {
+                refused("the amount is too small to secure half of it")
+            }
             _ => Ok(()),
         }
     }
@@ -68,7 +70,7 @@ impl<'a> MysteryElvesRound<'a> {
         let coins = multiple * self.bet.bet_coins;
         self.win_coins += coins;
         out.part_coins[HOLD_AND_WIN] += coins;
-        // The limits of the model keep the multiple within 32 bits.
+        // The model's limits keep the multiple within 32 bits.
         out.prize = Some(Prize::Coins { multiple: u32::try_from(multiple).unwrap_or(u32::MAX), coins });
         self.offer_gamble();
     }

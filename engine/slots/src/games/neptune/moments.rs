@@ -15,7 +15,7 @@ use crate::math::moments::{self, SpinTable};
 use crate::parts::picks::Objects;
 use crate::parts::reels::REELS;
 
-/// Moments of a window in bets, named as in the module's formulas.
+/// In bets, named as in the module's formulas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     pub lines: Exact,

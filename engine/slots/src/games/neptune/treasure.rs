@@ -10,10 +10,10 @@ use crate::parts::reels::{Column, REELS};
 pub struct TreasureTable {
     /// Number of windows per run length on one line; all lines have the same numbers.
     pub runs: [u64; REELS + 1],
-    /// Number of objects, by the number of scatters.
+    /// By the number of scatters.
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,
-    /// Coins of line wins in windows, times their objects, at one coin per line.
+    /// At one coin per line.
     pub objects_line_coins: u128,
     pub windows: u64,
 }

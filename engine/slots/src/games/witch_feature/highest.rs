@@ -27,7 +27,7 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
     let all_wild = exact(model.base.lines.pays()[usize::from(model.wild)][REELS]);
     let multiplied = exact(highest_multiplier(model)) * most(&model.respin, None);
     let paid_feature = all_wild.max(multiplied);
-    // Features in free spins pay with a multiplier.
+    // Features in free spins are multiplied.
     let feature = highest_window(model);
     let (first, last) = (shows_free_spins(&model.free, 0), shows_free_spins(&model.free, 4));
     let both = &first * &last;

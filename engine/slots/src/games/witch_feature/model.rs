@@ -29,7 +29,7 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName::cash("free_spins", "all wins in free spins, including their features"),
 ];
 
-/// Short names of symbols in version 1.0, whose frozen data file has none.
+/// For version 1.0, whose frozen data file has no short names.
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 pub const ROWS: usize = 4;
 pub const CELLS: usize = REELS * ROWS;
@@ -91,7 +91,7 @@ pub struct Model {
     pub symbols: Vec<SymbolInfo>,
     pub wild: u8,
     pub potions: [u8; 3],
-    /// Probability of a Potion, per reel.
+    /// Per reel.
     pub potion_chance: Chance,
     pub colours: Weights<Potion>,
     pub high_symbols: Weights<u8>,
@@ -110,7 +110,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Compiles a data file. Its return is proven by [`super::par::prove`].
+    /// Does not prove the return; see [`super::par::prove`].
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
         let respin = windows(data, &data.respin_reels.strips, [0; 3])?;

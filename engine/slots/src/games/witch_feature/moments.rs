@@ -27,13 +27,13 @@ pub struct Means {
     pub respin: Exact,
     pub free: Exact,
     pub respin_wins: Exact,
-    /// Mean wins of High Symbols, Random Wilds, Multiplier and Mega Wild.
+    /// High Symbols, Random Wilds, Multiplier, Mega Wild.
     pub features: [Exact; 4],
     pub explosion: Exact,
     pub multiplier: Exact,
     pub free_feature: Exact,
     pub trigger: Exact,
-    /// Mean number of free spins awarded per free spin.
+    /// Per free spin.
     pub awarded: Exact,
     pub free_spins: Exact,
     /// Mean number of combinations per paid spin: of each feature, then of all others.
@@ -150,7 +150,7 @@ fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     ratio(weight, of.total())
 }
 
-/// Returns the symbols of one cell. Every row shows each strip position with the same probability.
+/// Every row shows each strip position equally often.
 fn cells(of: &Windows, reel: usize) -> Cell {
     let mut counts = BTreeMap::new();
     for column in of.reels.columns(reel) {
@@ -215,7 +215,7 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     counts.items().iter().map(|&(n, weight)| ratio(weight, counts.total()) * with(n.into())).sum()
 }
 
-/// Returns the mean win over all placements and lines.
+/// Mean over all placements and lines.
 fn mega_wild(lines: &Lines, cells: &[Cell; REELS], wild: &Cell, places: &[MegaWilds]) -> Exact {
     let mut times = [0u64; 1 << REELS];
     for place in places {
@@ -234,7 +234,7 @@ fn binomial(n: u64, k: u64) -> u64 {
     if k > n { 0 } else { (0..k).fold(1, |ways, place| ways * (n - place) / (place + 1)) }
 }
 
-/// Returns the probability of a line win and, if a reel is given, of a Free Spins symbol on this reel.
+/// Probability of a line win and, if a reel is given, of a Free Spins symbol on it.
 fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     let lines = &of.lines;
     let symbols: Vec<u8> = (0..16).filter(|&symbol| lines.on_lines(symbol)).collect();
@@ -305,7 +305,7 @@ pub(super) fn shelves() -> Vec<Vec<Potion>> {
     states
 }
 
-/// Returns the index of the combination's feature, or the last index for a combination without a feature.
+/// Index of the feature; the last index if there is none.
 pub(super) fn kind(potions: &[Potion]) -> usize {
     let count = |of: Potion| potions.iter().filter(|&&potion| potion == of).count();
     match Potion::ALL.map(count) {

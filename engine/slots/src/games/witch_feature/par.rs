@@ -24,7 +24,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
         return Err(ModelError::part("free_spins", "a free spin must win less than one free spin on average"));
     }
     let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
-    // The probability of the Explosion is a multiple of 10^-15, so the return is exact only up to this precision.
+    // The Explosion's probability is a multiple of 10^-15, so the return is exact only to this precision.
     if (&actual - &promised).abs() > ratio(1, 1_000_000_000_000_000u64) {
         return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
     }
@@ -148,7 +148,7 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     ReelSet { title, strips: of.reels.strips(), combinations }
 }
 
-/// Returns the probability of the Explosion after a combination that starts no feature.
+/// Probability after a combination that starts no feature.
 #[must_use]
 pub fn chance_of_explosion(model: &Model) -> Exact {
     chance(model.explosion)

@@ -16,16 +16,16 @@ impl Potion {
     }
 }
 
-/// Feature, in the order of unlocking (WF-11).
+/// In the order of unlocking (WF-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
-    /// Started by red, blue and green.
+    /// Red, blue and green.
     HighSymbols = 1,
-    /// Started by red and two blue.
+    /// Red and two blue.
     RandomWilds = 2,
-    /// Started by red and two green.
+    /// Red and two green.
     Multiplier = 3,
-    /// Started by two blue and green.
+    /// Two blue and green.
     MegaWild = 4,
 }
 
@@ -49,7 +49,7 @@ impl Feature {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shelf {
     potions: [Option<Potion>; 2],
-    /// Number of unlocked features, 1 to [`FEATURES`].
+    /// 1 to [`FEATURES`].
     unlocked: u8,
 }
 
@@ -105,7 +105,7 @@ impl Shelf {
         }
     }
 
-    /// Returns the feature of a combination if it is unlocked, and unlocks the next feature.
+    /// Returns the feature if it is unlocked, and unlocks the next one.
     pub fn trigger(&mut self, combination: [Potion; 3]) -> Option<Feature> {
         let feature = Feature::from_potions(combination).filter(|&feature| feature as u8 <= self.unlocked)?;
         self.unlocked = self.unlocked.max((feature as u8 + 1).min(FEATURES));

@@ -12,7 +12,7 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-/// Maximum number of windows per step; the next step continues the series.
+/// The next step continues the series.
 const WINDOWS_PER_STEP: usize = 100;
 
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
@@ -24,7 +24,7 @@ pub struct WitchRound<'a> {
     pub(super) bet: LineBet,
     awaiting: Awaiting,
     shelf: Shelf,
-    /// Multiplier of respins that are still due.
+    /// Multiplier of the respins still due.
     respins: Option<u64>,
     free_spins: FreeSpins,
     in_free_spins: bool,
@@ -149,7 +149,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Resolves the Explosion (WF-13).
+    /// See WF-13.
     pub(super) fn explode(&mut self, draws: &mut Draws, out: &mut Outcome) {
         let Some(spin) = out.spins.last() else { return };
         let (stops, mut window) = (spin.stops, Window::default());

@@ -44,7 +44,7 @@ impl Sampled {
     }
 }
 
-/// Returns the standard deviation of a paid spin in bets, and its standard error.
+/// In bets, with the standard error.
 pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let lines = Lines::new(&model.base);
     let free = Lines::new(&model.free);

@@ -86,7 +86,11 @@ fn me_16_halve_credits_the_larger_half_at_once_and_gambles_the_rest() {
         assert_eq!(credited + at_risk, win);
     }
     let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(false));
-    assert_eq!((out.credited_minor, out.round_win_minor), (0, credited), "a lost card does not reduce the credited amount");
+    assert_eq!(
+        (out.credited_minor, out.round_win_minor),
+        (0, credited),
+        "a lost card does not reduce the credited amount"
+    );
     let gambling = Terms { double: true, gamble_max_minor: LIMIT, ..terms() };
     let mut old = game("mystery-elves", "1.0").unwrap().open(&buy(1), &gambling).unwrap();
     step(&mut *old, Choice::Spin, 1);
