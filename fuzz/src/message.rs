@@ -14,7 +14,6 @@ const ELEMENTS_MAX: u8 = 3;
 pub static POOL: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("the descriptors are valid"));
 
-/// Methods, in the order of the protos.
 pub static METHODS: LazyLock<Vec<MethodDescriptor>> =
     LazyLock::new(|| POOL.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect());
 
@@ -70,7 +69,6 @@ const TEXTS: [&str; 48] = [
     "99999999999999999999",
 ];
 
-/// Edge cases of integers.
 const NUMBERS: [u64; 16] = [
     0,
     1,

@@ -70,7 +70,6 @@ impl Story {
         Ok(())
     }
 
-    /// Checks that both books are equal, and that a snapshot of them can be read.
     pub fn end(mut self) {
         self.absorb();
         assert!(self.books == self.durable, "the books of writer and replay differ");

@@ -103,7 +103,6 @@ impl FromStr for VerifierKey {
             let (kind, key) = KeyKind::split(&base64(key)?)?;
             Some(Self { name: checked(name).ok()?, kind, key: VerifyingKey::from_bytes(&key).ok()? })
         };
-        // A key with another id is an error.
         read()
             .filter(|key| key.to_string() == text)
             .ok_or(Malformed("not an Ed25519 verifier key: expected name+id+base64"))

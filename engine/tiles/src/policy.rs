@@ -31,7 +31,6 @@ impl Policy {
     pub fn is_satisfied(&self, cosigned: &BTreeMap<&str, u64>) -> bool {
         let Some(quorum) = &self.quorum else { return true };
         let mut witnessed: Vec<&str> = cosigned.keys().copied().collect();
-        // Groups are defined after their members.
         for (name, needed, members) in &self.groups {
             if members.iter().filter(|member| witnessed.contains(&member.as_str())).count() >= *needed {
                 witnessed.push(name);

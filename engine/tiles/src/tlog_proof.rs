@@ -12,7 +12,6 @@ pub struct Proof {
     /// Not authenticated.
     pub extra: Vec<u8>,
     pub index: u64,
-    /// Inclusion path, starting at the leaf.
     pub path: Vec<Hash>,
     pub checkpoint: Note,
 }

@@ -19,14 +19,12 @@ pub struct AddCheckpoint {
     pub checkpoint: Note,
 }
 
-/// Tree of a log that was cosigned last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub size: u64,
     pub root: Hash,
 }
 
-/// Refusal of a request, with its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unwitnessed {
     /// 403: the log has not signed the checkpoint.

@@ -50,7 +50,6 @@ pub trait Game: Sync + Send {
     /// Takes up to seconds (WF-04).
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// Highest over all carried figures (PL-36, PL-43).
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
     }

@@ -11,7 +11,6 @@ pub struct HighestWin {
     pub unlimited: bool,
     /// Windows that pay at another coin value; `bets` assumes a constant one.
     pub collected: Option<CollectedTop>,
-    /// Not included in `bets`.
     pub gamble: Option<GambleTop>,
 }
 

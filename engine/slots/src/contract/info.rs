@@ -9,7 +9,6 @@ pub struct GameInfo {
     pub reels: u32,
     pub rows: u32,
     pub symbols: Vec<SymbolInfo>,
-    /// Paytable, sorted by symbol, highest count first.
     pub paytable: Vec<PayRow>,
     /// Rows of each line by reel, 0 for the top.
     pub lines: Vec<Vec<u8>>,
@@ -28,7 +27,6 @@ pub struct GameInfo {
     pub prizes: Vec<PrizeInfo>,
     pub specials: Vec<SpecialInfo>,
     pub values: Vec<ValueSet>,
-    /// Combinations that start features (WF-07 to WF-10).
     pub combinations: Vec<FeatureCombination>,
     pub jackpot: bool,
     pub witches: bool,
@@ -37,7 +35,6 @@ pub struct GameInfo {
     pub halve: bool,
     pub autoplay: Autoplay,
     pub free_spin_multiplier: u32,
-    /// Crystals per collection (DM-11).
     pub collection_needs: u32,
 }
 

@@ -146,7 +146,6 @@ pub struct PickOffer {
 /// Mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
-    /// In millionths of the major unit.
     pub sum_micros: u64,
     pub count: u64,
 }
@@ -243,7 +242,6 @@ pub enum Card {
     BlackSpade,
     RedDiamond,
     BlackClub,
-    /// Matches both colours (ME-17).
     Joker,
 }
 

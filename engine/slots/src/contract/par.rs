@@ -106,7 +106,6 @@ impl Rate {
 pub struct ConditionalRtp {
     pub key: &'static str,
     pub title: &'static str,
-    /// Per unit of the price.
     pub rtp: Exact,
     pub condition: Condition,
 }

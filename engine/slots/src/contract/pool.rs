@@ -13,7 +13,6 @@ pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the ja
 pub struct PoolTerms {
     /// Seed in billionths of a EUR.
     pub seed_nanos: u64,
-    /// In millionths of the bet.
     pub contribution_ppm: u32,
     /// Lowest coin value that wins the whole pool, in millionths of a EUR.
     pub base_coin_micros: u64,
@@ -68,7 +67,6 @@ impl Par {
         self
     }
 
-    /// Checks against the published range (PL-43).
     pub fn check_pool_terms(&self, info: &GameInfo, terms: &PoolTerms) -> Result<(), OutOfSpan> {
         let (Some((min, max)), Some(jackpot)) = (info.rtp_span_micros, self.jackpot_return(terms)) else {
             return Ok(());

@@ -10,7 +10,6 @@ pub struct Terms {
     pub jackpot: bool,
     /// Whether the round waits for the gamble of a win (BW-23, ME-14).
     pub double: bool,
-    /// In millionths of the major unit.
     pub minor_micros: u64,
     /// See ME-14, ME-15.
     pub gamble_max_minor: u64,

@@ -1,10 +1,8 @@
 use thiserror::Error;
 
-/// In millionths of the major unit.
 pub const COIN_MICROS_MAX: u64 = 10_000_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stake {
-    /// In millionths of the major unit.
     pub coin_value_micros: u64,
     pub lines: u32,
     pub coins_per_line: u32,

@@ -40,7 +40,6 @@ pub enum LadderRefused {
     Coin {
         game: String,
         currency: String,
-        /// In the major unit.
         coin: String,
         refused: CoinRefused,
     },

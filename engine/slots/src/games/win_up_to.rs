@@ -21,7 +21,6 @@ pub struct WinUpTo {
 /// none).
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
-/// Takes up to seconds.
 pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused> {
     let limits = &game.info().limits;
     let stake = |lines| Stake {

@@ -49,7 +49,6 @@ const GIVEN: usize = GIFTED + 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collections {
     crystals: [u64; CRYSTALS],
-    /// In millionths of the major unit.
     micros: [u64; CRYSTALS],
     gifted: u64,
     given: bool,

@@ -5,7 +5,6 @@ use thiserror::Error;
 pub enum ModelError {
     #[error("the data file does not parse: {0}")]
     Parse(String),
-    /// The part contradicts other parts, or exceeds the engine's limits.
     #[error("{part}: {what}")]
     Part { part: &'static str, what: String },
     #[error("the game's return is {actual}, but the data file states {promised}")]

@@ -95,7 +95,6 @@ pub struct HoldAndWin {
     pub needs: u8,
     /// Each new Bonus symbol resets the count to this number.
     pub respins: u8,
-    /// Strip of each position.
     pub strip: Vec<u8>,
     pub outer: Weights<Bonus>,
     pub middle: Weights<Bonus>,

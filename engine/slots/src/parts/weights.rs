@@ -26,7 +26,6 @@ impl<T: Copy> Weights<T> {
                 Some(rest) => place = rest,
             }
         }
-        // Unreachable because the weights sum to the total.
         self.items[0].0
     }
 

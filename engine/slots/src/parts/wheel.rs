@@ -51,7 +51,6 @@ impl Wheel {
                 Some(rest) => place = rest,
             }
         }
-        // Unreachable because the weights sum to the total.
         self.prizes[self.gives].0
     }
 

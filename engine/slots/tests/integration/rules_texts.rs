@@ -1,6 +1,5 @@
 use motherlode_slots::latest;
 
-/// Characteristic phrases of each rules text, in the order of the text.
 const STATEMENTS: [(&str, &[&str]); 5] = [
     (
         "bewitched",

@@ -128,7 +128,6 @@ fn wf_21_played_rounds_return_what_the_mathematics_says() {
     close("hits", hits, float(&par.hit_frequency), hits * (1.0 - hits));
     let spins = tally.free_spins as f64 / n;
     close("free spins", spins, float(par.rate("free_spins_per_paid_spin").unwrap()), 16.0 * spins);
-    // Rare high wins make the sample deviation inaccurate.
     let mean = tally.win.coins as f64 / n / 50.0;
     let deviation = (tally.win.squares as f64 / n / 2500.0 - mean * mean).sqrt();
     assert!((deviation / par.std_dev - 1.0).abs() < 0.1, "{deviation} against {}", par.std_dev);

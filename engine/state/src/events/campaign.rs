@@ -9,7 +9,6 @@ pub struct Campaign {
     pub id: SmolStr,
     pub game: SmolStr,
     pub currency: Currency,
-    /// Above 0, per round.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub lines: u32,

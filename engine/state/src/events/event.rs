@@ -35,7 +35,6 @@ pub enum Event {
         /// Above 0, in [`Currency::PLAY`].
         amount: Minor,
     },
-    /// A collection changed, such as crystals or the chosen witch (BW-05).
     CollectionChanged {
         game: SmolStr,
         /// Bet level; empty for all levels.
@@ -71,7 +70,6 @@ pub enum Event {
     /// Credits the uncredited part of the win.
     RoundSettled {
         round: u64,
-        /// Last step's win, without the jackpot.
         win: Minor,
     },
     /// Void (PL-04, BW-28). If the round hit the jackpot, the approval precedes this event (PL-38).
@@ -97,7 +95,6 @@ pub enum Event {
     JackpotPaid {
         round: u64,
         pool: SmolStr,
-        /// Position of the hit.
         hit: u64,
         amount: Minor,
         currency: Currency,
@@ -148,12 +145,10 @@ pub enum Event {
     SeamlessChosen,
     /// Requested debit, which is sent to the operator's wallet once this event is durable (PL-31).
     DebitAsked(DebitAsked),
-    /// Starts the debit's round in this commit.
     DebitConfirmed {
         amount: Minor,
         /// Reported balance; only forwarded to the caller.
         reported_balance: Minor,
-        /// Other parts of the wallet's answer.
         answer: Option<Box<WalletAnswer>>,
     },
     DebitRefused {
@@ -173,7 +168,6 @@ pub enum Event {
         amount: Minor,
         /// Reported balance; 0 if none, and in older logs.
         reported_balance: Minor,
-        /// Other parts of the wallet's answer.
         answer: Option<Box<WalletAnswer>>,
     },
     /// The end of a round was reported with `CloseRound` (PL-39).
@@ -181,7 +175,6 @@ pub enum Event {
         request_id: SmolStr,
         currency: Currency,
         round: u64,
-        /// Whether the call was skipped because the operator's settings no longer enable it.
         skipped: bool,
     },
     /// The wallet refused a call that it must accept; an operator can release the call.
@@ -222,7 +215,6 @@ pub enum Event {
     /// Stream of exchange rates.
     RateSet {
         currency: Currency,
-        /// EUR per major unit.
         rate: FxRate,
         source: String,
     },
@@ -247,7 +239,6 @@ pub enum Event {
         amount: Nano,
         from_increments: Nano,
         from_reserve: Nano,
-        /// Part taken from the seed funding.
         from_house: Nano,
     },
     /// Pool's stream: award of a voided round (PL-38).
@@ -269,7 +260,6 @@ pub enum Event {
         amount: Nano,
         from_increments: Nano,
         from_reserve: Nano,
-        /// Part taken from the seed funding.
         from_house: Nano,
     },
     /// Pool's stream: hits up to this position may be awarded despite the suspension (BW-20).
@@ -297,7 +287,6 @@ pub enum Event {
         reserve: Nano,
         actor: String,
     },
-    /// Money of a retired pool (BW-20).
     PoolReceived {
         from: SmolStr,
         increments: Nano,
@@ -370,7 +359,6 @@ pub enum Event {
         amount: Minor,
         /// Reported balance; 0 if none.
         reported_balance: Minor,
-        /// Other parts of the wallet's answer.
         answer: Option<Box<WalletAnswer>>,
     },
 }

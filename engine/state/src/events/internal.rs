@@ -100,9 +100,7 @@ pub enum InternalRequest<'a> {
     },
     LogSession {
         session: SessionName,
-        /// Open, seen or end.
         moment: &'static str,
-        /// Stream's version before the commit.
         version: u64,
     },
     LogClock {

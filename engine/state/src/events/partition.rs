@@ -32,7 +32,6 @@ pub struct PartitionReported {
 pub enum StretchEnd {
     /// Hit or void at the last position.
     Decision(Decision),
-    /// No hit or void.
     Standing {
         /// Number of contributing rounds that can still hit.
         open_rounds: u64,
@@ -55,7 +54,6 @@ pub struct PoolMirrored {
     pub returns: Vec<VoidReturn>,
 }
 
-/// Part of an [`Award`] for the winner's partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MirroredAward {
     pub hit: u64,

@@ -105,7 +105,6 @@ pub struct Award {
     pub currency: Currency,
     pub coin_value: CoinValue,
     pub rate: FxRate,
-    /// Amount in the player's currency.
     pub amount: Minor,
     pub increments: Nano,
     pub seed_from_reserve: Nano,

@@ -61,7 +61,6 @@ pub struct RoundTerms {
     pub double: bool,
     pub buy_feature: bool,
     pub gamble_max_minor: u64,
-    /// Carried figures before the bet.
     pub carried: Vec<i64>,
     /// Number of the witch (BW-05); 0 if none was chosen.
     pub witch: u32,
@@ -82,9 +81,7 @@ pub struct StepResolved {
     pub step: u32,
     /// Only in older logs (PL-06).
     pub seed: Option<[u8; 32]>,
-    /// Choice, encoded by the game.
     pub choice: Vec<u8>,
-    /// Outcome, encoded by the game.
     pub outcome: Vec<u8>,
     pub win: Minor,
     pub automatic: Option<Automatic>,
@@ -96,9 +93,7 @@ pub struct StepResolved {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Automatic {
     Skipped,
-    /// The game's waiting time expired (ME-20).
     TimeOver,
-    /// The operator closed the round (PL-20).
     Closed {
         actor: String,
         reason: String,

@@ -28,7 +28,6 @@ pub struct SettledRound {
     pub opened_ms: i64,
     pub jackpots: Vec<RoundJackpot>,
     pub win: Minor,
-    /// Changes to the player's collection, in order.
     pub collected: Vec<(SmolStr, i64)>,
 }
 

@@ -5,7 +5,6 @@ use crate::values::{Currency, Minor};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebitAsked {
-    /// Request id of the bet.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     pub currency: Currency,
@@ -15,16 +14,12 @@ pub struct DebitAsked {
     pub facts: Option<Box<DebitFacts>>,
 }
 
-/// Purpose of a debit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebitFacts {
-    /// Game of the bet.
     pub game: SmolStr,
-    /// Version of the game's rules at the time of the debit.
     pub rules_version: SmolStr,
     /// The operator's session reference; empty for none.
     pub session: SmolStr,
-    /// Whether the bet buys a feature (ME-18).
     pub feature_buy: bool,
     /// Campaign of a free round that is opened at the wallet.
     pub campaign: Option<SmolStr>,
@@ -37,7 +32,6 @@ pub struct DebitFacts {
 pub struct WalletAnswer {
     /// The wallet's own id of the transaction; empty for none.
     pub transaction_id: SmolStr,
-    /// Whether the wallet reported no balance.
     pub balance_unknown: bool,
     /// Bonus money in the amount.
     pub bonus: Minor,

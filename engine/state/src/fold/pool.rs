@@ -99,7 +99,6 @@ impl<'s> Transition<'s, '_> {
         for marks in pool.marks.values_mut() {
             marks.cycle_from = marks.pooled_position;
         }
-        // The winner's partition pays the award.
         let abroad = pool.reports.get_mut(&award.partition);
         let is_abroad = abroad.is_some();
         if let Some(reported) = abroad {

@@ -67,7 +67,6 @@ struct Worth {
     base: i128,
     /// EUR per unit, as a fraction.
     rate: (i128, i128),
-    /// Nanos per minor unit.
     minor: i128,
 }
 
@@ -100,7 +99,6 @@ impl Worth {
         Some(Minor(i64::try_from(minor).unwrap_or(i64::MAX)))
     }
 
-    /// Returns `amount x rate`, rounded down.
     fn paid(&self, amount: Minor) -> Option<Nano> {
         let nanos = i128::from(amount.0).checked_mul(self.minor)?;
         nanos.checked_mul(self.rate.0)?.checked_div(self.rate.1).map(Nano)

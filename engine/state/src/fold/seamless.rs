@@ -8,7 +8,6 @@ use crate::events::{Commit, DebitAsked, Event, InternalRequest, Refused, WalletA
 use crate::state::{Debit, DueKind, ReportedBalance, UnpaidCredit, Wallet};
 use crate::values::{Account, Currency, Minor, is_id};
 
-/// Reported balance, and other parts of the wallet's answer.
 pub(super) type Reported<'a> = (Minor, Option<&'a WalletAnswer>);
 
 impl<'s> Transition<'s, '_> {

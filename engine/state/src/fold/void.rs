@@ -131,7 +131,6 @@ impl<'s> Transition<'s, '_> {
         )
     }
 
-    /// Takes the contribution back from the pool (BW-19).
     fn give_back(&mut self, house: Account<'s>, started: &RoundStarted, opened_at: u64) -> Result<(), Refused> {
         let Some(given) = &started.contribution else {
             return Ok(());

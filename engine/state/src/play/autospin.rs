@@ -61,7 +61,6 @@ pub enum AutospinStop {
 pub struct FinishedRound {
     /// Zero after a refund.
     pub bet: Minor,
-    /// Win without the jackpot.
     pub win: Minor,
     pub jackpot: Option<Minor>,
     pub feature: bool,

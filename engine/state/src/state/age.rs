@@ -4,7 +4,6 @@
 pub(crate) struct Watch {
     /// 0 while changes are not tracked.
     pub age: u32,
-    /// Latest age in a snapshot.
     pub written: u32,
     pub is_writing: bool,
 }

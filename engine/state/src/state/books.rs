@@ -150,7 +150,6 @@ impl Books {
         operator.flat_map(move |operator| operator.busy.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Returns players with due wallet calls.
     pub fn owing_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();

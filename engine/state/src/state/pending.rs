@@ -16,7 +16,6 @@ pub struct UnpaidAward {
     pub pool: Arc<str>,
     pub stream: StreamId,
     pub round: u64,
-    /// Amount in the player's currency.
     pub amount: Minor,
     pub currency: Currency,
     /// Booked as paid, in EUR.

@@ -101,7 +101,6 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.game == game && same(round.started.currency))
     }
 
-    /// Returns the time of the latest bet in any game (RTS 14E).
     #[must_use]
     pub fn last_bet_ms(&self) -> Option<i64> {
         self.last_bet_ms

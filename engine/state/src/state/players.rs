@@ -78,7 +78,6 @@ impl Players {
         Some(before)
     }
 
-    /// Adds a player, unless the player is present.
     pub fn load(&mut self, name: &str, state: PlayerState, watch: Watch) {
         let alike = self.places.entry(hash(name)).or_default();
         if !alike.iter().any(|slot| *slot.name == *name) {

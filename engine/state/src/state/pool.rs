@@ -18,14 +18,12 @@ pub struct PoolState {
     pub status: PoolStatus,
     /// 1-based; each award ends one.
     pub cycle: u64,
-    /// Increments of the running cycle (K).
     pub increments: Nano,
     /// Reserve (R).
     pub reserve: Nano,
     pub house_funding: Nano,
     /// Without contributions taken back.
     pub contributions: Nano,
-    /// Awards booked as paid.
     pub paid: Nano,
     /// From retired pools.
     pub moved_in: Nano,
@@ -102,7 +100,6 @@ impl PoolState {
         }
     }
 
-    /// Returns P: seed plus increments (BW-12).
     #[must_use]
     pub fn base(&self) -> Nano {
         Nano(self.terms.seed.0 + self.increments.0)
@@ -140,7 +137,6 @@ impl PoolState {
         self.incidents.values()
     }
 
-    /// Returns whether another partition's mirror may lack awards.
     #[must_use]
     pub fn awards_for(&self, partition: u32) -> bool {
         self.reports.get(&partition).is_some_and(|reported| !reported.awards.is_empty())

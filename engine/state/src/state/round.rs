@@ -41,7 +41,6 @@ pub struct Step {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Drawn {
-    /// Seed, in older logs.
     Seed([u8; 32]),
     Sealed {
         number: u64,

@@ -49,7 +49,6 @@ impl Seat {
         self.held.is_none() && now_ms.saturating_sub(since) < self.idle_ms
     }
 
-    /// Returns the remaining time of a hold, in ms.
     #[must_use]
     pub fn held_ms(&self, now_ms: i64) -> Option<i64> {
         let (since, hold_ms) = self.held?;

@@ -11,7 +11,6 @@ pub struct Wallet {
     /// Wallet calls that are not confirmed, oldest first. [`next_credit`](Self::next_credit) and
     /// [`next_report`](Self::next_report) define the order of sending.
     pub dues: VecDeque<UnpaidCredit>,
-    /// Whether the ends of later rounds are reported (PL-39).
     pub reports: bool,
     pub reported: Option<ReportedBalance>,
 }
@@ -20,7 +19,6 @@ pub struct Wallet {
 pub struct ReportedBalance {
     pub currency: Currency,
     pub balance: Minor,
-    /// Position of the commit that records it.
     pub position: u64,
     pub time_ms: i64,
 }
@@ -128,7 +126,6 @@ pub struct UnpaidCredit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DueKind {
     Credit,
-    /// Report of a round's end.
     Close,
     /// Debit that takes back the win of a voided round.
     Reversal,

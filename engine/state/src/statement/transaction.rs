@@ -49,9 +49,7 @@ pub struct Transaction {
     /// Balance after the transaction, without due credits (see [`Dues`](super::Dues)).
     pub balance: Minor,
     pub round: Option<u64>,
-    /// Game; empty if none.
     pub game: SmolStr,
-    /// Bet of a free round, or 0.
     pub promotion: Minor,
 }
 
@@ -60,7 +58,6 @@ pub struct Bet {
     pub game: SmolStr,
     pub currency: Currency,
     pub bet: Minor,
-    /// Whether the operator's promotion paid the bet.
     pub free: bool,
     /// Before the settlement.
     pub credited: Minor,

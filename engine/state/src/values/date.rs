@@ -1,6 +1,5 @@
 pub const DAY_MS: i64 = 86_400_000;
 
-/// Returns days since 1970.
 #[must_use]
 pub fn day_of(time_ms: i64) -> i64 {
     time_ms.div_euclid(DAY_MS)

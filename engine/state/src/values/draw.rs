@@ -14,7 +14,6 @@ use super::stream::StreamId;
 pub type Dealt = [u8; 32];
 pub type Seal = [u8; 32];
 
-/// SHA-256 of a stored record.
 pub type RecordHash = [u8; 32];
 /// Name of a draw key, from its digest.
 pub type Epoch = [u8; 4];

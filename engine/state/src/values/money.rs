@@ -33,7 +33,6 @@ impl Minor {
         Nano(i128::from(self.0) * currency.nanos_per_minor())
     }
 
-    /// Formats major units, such as `12.30`.
     #[must_use]
     pub fn to_decimal(self, currency: Currency) -> String {
         let digits = currency.digits();

@@ -15,7 +15,6 @@ pub const HOME: u32 = 0;
 pub enum StreamId {
     Player {
         operator: SmolStr,
-        /// Player id, unique per operator.
         player: SmolStr,
     },
     Pool(SmolStr),

@@ -168,7 +168,6 @@ fn pl_18_a_campaign_is_cancelled_while_not_begun_and_once() {
     world.write(player("alice"), round);
     let begun = Refused::CampaignBegun { campaign: "spring".into() };
     assert_eq!(world.try_write(player("alice"), cancel()), Err(begun.clone()));
-    // A voided round counts as begun.
     world.void("alice", 1, 0, 0).unwrap();
     assert_eq!(world.try_write(player("alice"), cancel()), Err(begun));
 

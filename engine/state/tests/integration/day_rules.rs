@@ -86,7 +86,6 @@ fn uf_06_losses_of_all_currencies_count_and_are_converted_against_the_player() {
     let set = Event::RateSet { currency: Currency::SEK, rate, source: "test".into() };
     world.write(StreamId::Rates, vec![set]);
     log(&mut world, opened(ONE, loss(1_000))).unwrap();
-    // At this rate, 100 SEK are 8 EUR.
     let lost = world.start("alice", POOL, Currency::SEK, 10_000, "1");
     let lost = RoundStarted { rate, ..lost };
     world.write(

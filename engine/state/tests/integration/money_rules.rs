@@ -44,7 +44,6 @@ fn pl_35_the_currencies_are_those_of_iso_4217() {
     let listed: BTreeMap<String, iso_currency::Currency> =
         codes.filter_map(|code| Some((code.clone(), iso_currency::Currency::from_code(&code)?))).collect();
     for (code, of) in &listed {
-        // Precious metals have no minor unit.
         match (of.exponent(), of.is_superseded(), code.parse::<Currency>()) {
             (Some(digits), None, Ok(currency)) => assert_eq!(currency.digits(), u32::from(digits), "{code}"),
             (Some(_), None, Err(_)) => panic!("{code} is missing"),

@@ -147,7 +147,6 @@ impl History {
         let _ = world.try_write(stream, vec![voided_as(round, bet.0, back, effect(x / 3))]);
     }
 
-    /// Money logged in the home partition only.
     fn under_way(&self) -> i128 {
         let mirrors: Vec<Vec<&PoolMirrored>> = (self.parts.0.iter())
             .map(|world| {
@@ -227,11 +226,8 @@ struct Model {
     rounds: BTreeMap<(StreamId, u64), (i128, i128, u64)>,
     awards: Vec<(u32, u64, i64)>,
     incidents: Vec<Incident>,
-    /// Partition and time of each bet.
     bets: BTreeMap<(StreamId, u64), (u32, i64)>,
-    /// Voided rounds whose contributions are still in the pool.
     kept: Vec<(StreamId, u64)>,
-    /// Jackpot hits, by partition and position.
     hits: BTreeMap<(u32, u64), ModelHit>,
     returned: i128,
 }

@@ -9,7 +9,6 @@ fn bw_16_a_pool_takes_up_several_partitions_each_in_its_own_order() {
     let (_, hit_at) = parts.0[1].hit("p1", Currency::EUR, 2_000, "1"); // 0.10 elsewhere, and a hit
     assert!(parts.report(1));
     let awards = parts.0[0].settle_pool();
-    // The home partition's contribution belongs to the next cycle.
     assert_eq!((awards.len(), awards[0].partition, awards[0].hit), (1, 1, hit_at));
     assert_eq!(awards[0].increments, nano("0.01"));
     assert_eq!((parts.pool().increments, parts.pool().reserve), (nano("0.05"), nano("0.09")));
@@ -52,7 +51,6 @@ fn bw_19_a_void_in_another_partition_takes_its_contribution_back() {
     assert_eq!(parts.interpartition(), nano("0.10"), "the home partition has it, but the other partition does not yet");
     parts.settle();
     assert_eq!((parts.pool().increments, parts.pool().contributions), (Nano::ZERO, Nano::ZERO));
-    // In a later cycle, the contribution is taken from the reserve.
     let (round, _) = parts.0[1].play("p1", 2_000, "1", 0);
     parts.0[1].hit("p1", Currency::EUR, 2_000, "1");
     parts.settle();

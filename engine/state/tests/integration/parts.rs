@@ -1,7 +1,6 @@
 use crate::common::*;
 use motherlode_state::*;
 
-/// Worlds of all partitions; the first one is the home partition.
 #[derive(Clone)]
 pub struct Parts(pub Vec<World>);
 
@@ -95,7 +94,6 @@ impl Parts {
         }
     }
 
-    /// Returns the sum of the interpartition accounts in EUR.
     pub fn interpartition(&self) -> Nano {
         Nano(self.0.iter().map(|world| world.books.holding(Account::Interpartition, Currency::EUR).0).sum())
     }

@@ -260,7 +260,6 @@ fn bw_18_the_worked_example() {
     let mut world = World::with_players(&["a", "b", "c"]);
     let counters =
         |world: &World| ["0.01", "0.2", "1"].map(|value| figure(world.pool(), coin(value)).unwrap().to_string());
-    // Bets of 400,000 EUR raise K to 2,000 EUR.
     world.play("c", 39_999_800, "1", 0);
     world.hit("a", Currency::EUR, 200, "0.2");
     let hit = world.books.pending_hits(POOL).next().unwrap().clone();

@@ -67,7 +67,6 @@ fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
             }
         }
     }
-    // Rounds that move no money are left out.
     sums.retain(|_, sums| sums.iter().any(|sum| *sum != 0));
     sums
 }

@@ -189,7 +189,6 @@ fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
         Err(Refused::VoidFactsWrong { round: open_round }),
         "the void of an open round must not state facts"
     );
-    // Only older logs omit the facts.
     let without = world.next(player("ann"), void(other, None, 300));
     assert_eq!(world.books.admit(&without), Err(Refused::VoidFactsWrong { round: other }));
     let of_open = world.next(player("ann"), void(open_round, None, 0));

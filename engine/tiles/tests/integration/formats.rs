@@ -3,13 +3,11 @@ use motherlode_tiles::{
     VerifierKey, empty, judge,
 };
 
-/// Key from the specification of signed-note.
 const VKEY: &str = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";
 const NOTE: &str = "This is an example message.
 
 \u{2014} example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=
 ";
-/// Note from the specification of tlog-cosignature.
 const COSIGNED: &str = "example.com/behind-the-sofa
 20852163
 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=

@@ -14,7 +14,6 @@ use crate::contract::par::{Exact, exact};
 use crate::math::moments::SpinTable;
 use crate::parts::reels::REELS;
 
-/// In bets, named as in the module's formulas.
 pub struct Window {
     pub lines: Exact,
     lines_squared: Exact,

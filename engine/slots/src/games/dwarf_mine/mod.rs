@@ -85,7 +85,6 @@ impl Game for DwarfMine {
         highest::win(&self.model, stake)
     }
 
-    /// Returns the mean return in the best state, in which each colour lacks one crystal.
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
         let (needs, spins) = (self.model.needs, self.model.collection_spins);

@@ -22,7 +22,6 @@ pub struct DwarfMineRound<'a> {
     worth: CoinWorth,
     collections: Collections,
     free_spins: bool,
-    /// Mean coin value of each pending collection.
     completed: [Option<MeanCoin>; CRYSTALS],
     awaiting: Awaiting,
     win_coins: u64,

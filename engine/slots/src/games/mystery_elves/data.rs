@@ -7,7 +7,6 @@ game_data! {
     lines: LinesData,
     reels: ReelsData,
     feature: FeatureData,
-    /// Special wins; the highest one is GRAND.
     mysteries: Vec<MysteryData>,
     factors: Vec<FactorData>,
     bonus: BonusData,

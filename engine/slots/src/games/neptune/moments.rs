@@ -15,7 +15,6 @@ use crate::math::moments::{self, SpinTable};
 use crate::parts::picks::Objects;
 use crate::parts::reels::REELS;
 
-/// In bets, named as in the module's formulas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     pub lines: Exact,

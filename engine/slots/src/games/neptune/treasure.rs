@@ -10,7 +10,6 @@ use crate::parts::reels::{Column, REELS};
 pub struct TreasureTable {
     /// Number of windows per run length on one line; all lines have the same numbers.
     pub runs: [u64; REELS + 1],
-    /// By the number of scatters.
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,
     /// At one coin per line.

@@ -29,7 +29,6 @@ pub struct ChanceData {
 #[serde(deny_unknown_fields)]
 pub struct PotionsData {
     pub chance: ChanceData,
-    /// Weights of Red, Blue and Green.
     pub colours: [u32; 3],
 }
 

@@ -20,7 +20,6 @@ use crate::math::moments;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Number of samples per second moment.
 const SAMPLES: u32 = 100_000;
 
 #[derive(Clone, Copy, Debug, Default)]
