@@ -36,8 +36,8 @@ macro_rules! wire {
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// Request of a call, for the log line of its refusal. A layer puts it into the request's extensions, and a call with
-/// a single request message sets it.
+/// Request of a call, for the log line of its refusal. A layer adds it to the request's extensions, and a call with a
+/// single request sets it.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
 
@@ -53,7 +53,7 @@ impl RequestOf {
         let _ = self.0.set((bytes, M::REQUEST_ID));
     }
 
-    /// Returns the request id; `None` if no message was read, or the message has no request id.
+    /// `None` if no message was read, or it has no request id.
     #[must_use]
     pub fn id(&self) -> Option<String> {
         let (bytes, number) = self.0.get()?;

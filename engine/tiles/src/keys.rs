@@ -14,9 +14,9 @@ const PRIVATE: &str = "PRIVATE+KEY+";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// Type 0x01: key of a log, which signs the text of a note.
+    /// Type 0x01: signs a note's text.
     Log,
-    /// Type 0x04: key of a witness, which signs a time and a checkpoint.
+    /// Type 0x04: signs a time and a checkpoint.
     Witness,
 }
 
@@ -70,7 +70,7 @@ impl VerifierKey {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// Verifies a signature. Returns its time in Unix seconds, which is 0 for a log's signature.
+    /// Returns the signature's time in Unix seconds; 0 for a log.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {

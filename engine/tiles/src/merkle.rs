@@ -31,7 +31,7 @@ pub trait Stored {
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Self::Error>;
 }
 
-/// Growing tree: its size and the hashes at its right edge, largest subtree first.
+/// Size and right edge of a growing tree, largest subtree first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     size: u64,
@@ -82,7 +82,7 @@ pub fn root<S: Stored>(stored: &S, size: u64) -> Result<Hash, S::Error> {
     range(stored, 0, size)
 }
 
-/// Returns the hash of a range of entries, which must be a subtree of some tree.
+/// The range must be a subtree of some tree.
 pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S::Error> {
     let size = to - from;
     if size.is_power_of_two() {

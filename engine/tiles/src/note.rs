@@ -40,7 +40,7 @@ impl Note {
         &self.text
     }
 
-    /// Verifies all signatures by a key. Returns the time of the last one in Unix seconds; 0 for a log's signature.
+    /// Verifies all signatures by a key. Returns the last one's time in Unix seconds; 0 for a log.
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();
         let own = self.signatures.iter().filter(|signature| signature.id == id && signature.name == key.name());

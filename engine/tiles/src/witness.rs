@@ -41,8 +41,7 @@ pub enum Unwitnessed {
     Inconsistent,
 }
 
-/// Checks that a checkpoint continues the last cosigned one. Returns the first error in the specification's order.
-/// The caller must store the result before it returns a cosignature.
+/// Returns the first error in the specification's order. Store the result before returning a cosignature.
 pub fn judge(request: &AddCheckpoint, key: &VerifierKey, seen: Option<Seen>) -> Result<Checkpoint, Unwitnessed> {
     let checkpoint = Checkpoint::open(&request.checkpoint, key)?;
     if request.old > checkpoint.size {

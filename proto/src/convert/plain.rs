@@ -54,7 +54,7 @@ impl Out<'_> {
         self.0.extend_from_slice(value);
     }
 
-    /// Writes a message, even if it is empty. Moves the content if the length needs more bytes than reserved.
+    /// Writes even an empty message; moves its content if the length needs more bytes.
     pub(super) fn nested(&mut self, number: u8, write: impl FnOnce(&mut Out)) {
         self.key(number, LENGTH);
         let start = self.0.len();
@@ -74,7 +74,7 @@ impl Out<'_> {
     }
 }
 
-/// Fields that are not read yet. Reads return `None` if a field is not in the plain form.
+/// Unread fields. Reads return `None` for a field that is not in the plain form.
 pub(super) struct In<'a> {
     bytes: &'a [u8],
     depth: u8,
@@ -85,7 +85,7 @@ impl<'a> In<'a> {
         Self { bytes, depth: DEPTH_MAX }
     }
 
-    /// Returns the bytes after the next field's key, if the field has this number (below 16) and wire type.
+    /// Bytes after the next field's key, if it has this number (below 16) and wire type.
     #[inline]
     fn next(&self, number: u8, wire_type: u8) -> Option<&'a [u8]> {
         self.bytes.split_first().filter(|(key, _)| **key == (number << 3) | wire_type).map(|(_, rest)| rest)

@@ -40,7 +40,7 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Appends the record of a commit without its [end](write_end). `previous` is the hash of the previous record.
+/// Appends a commit without its [end](write_end). `previous` is the hash of the previous record.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,
@@ -124,13 +124,13 @@ pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     fields.bytes(4)
 }
 
-/// Decodes only the stream of a record; does not check other fields.
+/// Decodes only the stream; other faults are not detected.
 pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
     let Streamed { stream } = Streamed::decode(bytes)?;
     stream.parse().map_err(|_| Malformed::Field("stream"))
 }
 
-/// Decodes only the stream and the request id; does not check other fields.
+/// Decodes only stream and request id; other faults are not detected.
 pub fn request(bytes: &[u8]) -> Result<(StreamId, String), Malformed> {
     let Requested { stream, request_id } = Requested::decode(bytes)?;
     Ok((stream.parse().map_err(|_| Malformed::Field("stream"))?, request_id))

@@ -10,7 +10,7 @@ use std::{num::NonZeroU32, sync::Arc};
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// Returns a required field. Creates the error only if the field is missing, because errors are slow to create.
+/// Creates the error only if the field is missing, because errors are slow to create.
 #[inline]
 pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
     match field {
@@ -28,9 +28,9 @@ impl In<'_> {
 
 /// Value encoded as one field, or as several from a number on.
 pub(super) trait Value: Sized {
-    /// Writes the value; a default value is omitted.
+    /// Omits a default value.
     fn put(&self, out: &mut Out, number: u8);
-    /// Reads the value. Returns `None` if it is not in the plain form, or invalid.
+    /// `None` if the value is invalid or not in the plain form.
     fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 
@@ -58,7 +58,7 @@ pub(super) trait As<T> {
     fn take(fields: &mut In, number: u8) -> Option<T>;
 }
 
-/// Encoding of times in Unix milliseconds as int64; other `i64` values are encoded as sint64.
+/// Unix milliseconds as int64; other `i64` values are sint64.
 pub(super) struct Time;
 
 impl As<i64> for Time {
@@ -73,7 +73,7 @@ impl As<i64> for Time {
     }
 }
 
-/// Encoding of a message that is always written; if it is missing, its defaults are read.
+/// Message that is always written; read as defaults if it is missing.
 pub(super) struct OrDefault;
 
 impl<T: Message + Default> As<T> for OrDefault {
@@ -86,7 +86,7 @@ impl<T: Message + Default> As<T> for OrDefault {
     }
 }
 
-/// Encoding of an amount that is omitted if it is zero.
+/// Amount that is omitted if it is zero.
 pub(super) struct OrZero;
 
 impl As<Nano> for OrZero {

@@ -1,5 +1,4 @@
-//! Shuffles the strips until the hit frequency meets its target, and solves the wheel for the return and the
-//! probability of the jackpot.
+//! Tunes the strips for the hit frequency, and the wheel for the return and the jackpot.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal};
@@ -15,7 +14,7 @@ use crate::shared::{grouped, lcm, shuffle};
 const ORDERS: u8 = 120;
 /// Target with all lines.
 const HITS_PER_MILLE: u64 = 290;
-/// Money prizes with their probabilities in thousandths. Weight is moved between the first two to meet the return.
+/// Money prizes, in thousandths. Weight is moved between the first two to meet the return.
 const MONEY: [(u32, u64); 12] = [
     (15, 300),
     (20, 180),

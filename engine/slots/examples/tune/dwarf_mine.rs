@@ -1,5 +1,4 @@
-//! Shuffles the stacks until the hit frequency meets its target, and searches for the crystal weight that meets the
-//! return.
+//! Tunes the stacks for the hit frequency, and the crystal weight for the return.
 
 use std::error::Error;
 

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p motherlode-slots --example tune -- GAME > new.toml`
 //!
-//! The output is deterministic, and a second run changes nothing. Rewrites the part between `# tuned: begin` and
-//! `# tuned: end` in the latest rules version. The tables of played versions are frozen.
+//! Deterministic and idempotent. Rewrites the part between `# tuned: begin` and `# tuned: end` in the latest rules
+//! version.
 
 mod bewitched;
 mod dwarf_mine;

@@ -1,5 +1,5 @@
-//! Shuffles the runs until the hit frequency meets its target, moves weight between two Bonus values to meet the
-//! return of the paid spin, and adds Bonus symbols to the bought reels to meet the return of the bought feature.
+//! Tunes the runs for the hit frequency, two Bonus values for the return of the paid spin, and the bought reels for
+//! the return of the bought feature.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};

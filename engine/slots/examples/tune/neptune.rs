@@ -1,5 +1,4 @@
-//! Shuffles the strips until the hit frequency meets its target, and solves for the mean treasure that meets the
-//! return.
+//! Tunes the strips for the hit frequency, and the mean treasure for the return.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -17,7 +16,7 @@ const ORDERS: u8 = 120;
 const HITS_PER_MILLE: u64 = 320;
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// Amounts with their probabilities in thousandths. Weight is moved between the first two to meet the return.
+/// Amounts in thousandths. Weight is moved between the first two to meet the return.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),

@@ -1,5 +1,4 @@
-//! Shuffles the strips until the hit frequency meets its target, and solves for the Explosion's probability that
-//! meets the return.
+//! Tunes the strips for the hit frequency, and the Explosion's probability for the return.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};

@@ -41,7 +41,7 @@ pub struct GameInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Autoplay {
     pub loss: AutoplayLoss,
-    /// Whether a win must exceed the limit to end a series (ME-19), or only reach it (BW-25, WF-19).
+    /// Whether a series ends only at a win above the limit (ME-19), or also at the limit (BW-25, WF-19).
     pub ends_above_win: bool,
 }
 

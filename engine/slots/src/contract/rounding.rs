@@ -1,6 +1,6 @@
 use crate::contract::par::Exact;
 
-/// Worth of a coin in minor units: a fraction in lowest terms, with numerator and denominator above 0.
+/// Worth of a coin in minor units, as a positive fraction in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoinFraction {
     pub numerator: u64,

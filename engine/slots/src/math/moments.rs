@@ -38,8 +38,8 @@ impl SpinTable {
     }
 }
 
-/// Counts the ways in which the reels lead an automaton to each of its final states. `letter` maps a stop to an
-/// input; `read` returns the next state, if there is one.
+/// Counts the ways to each final state of an automaton. `letter` maps a stop to an input; `read` returns the next
+/// state, if any.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,
@@ -83,8 +83,7 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// Counts each combination on a line. All lines have the same counts because each cell shows each strip position
-/// equally often.
+/// All lines have the same counts because each cell shows each strip position equally often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];

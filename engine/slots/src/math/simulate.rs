@@ -100,8 +100,8 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// Returns a player's carried figures after some rounds. A simulation of the long-run return must start with them
-/// (WF-11, DM-14).
+/// A simulation of the long-run return must start with the figures of a player who has played for a while (WF-11,
+/// DM-14).
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)
 }

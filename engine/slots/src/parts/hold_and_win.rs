@@ -1,5 +1,5 @@
 //! Hold and Win: Bonus symbols are held during respins, then they act (ME-04 to ME-13). Each position is an
-//! independent reel (ME-13).
+//! independent reel.
 //!
 //! At the end, the symbols act in reading order: Mysteries reveal special wins, each Multiplying Bonus draws a
 //! multiplier for all other Bonus symbols, and functions turn into values. With a GRAND, only factors up to 2 are

@@ -1,5 +1,5 @@
-//! Reels. A strip is a ring, and a stop is the position in the top row. Stops are equally likely (PL-14); one draw is
-//! made per reel, from the left.
+//! A strip is a ring, and a stop is the position in the top row. Stops are equally likely (PL-14); one draw per reel,
+//! from the left.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;

@@ -44,8 +44,8 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
     }
 }
 
-/// ME-21: twelve outer positions show MAJOR (150) and the three middle ones multiply by 5, which gives 12 x 150 x
-/// 125. Fifteen values of 18 are added, and the sum is doubled. A GRAND, which allows only factors of 2, gives less.
+/// ME-21: twelve outer MAJORs of 150, multiplied by three middle factors of 5, plus fifteen values of 18, doubled. A
+/// GRAND with factors of 2 gives less.
 #[test]
 fn me_21_the_highest_feature_of_mystery_elves() {
     let feature = 2 * (12 * 150 * 125 + 15 * 18);
@@ -56,8 +56,7 @@ fn me_21_the_highest_feature_of_mystery_elves() {
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
 }
 
-/// WF-04: the highest round, composed from windows of the strips: the paid spin starts free spins and a High Symbols
-/// Respin with Wilds only, then ten free spins show the same Wilds times 10.
+/// WF-04: free spins and a High Symbols Respin of Wilds only, then ten free spins with the same Wilds times 10.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
@@ -86,15 +85,14 @@ fn np_11_the_highest_round_of_neptune() {
     assert_eq!(highest("neptune").bets, &window + exact(30) * &window + treasures);
 }
 
-/// BW-06: 20 free spins from scatters and 60 from the bonus, with doubled line wins, and a bonus of 300 bets in each
-/// spin.
+/// BW-06: 20 free spins from scatters, 60 from the bonus, lines doubled, and a bonus of 300 bets in each.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");
     assert_eq!(highest("bewitched").bets, &window + exact(80) * (exact(2) * &window + exact(300)));
 }
 
-/// Each colour has four crystals at 2 EUR and one at 0.004 EUR, so the mean is 400.2 times the coin of the bet.
+/// Per colour four crystals at 2 EUR and one at 0.004 EUR: their mean is 400.2 times the bet's coin.
 #[test]
 fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
     for game in games().iter().filter(|game| game.name() == "dwarf-mine") {

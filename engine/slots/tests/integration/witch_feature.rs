@@ -337,8 +337,7 @@ fn wf_11_features_are_unlocked_one_after_the_other() {
 fn wf_11_a_locked_combination_counts_as_one_that_triggers_none() {
     let (mut exploded, mut nothing) = (0, 0);
     for number in 0..4000 {
-        // With red and blue on the shelf and only High Symbols unlocked, a second blue completes the combination of
-        // Random Wilds.
+        // With red and blue on the shelf, a second blue completes Random Wilds, which is locked.
         let round = &rounds(1, [1, 2, 1], number, 1)[0];
         let first = &round.steps[0];
         if potions(first, &first.spins[0]).starts_with('B') {

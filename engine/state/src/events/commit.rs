@@ -58,9 +58,9 @@ impl Commit {
         }
     }
 
-    /// Returns whether an operator may read the commit (PL-27, PL-30). It may read commits of its players and
-    /// campaigns, exchange rates, switches that cover it, and generations. It must not read awards, which name other
-    /// operators' players, nor proposed changes, which have no owner yet.
+    /// Returns whether an operator may read the commit (PL-27, PL-30): commits of its players and campaigns, exchange
+    /// rates, switches that cover it, generations. Awards name other operators' players, and proposed changes have no
+    /// owner yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;

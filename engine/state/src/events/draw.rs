@@ -49,14 +49,14 @@ pub struct DrawSealed {
 pub enum SealReason {
     Opened,
     Unsealed,
-    /// The draw's key is lost. Each such draw is reported because its request, whose outcome is unknown, could be
+    /// The draw's key is lost. Each such draw is reported, because a request with an unknown outcome could be
     /// retried.
     KeyLost,
     /// A restart revoked the unused seals of earlier generations (PL-40).
     SealsEnded,
 }
 
-/// Start of a new generation of draws, which each start of a writer logs (see [`Generations`](crate::Generations)).
+/// Start of a generation of draws, at each start of a writer (see [`Generations`](crate::Generations)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,

@@ -133,11 +133,11 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Player, or the home partition's system stream for shared streams: the request, or its remaining commits
-    /// (PL-42), are never applied (PL-33). Only [`ActedBy`](Self::ActedBy) can follow in the commit.
+    /// Player or system stream: the request, or its remaining commits (PL-42), are never applied (PL-33). Only
+    /// [`ActedBy`](Self::ActedBy) can follow in the commit.
     RequestCancelled,
-    /// Player or system: the commit is part of a larger request on its stream, such as an Autospin series (PL-42),
-    /// and is refused once that request is cancelled.
+    /// Player or system stream: the commit is part of a larger request, such as an Autospin series (PL-42), and is
+    /// refused once that request is cancelled.
     PartOf {
         request_id: SmolStr,
     },
@@ -252,7 +252,7 @@ pub enum Event {
     },
     /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: contributions of an incident's voids in one partition were returned; the only event of its commit.
+    /// Pool's stream: contributions of an incident's voids in one partition; the only event of its commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -310,7 +310,7 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// System stream: a check of the program, the books or a game's return failed (PL-22, PL-23, PL-29).
+    /// System stream: failed check of the program, the books or a game's return (PL-22, PL-23, PL-29).
     IntegrityFailed {
         check: String,
         finding: String,
@@ -327,8 +327,8 @@ pub enum Event {
     },
     /// System stream (PL-27). The commit's position is the change's id.
     ChangeProposed(ChangeProposed),
-    /// Approves the next event on the stream of a pool or of the system (PL-27), or the next void on a player's
-    /// stream (PL-38).
+    /// Approves the next event on a pool's or the system stream (PL-27), or the next void on a player's stream
+    /// (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
@@ -336,8 +336,7 @@ pub enum Event {
         /// Must differ from the proposer.
         actor: String,
     },
-    /// Rejects or withdraws a proposed change on the system's stream (PL-27), or a proposed void on a player's stream
-    /// (PL-38).
+    /// Rejects or withdraws a proposed change (system stream, PL-27) or void (player's stream, PL-38).
     ChangeRejected {
         /// Position of the proposal.
         change: u64,

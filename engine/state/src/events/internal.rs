@@ -1,6 +1,5 @@
-//! Requests that services make internally. The id contains all parameters of the request, so a request takes effect
-//! once even after a crash. Unlike callers' ids, these ids contain a slash. They never change because logs contain
-//! them.
+//! Internal requests of services. An id contains all parameters, so a request takes effect once even after a crash.
+//! Unlike callers' ids, it contains a slash. Ids never change because logs contain them.
 
 use core::fmt;
 
@@ -62,23 +61,23 @@ pub enum InternalRequest<'a> {
     SealDraw {
         number: u64,
     },
-    /// Opens a session, with the fingerprint of the caller's request.
+    /// With the fingerprint of the caller's request.
     OpenSession {
         request_id: &'a str,
     },
-    /// Asks for a debit; the id is also the wallet's transaction id (PL-31).
+    /// The id is also the wallet's transaction id (PL-31).
     AskDebit {
         request_id: &'a str,
     },
     AskRollback {
         request_id: &'a str,
     },
-    /// Records a paid credit; the id is also the wallet's transaction id.
+    /// The id is also the wallet's transaction id.
     PayCredit {
         request_id: &'a str,
         currency: Currency,
     },
-    /// Records a reversal; the id is also the wallet's transaction id.
+    /// The id is also the wallet's transaction id.
     TakeReversal {
         request_id: &'a str,
         currency: Currency,

@@ -1,10 +1,10 @@
 //! Events by which partitions exchange data about a pool.
 //!
-//! A pool is decided on its stream in the partition [`HOME`](crate::HOME). Other partitions *report* contributions,
-//! hits and voids ([`PartitionReported`]). Each of them has a *mirror* of the pool ([`PoolMirrored`]), which decides
-//! which bets it accepts. A pool retires after all partitions have confirmed its suspension (BW-20). Money in transit
-//! between partitions is in [`Account::Interpartition`](crate::Account::Interpartition), so the postings of each
-//! partition sum to zero (PL-09).
+//! A pool is decided on its stream at [`HOME`](crate::HOME). Other partitions *report* contributions, hits and voids
+//! ([`PartitionReported`]), and accept bets by a *mirror* of the pool ([`PoolMirrored`]). A pool retires after all
+//! partitions have confirmed its suspension (BW-20). Money in transit is in
+//! [`Account::Interpartition`](crate::Account::Interpartition), so the postings of each partition sum to zero
+//! (PL-09).
 
 use serde::{Deserialize, Serialize};
 

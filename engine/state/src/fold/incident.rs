@@ -85,7 +85,7 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Returns contributions: from K if they belong to the running cycle, otherwise from R, then from H (BW-19).
+    /// Takes from K in the running cycle, otherwise from R, then from H (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -127,7 +127,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Reverses an award: the house gets its share of the seed back, and the reserve gets the remaining amount.
+    /// The house gets its share of the seed back; the reserve gets the remaining amount.
     pub fn reverse(
         &mut self,
         name: &'s str,

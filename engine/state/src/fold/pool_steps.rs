@@ -10,9 +10,8 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// Returns contributions up to the next hit or void, followed by its decision. Up to [`DECISIONS_MAX`]
-    /// consecutive voids are decided together; a hit ends the commit. Partitions with a pending decision come first,
-    /// then the partition that is furthest behind.
+    /// Returns contributions up to the next hit or void, then its decision. Up to [`DECISIONS_MAX`] consecutive voids
+    /// are decided together; a hit ends the commit. Partitions with a decision come first, then the furthest behind.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {
@@ -39,7 +38,7 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// `self` are the durable books of the home partition, `there` those of the reporting partition.
+    /// `self` are the durable books of the home partition, `there` those of the other partition.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;

@@ -1,5 +1,5 @@
-//! Seamless wallets (PL-31). A confirmed debit adds the bet to the account in the commit that starts the round. The
-//! balance after a commit becomes due as a credit.
+//! Seamless wallets (PL-31). A confirmed debit adds the bet in the commit of its round; the balance after a commit
+//! becomes due.
 
 use std::sync::Arc;
 
@@ -129,8 +129,7 @@ impl<'s> Transition<'s, '_> {
         amount: Minor,
         reported: Reported<'_>,
     ) -> Result<(), Refused> {
-        // Older logs have no reported balances of credits. A reported 0 is ignored too because the credited money
-        // remains.
+        // Older logs have no balances of credits. A reported 0 is ignored too, since a credit leaves money.
         if reported.0 != Minor::ZERO {
             self.note_balance(currency, reported)?;
         }
@@ -181,7 +180,7 @@ impl<'s> Transition<'s, '_> {
         skipped.and_then(|index| dues.remove(index)).map(|_| ()).ok_or(Refused::NoSuchDue)
     }
 
-    /// Removes the next due call of a kind. `round` is the round of a report or a reversal, otherwise 0.
+    /// Removes the next due call. `round` is that of a report or a reversal, otherwise 0.
     fn take_due(
         &mut self,
         request_id: &str,

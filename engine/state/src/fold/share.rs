@@ -11,7 +11,7 @@ use crate::state::{
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Books of some players, so that several threads can fold different players.
+/// Books of some players, for folding on several threads.
 ///
 /// The main [`Books`] decide all other streams. They take each commit's [`Left`] in log order, and finally the
 /// [`Totals`] of the shares. Shares [follow](Share::follow) the shared state. The result equals that of

@@ -1,8 +1,8 @@
 //! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
 //!
-//! A session ends when it is closed, idle or disconnected. After a disconnection, its game is held for a while: the
-//! player cannot open another session in it. Bets are refused while a reality check is due and after the time limit
-//! (PL-26). A player has at most one live real-money session and one play-money session per game.
+//! A session ends when closed, idle or disconnected. After a disconnection its game is held: no other session can be
+//! opened for a while. Bets are refused while a reality check is due and after the time limit (PL-26). A player has
+//! one live session per game, plus one in play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};

@@ -134,8 +134,7 @@ impl Books {
         self.operators.get(operator).map_or(0, |operator| operator.open.len())
     }
 
-    /// Returns the position, player and number of open rounds, ordered as in [`Self::open_rounds`]. Includes rounds
-    /// of evicted players.
+    /// Position, player and number of the [open rounds](Self::open_rounds), including those of evicted players.
     pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let listed =
@@ -176,8 +175,7 @@ impl Books {
         self.rates.rate(currency)
     }
 
-    /// Returns the reserved liability of the operator's campaigns in EUR (PL-36). A campaign counts in full until its
-    /// day of expiry ends.
+    /// Reserved EUR of the operator's campaigns (PL-36). A campaign counts in full until its day of expiry ends.
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)

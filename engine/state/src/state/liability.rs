@@ -1,5 +1,4 @@
-//! Liability of open campaigns (PL-36). A campaign counts in full until its day of expiry ends, so one sum per day is
-//! enough.
+//! Liability of open campaigns (PL-36), one sum per day of expiry, since a campaign counts in full until then.
 
 use std::collections::BTreeMap;
 

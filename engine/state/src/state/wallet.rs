@@ -41,7 +41,7 @@ impl Wallet {
         }
     }
 
-    /// Returns the index of the oldest credit that is not held and does not wait for an earlier report of its round.
+    /// Index of the oldest credit that is not held and waits for no earlier report of its round.
     #[must_use]
     pub fn next_credit(&self) -> Option<usize> {
         let is_ready = |(index, due): &(usize, &UnpaidCredit)| {
@@ -54,8 +54,8 @@ impl Wallet {
         self.dues.iter().enumerate().find(is_ready).map(|(index, _)| index)
     }
 
-    /// Returns the index of the oldest report or reversal that is not held. Reports and reversals wait for earlier
-    /// credits. A reversal also waits for held credits, because it takes back only money that was paid.
+    /// Index of the oldest report or reversal that is not held. Both wait for earlier credits; a reversal also for
+    /// held ones, since it takes back only paid money.
     #[must_use]
     pub fn next_report(&self) -> Option<usize> {
         let (mut is_first, mut is_paid) = (true, true);
@@ -72,8 +72,7 @@ impl Wallet {
         })
     }
 
-    /// Returns the credits due. Reversals are not included because their money is in no account until the wallet
-    /// confirms them.
+    /// Credits due, without reversals, whose money is in no account until the wallet confirms them.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0.max(0));
@@ -152,7 +151,7 @@ impl UnpaidCredit {
         self.kind() == DueKind::Close
     }
 
-    /// Returns the round of a report; 0 for a credit. With request id and currency, it identifies the call.
+    /// Round of a report; 0 for a credit. With request id and currency, it identifies the call.
     #[must_use]
     pub fn close(&self) -> u64 {
         if self.is_close() { self.closes } else { 0 }

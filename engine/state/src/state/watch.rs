@@ -1,8 +1,8 @@
 //! Snapshots of books that change meanwhile.
 //!
-//! [`Books::freeze`] begins a snapshot, and former states of players are kept until [`Books::thaw`]. [`Books::evict`]
-//! removes unchanged players from memory. Before a commit on such a player's stream, [`Books::load`] must load the
-//! player, because a missing player counts as a new one.
+//! [`Books::freeze`] begins a snapshot; former states of players are kept until [`Books::thaw`]. [`Books::evict`]
+//! removes unchanged players from memory. They must be loaded ([`Books::load`]) before a commit on their stream: a
+//! missing player counts as a new one.
 
 use std::sync::Arc;
 
@@ -55,8 +55,7 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends the snapshot; the next one also writes `unwritten`. The caller should drop the result after it has
-    /// released the lock.
+    /// Ends the snapshot; the next one also writes `unwritten`. Drop the result after releasing the lock.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {
@@ -74,8 +73,8 @@ impl Books {
         self.operators.entry(operator.clone()).or_default().players.load(player, state, watch);
     }
 
-    /// Evicts unchanged players without open rounds in the next `places` places. `recent` also evicts recently used
-    /// players. Returns whether the hand has passed the last place.
+    /// Evicts unchanged players without open rounds in the next `places` places, with `recent` also recently used
+    /// ones. Returns whether the hand has passed the last place.
     pub fn evict(&mut self, hand: &mut Hand, places: usize, recent: bool) -> bool {
         let watch = self.watch;
         let used = if recent { u32::MAX } else { watch.age.saturating_sub(1) };

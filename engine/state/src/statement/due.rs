@@ -1,6 +1,5 @@
-//! Credits due to a seamless wallet, which a transaction's balance includes (PL-31, PL-34). In a statement, the money
-//! of a seamless wallet stays in the account until its `Credit`, so each balance equals the previous balance plus the
-//! amount.
+//! Credits due to a seamless wallet, which a transaction's balance includes (PL-31, PL-34). The money of a seamless
+//! wallet stays in the account until its `Credit`, so each balance is the previous one plus the amount.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +35,7 @@ pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction])
     }
 }
 
-/// Returns the money that left the accounts without a payment to the player.
+/// Money that left the accounts without a payment to the player.
 #[must_use]
 pub fn due_change(balances_after: &[(Currency, Minor)], transactions: &[Transaction]) -> PerCurrency<Minor> {
     let (mut came, mut change) = (PerCurrency::<Minor>::default(), PerCurrency::<Minor>::default());

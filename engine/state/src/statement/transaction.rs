@@ -19,9 +19,9 @@ pub enum TransactionKind {
     Withdrawal,
     /// Raises the balance.
     PlayMoney,
-    /// Raises the balance: the wallet confirmed the debit.
+    /// Raises the balance: confirmed by the wallet.
     Debit,
-    /// Lowers the balance: the credit was paid to the wallet.
+    /// Lowers the balance: paid to the wallet.
     Credit,
     /// Lowers the balance.
     Bet,
@@ -112,8 +112,8 @@ impl Statement {
         })
     }
 
-    /// Adds a commit, and returns its transactions. `known` has the bets of settled rounds, and of rounds that began
-    /// before the first commit. An error changes nothing.
+    /// `known` has the bets of settled rounds, and of rounds that began before the first commit. An error changes
+    /// nothing.
     pub fn take(
         &mut self,
         commit: &Commit,

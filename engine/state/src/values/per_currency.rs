@@ -62,8 +62,7 @@ impl PerCurrency<Nano> {
         self.get(currency).copied().unwrap_or_default()
     }
 
-    /// Adds an amount. A sum of zero is removed, so that equal sums are equal values. Only 2^33 postings of the
-    /// largest amount could overflow it.
+    /// A sum of zero is removed, so that equal sums are equal values. Overflows only after 2^33 largest postings.
     pub(crate) fn post(&mut self, currency: Currency, amount: Nano) {
         match self.place(currency) {
             _ if amount == Nano::ZERO => {}

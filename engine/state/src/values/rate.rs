@@ -50,7 +50,7 @@ impl FxRate {
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
     }
 
-    /// Returns the largest number of minor units that is worth at most `eur`.
+    /// Most minor units that are worth at most `eur`.
     pub fn minor_within(self, eur: Nano, currency: Currency) -> Result<Minor, MoneyError> {
         let (numerator, denominator) = self.fraction();
         // The product is below 1e9 * 1e18.
@@ -94,8 +94,7 @@ impl FromStr for FxRate {
 /// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
-/// Returns the contribution in EUR (BW-11), rounded half to even to 1e-9. Fails above 10^18 EUR, so that sums fit in
-/// 128 bits.
+/// In EUR (BW-11), rounded half to even to 1e-9. Fails above 10^18 EUR, so that sums fit in 128 bits.
 pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> Result<Nano, MoneyError> {
     let (numerator, denominator) = rate.fraction();
     let product = i128::from(bet.0).checked_mul(numerator).and_then(|n| n.checked_mul(i128::from(ppm)));

@@ -48,8 +48,8 @@ impl StreamId {
         Self::Pool(pool.into())
     }
 
-    /// Returns the stream's partition. For a player, it is the first 8 bytes, big-endian, of the SHA-256 over
-    /// operator, a zero byte and player, modulo `partitions`; otherwise [`HOME`].
+    /// For a player, the first 8 bytes, big-endian, of the SHA-256 over operator, a zero byte and player, modulo
+    /// `partitions`; otherwise [`HOME`].
     #[must_use]
     pub fn partition(&self, partitions: u32) -> u32 {
         let Self::Player { operator, player } = self else { return HOME };

@@ -1,5 +1,4 @@
-//! Model of Bewitched, compiled from its data file. Compilation takes about a millisecond, and proves the return and
-//! the probability of the jackpot.
+//! Compiled data file of Bewitched. Compilation takes about a millisecond, and proves the return and the jackpot.
 
 use super::data::GameData;
 use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};

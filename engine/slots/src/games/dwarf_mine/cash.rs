@@ -156,7 +156,7 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     all
 }
 
-/// Returns the probability below which states are dropped. Modulus 25 would have too many states without this limit.
+/// Probability below which states are dropped; modulus 25 would have too many.
 fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }

@@ -1,5 +1,5 @@
-//! Highest win: the highest paid window with all features and all free spins. Collections depend on earlier coin
-//! values (DM-12, PL-43).
+//! Highest paid window with all features and all free spins. Collections depend on earlier coin values (DM-12,
+//! PL-43).
 
 use num_traits::Zero;
 

@@ -1,5 +1,4 @@
-//! Dwarf Mine (DM-01 to DM-26): a window that grows by one row per Bonus symbol, free spins, and crystals that are
-//! collected over many rounds.
+//! Dwarf Mine (DM-01 to DM-26): a growing window, free spins, and crystals collected over many rounds.
 
 mod cash;
 pub mod data;

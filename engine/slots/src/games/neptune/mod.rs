@@ -1,5 +1,4 @@
-//! Neptune (NP-01 to NP-14): 5x3 reels, 1 to 15 lines, free spins with tripled line wins, and treasures that the
-//! player picks.
+//! Neptune (NP-01 to NP-14): 15 lines, free spins with tripled line wins, and picked treasures.
 
 pub mod data;
 mod highest;

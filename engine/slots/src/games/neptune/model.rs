@@ -1,4 +1,4 @@
-//! Model of Neptune, compiled from its data file. Compilation takes about a millisecond and proves the return.
+//! Compiled data file of Neptune. Compilation takes about a millisecond and proves the return.
 
 use super::data::GameData;
 use crate::contract::info::{Fact, GameInfo, SymbolInfo, SymbolRole, ValueSet};

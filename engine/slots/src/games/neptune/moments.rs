@@ -1,10 +1,9 @@
 //! Exact mean and variance of a round.
 //!
 //! A spin with line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins, where the lines win `L`,
-//! the scatters win `S` and award `K`, and the treasures win `T`. Let `phi = E[K]`. A free spin and all free spins
-//! that it awards win on average `mu = E[A] / (1 - phi)`, with a variance `v` that solves
-//! `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`. The `N` objects of a window have independent amounts
-//! with mean `m` and second moment `q`, so `E[T X] = m E[N X]` and `E[T^2] = m^2 E[N^2] + (q - m^2) E[N]`.
+//! the scatters win `S` and award `K`, and the treasures win `T`. For `phi`, `mu` and `v`, see
+//! `bewitched/moments.rs`. The `N` objects of a window have independent amounts with mean `m` and
+//! second moment `q`, so `E[T X] = m E[N X]` and `E[T^2] = m^2 E[N^2] + (q - m^2) E[N]`.
 
 use num_traits::One;
 

@@ -1,4 +1,4 @@
-//! Exact sums of picked objects over the full cycle, computed without the evaluator in milliseconds for 15 lines.
+//! Exact sums of picked objects over the full cycle, computed without the evaluator.
 
 use super::model::Model;
 use crate::math::moments::{self, read_reels};

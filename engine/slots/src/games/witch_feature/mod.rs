@@ -1,5 +1,5 @@
-//! Witch Feature (WF-01 to WF-18, WF-21): 5x4 reels, 50 lines, Potions that trigger four kinds of respins, the
-//! Explosion, and free spins with random features.
+//! Witch Feature (WF-01 to WF-18, WF-21): 50 lines, Potions that trigger four kinds of respins, the Explosion, and
+//! free spins with random features.
 //!
 //! Decisions on points that the rules leave open: a Potion is an additional cell that falls out before evaluation, so
 //! wins and Potions are independent (WF-05). Potions after the third one count for the next combination (WF-06). The

@@ -191,7 +191,7 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Adds coins to the round and to a component of the return; once free spins have begun, to that of free spins.
+    /// Adds coins to the round and to a component of the return; in free spins, always to that of free spins.
     fn book(&mut self, part: usize, coins: u64, out: &mut Outcome) {
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;
