@@ -35,7 +35,7 @@ pub struct Outcome {
     /// See ME-16.
     pub credited_minor: u64,
     pub carried: Option<Carried>,
-    /// By [`crate::Game::parts`]. Not logged.
+    /// Coins of each part in [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 
@@ -88,7 +88,7 @@ pub enum Awaiting {
 pub enum SpinKind {
     Base,
     Free,
-    /// With its super-high symbol (DM-11).
+    /// Collection Free Spin with this super-high symbol (DM-11).
     Collection(u8),
     /// See ME-10.
     HoldAndWin,

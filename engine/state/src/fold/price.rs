@@ -14,7 +14,7 @@ pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
         .ok_or(MoneyError::OutOfRange)
 }
 
-/// Returns whether two times have no refresh, at a multiple of the interval, between them (BW-17).
+/// Returns whether no refresh (a multiple of the interval) lies between two times (BW-17).
 fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     let interval = i64::from(refresh_ms).max(1);
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)

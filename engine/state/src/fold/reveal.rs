@@ -7,7 +7,7 @@ use crate::values::{Dealt, Seal, draw};
 pub(super) struct RevealDue {
     pub round: u64,
     seals: SmallVec<[Seal; 1]>,
-    /// Whether the round is voided, which allows that a key is lost.
+    /// Whether the round is voided; only then may a key be lost.
     voided: bool,
 }
 

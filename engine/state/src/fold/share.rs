@@ -213,7 +213,7 @@ impl Books {
         self.interpartition.0 += totals.interpartition.0;
     }
 
-    /// Must follow the share's totals.
+    /// Must be called after the share's totals were added.
     pub fn join(&mut self, stream: StreamId, player: PlayerState) {
         if let StreamId::Player { operator, player: name } = stream {
             self.operators.entry(operator).or_default().put(&name, Arc::new(player), self.watch);
