@@ -20,7 +20,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns the witnesses with a valid cosignature, mapped to its time.
+    /// Witnesses with a valid cosignature, mapped to its time.
     #[must_use]
     pub fn cosigned(&self, checkpoint: &Note) -> BTreeMap<&str, u64> {
         let found = self.witnesses.iter().filter_map(|(name, key)| Some((&**name, checkpoint.verify(key).ok()?)));
@@ -47,7 +47,7 @@ impl Policy {
         name != "none" && !self.knows(name)
     }
 
-    /// Reads a line. `quorum` holds the quorum line, once it was read.
+    /// `quorum` holds the quorum line, once it was read.
     fn take(&mut self, words: &[&str], quorum: &mut Option<Option<String>>) -> Option<()> {
         match *words {
             ["log", key] | ["log", key, _] => {

@@ -1,6 +1,6 @@
 use crate::merkle::{Hash, Stored, node, range, split};
 
-/// Returns the inclusion path of RFC 6962, section 2.1.1. `index` must be below `size`.
+/// Inclusion path of RFC 6962, section 2.1.1. `index` must be below `size`.
 pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, size, vec![]);
     while to - from > 1 {
@@ -17,7 +17,7 @@ pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Has
     Ok(path)
 }
 
-/// Returns the consistency path of RFC 6962, section 2.1.2. It is empty if `old` is 0 or `new`.
+/// Consistency path of RFC 6962, section 2.1.2; empty if `old` is 0 or `new`.
 pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, new, vec![]);
     if old == 0 || old >= new {

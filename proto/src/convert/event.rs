@@ -18,7 +18,7 @@ pub fn to_log(event: &Event) -> v1::Event {
     v1::Event::decode(&*values::Message::bytes(event)).unwrap_or_default()
 }
 
-/// Decodes an event. An event of a later format is refused as an unknown kind.
+/// An event of a later format is refused as an unknown kind.
 pub fn from_log(event: v1::Event) -> Result<Event> {
     values::Message::read_whole(In::new(&event.encode_to_vec()))
 }

@@ -31,7 +31,7 @@ pub struct Proposer {
     pub roles: SmolStr,
 }
 
-/// Encodes a record. `previous` is the hash of the previous record.
+/// `previous` is the hash of the previous record.
 #[must_use]
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     let mut bytes = vec![];
@@ -75,7 +75,7 @@ pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
     decode_known(bytes, None)
 }
 
-/// Decodes a record. If its stream has the known name, the name is not parsed again.
+/// The stream's name is not parsed again if it is the known one.
 pub fn decode_known(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
     read(bytes, known).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec(), None))
 }
@@ -114,7 +114,7 @@ fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, 
     needed(T::take(fields, number), name)
 }
 
-/// Returns the name of a record's stream, if its first fields are in the plain form.
+/// `None` if the first fields are not in the plain form.
 #[must_use]
 pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     let mut fields = In::new(bytes);

@@ -23,7 +23,7 @@ macro_rules! reasons {
             v1::Refused { reason, arguments }
         }
 
-        /// Decodes a refusal; an unknown reason is [`Malformed`].
+        /// An unknown reason is [`Malformed`].
         pub fn from_wire(message: &v1::Refused) -> Result<Refused, Malformed> {
             let mut left = message.arguments.iter().map(Vec::as_slice);
             let refused = match message.reason {

@@ -127,8 +127,8 @@ impl Par {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// Returns 1.96 standard deviations. In 95 % of cases, the mean of N rounds is within this number / sqrt(N) of
-    /// the return.
+    /// 1.96 standard deviations: in 95 % of cases, the mean of N rounds is within this number / sqrt(N) of the
+    /// return.
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev

@@ -124,7 +124,6 @@ impl Ladders {
         Some(Ladder { coins_micros, default_micros })
     }
 
-    /// Returns the highest coin value over all versions, or 0.
     #[must_use]
     pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
         let versions = games().iter().filter(|of| of.name() == game.name());

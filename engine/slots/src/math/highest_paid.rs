@@ -67,8 +67,7 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Returns the highest gambled win. Each card except the last adds at most half of the limit, because a higher
-    /// win ends the gamble.
+    /// Each card except the last adds at most half of the limit, because a higher win ends the gamble.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

@@ -27,7 +27,6 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ModelError> {
     toml::from_str(text).map_err(|e| ModelError::Parse(e.to_string()))
 }
 
-/// Parses a decimal such as `0.05` into millionths.
 pub fn micros(part: &'static str, text: &str) -> Result<u64, ModelError> {
     let bad = || ModelError::part(part, format!("`{text}` is not a decimal with at most six places"));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

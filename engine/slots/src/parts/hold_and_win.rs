@@ -106,7 +106,6 @@ pub struct HoldAndWin {
 }
 
 impl HoldAndWin {
-    /// Returns whether the feature starts.
     pub fn land(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> bool {
         *board = Board::default();
         let Some(spin) = out.spins.last_mut() else { return false };
@@ -164,7 +163,6 @@ impl HoldAndWin {
         board.count > before
     }
 
-    /// Returns the pay in total bets.
     fn end(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut grand = false;
         let (mut paid, mut factor, mut functions) = (0u64, 1u64, false);

@@ -29,7 +29,6 @@ pub struct Placed {
 }
 
 impl Windows {
-    /// Returns the coins won.
     pub fn show_placed(&self, bet: &LineBet, window: &Window, placed: &Placed, out: &mut Outcome) -> u64 {
         let wins_from = out.wins.len();
         let mut coins = 0;

@@ -381,7 +381,6 @@ impl ChangeProposed {
 impl Event {
     pub const CHECK_OF_LOG: &str = "log";
 
-    /// Returns the id of the whole request.
     #[must_use]
     pub fn series(events: &[Self]) -> Option<&SmolStr> {
         events.iter().find_map(|event| match event {

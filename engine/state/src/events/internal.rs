@@ -140,7 +140,6 @@ impl InternalRequest<'_> {
         is_id(request_id) || request_id.starts_with("of/")
     }
 
-    /// Returns the home position of a [`CopyHome`](Self::CopyHome).
     #[must_use]
     pub fn copied_position(request_id: &str) -> Option<u64> {
         number(request_id.strip_prefix("copy/")?)

@@ -137,7 +137,7 @@ impl Admission<'_> {
         }
     }
 
-    /// Checks that the operator that switched a part off, or the platform, switches it on (PL-25).
+    /// Only the operator that switched a part off, or the platform, may switch it on (PL-25).
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -154,7 +154,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// Checks that the balance has room for a win, and that few credits are due (PL-31).
+    /// The balance must have room for a win, and few credits may be due (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();

@@ -65,7 +65,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Checks that a decision is the oldest pending one, and that all contributions before it are pooled.
+    /// The decision must be the oldest pending one, and contributions before it pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);

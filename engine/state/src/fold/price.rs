@@ -4,7 +4,7 @@ use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// Returns the jackpot of a coin value in the player's currency: P x coin / base coin (BW-13), rounded down to 1e-9.
+/// P x coin / base coin (BW-13), in the player's currency, rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0

@@ -252,7 +252,6 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Returns the remaining idle time of a live session.
     pub fn left_ms(&mut self, id: SessionId, now_ms: i64) -> Option<i64> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| entry.deadline_ms.saturating_sub(now_ms))

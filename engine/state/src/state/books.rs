@@ -27,7 +27,7 @@ pub(crate) struct CurrentRates {
 }
 
 impl CurrentRates {
-    /// Returns the exchange rate in EUR per unit; 1 for EUR and play money.
+    /// EUR per unit; 1 for EUR and play money.
     pub fn rate(&self, currency: Currency) -> Option<FxRate> {
         match currency {
             Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
@@ -122,7 +122,7 @@ impl Books {
         })
     }
 
-    /// Returns an operator's open rounds whose bets are after a position, oldest first (PL-20).
+    /// Bets after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
             Some((name, self.operators.get(operator)?.players.get(Name::new(name))?.open_round(number)?))
@@ -142,7 +142,7 @@ impl Books {
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
-    /// Returns players with a debit or credit in progress (PL-31).
+    /// With a debit or credit in progress (PL-31).
     pub fn busy_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
@@ -155,7 +155,7 @@ impl Books {
         operator.flat_map(move |operator| operator.owing.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Returns time (Unix ms) and player of debits that wait for their bets, oldest first.
+    /// Unix ms and player of debits that wait for their bets, oldest first.
     pub fn waiting_debits(&self, operator: &str) -> impl Iterator<Item = (i64, &str)> {
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(|operator| &operator.waiting).map(|(asked_ms, name)| (*asked_ms, name.as_str()))

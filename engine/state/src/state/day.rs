@@ -80,8 +80,8 @@ impl Day {
         i64::from(self.unseen_ms).saturating_add(self.pause(now_ms))
     }
 
-    /// Returns wins minus bets in minor units. Amounts in other currencies are converted; losses are rounded up and
-    /// wins down. Jackpots and voids of settled rounds do not count.
+    /// Wins minus bets in minor units. Other currencies are converted, losses rounded up and wins down. Jackpots and
+    /// voids of settled rounds do not count.
     #[must_use]
     pub fn net(&self, currency: Currency, rates: Rates<'_>, now_ms: i64) -> i128 {
         let all = self.net.iter().chain(self.more.iter().flat_map(|more| more.iter()));

@@ -188,8 +188,8 @@ impl PlayerState {
         self.void_proposals().find(|proposal| proposal.round == round && proposal.waits(now_ms))
     }
 
-    /// Returns wins minus bets of a session in minor units, without jackpots, free rounds and later voids. Returns
-    /// `None` before the first bet, and after a bet of another session.
+    /// Wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before the first bet,
+    /// and after a bet of another session.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));

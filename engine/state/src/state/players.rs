@@ -111,7 +111,7 @@ impl Players {
         std::mem::take(&mut self.changed)
     }
 
-    /// Returns players of a place as of the start of the snapshot.
+    /// Players as of the start of the snapshot.
     pub fn frozen(&self, place: u64, watch: Watch) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let unchanged = self.places.get(&place).into_iter().flatten();
         let unchanged = unchanged.filter(move |slot| slot.changed > watch.written && slot.changed < watch.age);

@@ -36,13 +36,13 @@ impl Books {
         self.operators.values().map(|operator| operator.players.changed()).sum()
     }
 
-    /// Returns the age of the latest snapshot. Evicted players have not changed since.
+    /// Evicted players have not changed since then.
     #[must_use]
     pub fn latest_snapshot(&self) -> u32 {
         self.watch.written
     }
 
-    /// Begins a snapshot in O(operators). The caller must serialize the books before they change.
+    /// Begins a snapshot in O(operators). Serialize the books before they change.
     pub fn freeze(&mut self) -> Frozen {
         self.watch.age += 1;
         self.watch.is_writing = true;

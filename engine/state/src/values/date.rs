@@ -5,7 +5,7 @@ pub fn day_of(time_ms: i64) -> i64 {
     time_ms.div_euclid(DAY_MS)
 }
 
-/// Formats a day as YYYY-MM-DD (Hinnant, "chrono-compatible low-level date algorithms").
+/// Algorithm: Hinnant, "chrono-compatible low-level date algorithms".
 #[must_use]
 pub fn text(day: i64) -> String {
     let shifted = day + 719_468;
@@ -18,7 +18,6 @@ pub fn text(day: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Parses YYYY-MM-DD.
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     let (year, rest) = text.split_once('-')?;

@@ -124,7 +124,7 @@ impl Model {
     }
 }
 
-/// Returns the published range of the return, and checks that it equals the exact one.
+/// The published range must equal the exact one.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

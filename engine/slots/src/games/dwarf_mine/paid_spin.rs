@@ -54,7 +54,6 @@ impl PaidSpin {
         all
     }
 
-    /// Returns the highest win with all Bonus symbols and crystals, and its probability.
     #[must_use]
     pub fn highest_complete(model: &Model) -> (u64, Exact) {
         let symbols = model.regular();

@@ -59,7 +59,7 @@ impl Model {
         })
     }
 
-    /// Returns the coins bet and the coins charged; they differ if the feature is bought (ME-18).
+    /// Coins bet and coins charged, which differ if the feature is bought (ME-18).
     pub fn check(&self, stake: &Stake) -> Result<(u32, u32), StakeRefused> {
         let bet = self.limits.check(&Stake { buy_feature: false, ..*stake })?;
         Ok((bet, if stake.buy_feature { bet * self.buy_bets } else { bet }))
