@@ -23,7 +23,7 @@ async fn send(bytes: &[u8]) {
     let _ = stream.write_all(bytes).await;
     let mut answer = [0; 4096];
     while let Ok(Ok(1..)) = tokio::time::timeout(LISTEN, stream.read(&mut answer)).await {}
-    // The system cannot keep the thousands of connections per second that would linger.
+    // Thousands of lingering connections per second would be too many for the system.
     let _ = stream.set_zero_linger();
 }
 

@@ -1,4 +1,4 @@
-//! Arbitrary stakes, seeds and choices. A refused choice changes nothing, rounds end, and a replay gives the same
+//! Arbitrary stakes, seeds and choices: a refused choice changes nothing, rounds end, and a replay gives equal
 //! outcomes.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 

@@ -48,7 +48,7 @@ pub(super) trait Message: Sized {
     #[inline]
     fn read_whole(mut fields: In) -> Result<Self> {
         let read = Self::read(&mut fields)?;
-        fields.ended("that is unknown")?;
+        fields.ended("with an unknown number")?;
         Ok(read)
     }
 }

@@ -85,7 +85,7 @@ impl Model {
         let ModelRound { currency, coin, rate, .. } = self.rounds[&(commit.stream.clone(), round)];
         let minor = 10i128.pow(9 - currency.digits());
         let collision = self.last_hit_ms.is_some_and(|last| last / 3_000 == commit.time_ms / 3_000);
-        // The base coin is 10^7 millionths of a EUR.
+        // The base coin is 10^7 millionths.
         let top = if collision {
             SEED * coin * rate + self.k * 1_000_000 * 10_000_000
         } else {

@@ -264,7 +264,7 @@ impl Model {
     fn hit(&mut self, commit: &Commit, round: u64) {
         let (coin, ..) = self.rounds[&(commit.stream.clone(), round)];
         let collision = self.last_hit.is_some_and(|(_, last)| last / 3_000 == commit.time_ms / 3_000);
-        // The base coin is 10^7 millionths of a EUR, and a cent is 10^7 nanos.
+        // The base coin is 10^7 millionths, a cent 10^7 nanos.
         let top = if collision { SEED * coin + self.k * 10_000_000 } else { (SEED + self.k) * coin };
         let amount = top / 10_000_000 / 10_000_000;
         let from_house = (SEED * coin / 10_000_000 - self.r).max(0);

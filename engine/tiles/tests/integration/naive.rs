@@ -2,7 +2,7 @@ use motherlode_tiles::{Hash, Stored, Tree};
 use sha2::{Digest, Sha256};
 use std::convert::Infallible;
 
-/// Hash of a tree: `MTH(D[n])` of RFC 6962.
+/// `MTH(D[n])` of RFC 6962.
 pub fn mth(entries: &[Hash]) -> Hash {
     match entries {
         [] => Sha256::digest([]).into(),
@@ -14,7 +14,7 @@ pub fn mth(entries: &[Hash]) -> Hash {
     }
 }
 
-/// Inclusion path: `PATH(m, D[n])` of RFC 6962.
+/// `PATH(m, D[n])` of RFC 6962.
 pub fn path(m: usize, entries: &[Hash]) -> Vec<Hash> {
     if entries.len() == 1 {
         return vec![];

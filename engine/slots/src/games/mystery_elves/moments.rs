@@ -263,8 +263,8 @@ pub struct Ends {
     unit: Exact,
 }
 
-/// Moments, not normalised, of `x` (the part that factors multiply) and `u` (revealed Mysteries) in a class with the
-/// probability `mass`.
+/// Unnormalised moments of `x` (the multiplied part) and `u` (revealed Mysteries) in a class with the probability
+/// `mass`.
 #[derive(Clone)]
 struct Sums {
     mass: Exact,
