@@ -124,7 +124,7 @@ pub enum Refused {
     #[error("the exchange rate of {currency} is not the current one")]
     WrongRate { currency: Currency },
 
-    #[error("campaign not allowed: {reason}")]
+    #[error("the campaign is not allowed: {reason}")]
     BadCampaign { reason: String },
     #[error("campaign {campaign} already exists")]
     CampaignExists { campaign: SmolStr },
@@ -148,7 +148,7 @@ pub enum Refused {
     #[error("version {found} of the pool's terms, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
     /// The terms are out of range, or change the base coin.
-    #[error("pool terms not allowed: {reason}")]
+    #[error("the pool terms are not allowed: {reason}")]
     BadTerms { reason: String },
     #[error("the contribution is {found}, but the bet requires {expected}")]
     ContributionWrong { expected: Nano, found: Nano },
@@ -168,7 +168,7 @@ pub enum Refused {
 
     #[error("a pool is decided in partition 0 and mirrored in the other partitions")]
     DecidedAtHome,
-    #[error("report of a partition not allowed: {reason}")]
+    #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
     #[error("the mirror is of position {found}, expected {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
@@ -200,7 +200,7 @@ pub enum Refused {
     AwardHeld { hit: u64 },
     #[error("the void of round {round} was proposed before")]
     VoidProposedBefore { round: u64 },
-    #[error("incident not allowed: {reason}")]
+    #[error("the incident is not allowed: {reason}")]
     BadIncident { reason: String },
     #[error("incident {id} already exists")]
     IncidentExists { id: SmolStr },
