@@ -3,9 +3,9 @@
 //! * [`record`]: commit as a record of the log
 //! * [`event`]: events as messages; `table`: their numbers and fields; `values`: encoding per type; `plain`: the
 //!   plain form
-//! * [`asked`]: bets; [`play`]: choices of rounds.
+//! * [`asked`]: bets; [`play`]: choices of rounds
 //! * [`outcome`]: result of a step; [`played`]: answer with this result
-//! * [`copied`]: record in an operator's copy of the log.
+//! * [`copied`]: record in an operator's copy of the log
 //! * [`refused`]: refusals of the books, sent between processes
 
 pub mod asked;
