@@ -22,11 +22,11 @@ pub enum Account<'a> {
     Transit(&'a str),
     /// Not pooled yet, in EUR.
     ContributionsDue(&'a str),
-    /// K, in EUR.
+    /// Contributions since the last win (K), in EUR.
     Increments(&'a str),
-    /// R, in EUR.
+    /// Money left over from wins (R), in EUR.
     Reserve(&'a str),
-    /// Minus H, in EUR.
+    /// Minus the seed money paid by the house (H), in EUR.
     SeedFunding(&'a str),
     /// Not paid yet, in EUR.
     JackpotPayable(&'a str),

@@ -16,7 +16,7 @@ impl Potion {
     }
 }
 
-/// In the order of unlocking (WF-11).
+/// Features in the order of unlocking (WF-11), with the Potions that start them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
     /// Red, blue and green.
