@@ -122,7 +122,7 @@ impl Books {
         })
     }
 
-    /// Bets after a position, oldest first (PL-20).
+    /// Open rounds with bets after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
             Some((name, self.operators.get(operator)?.players.get(Name::new(name))?.open_round(number)?))
@@ -142,7 +142,7 @@ impl Books {
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
-    /// With a debit or credit in progress (PL-31).
+    /// Players with a debit or credit in progress (PL-31).
     pub fn busy_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();

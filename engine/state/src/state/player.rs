@@ -50,9 +50,9 @@ pub struct PlayerState {
     /// In order of grants; few.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
-    /// Rare.
+    /// Rarely set.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// In play money, then in real money; per game.
+    /// Maps by game: one for play money, then one for real money.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 

@@ -17,7 +17,7 @@ pub struct RevenueKey {
     pub currency: Currency,
 }
 
-/// In minor units, and numbers of rounds.
+/// Amounts in minor units, and numbers of rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevenueSums {
     /// Paid rounds.
