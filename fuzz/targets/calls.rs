@@ -17,7 +17,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-/// Timeout of a call. A game's first query computes its mathematics, which takes seconds here.
+/// Timeout; a game's first query computes its mathematics for seconds.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
 /// Time for which an endless stream is read.
 const LISTEN: Duration = Duration::from_millis(5);

@@ -1,5 +1,4 @@
-//! If a damaged log can be opened, it contains a prefix of its records; after a crash, it contains all acknowledged
-//! records.
+//! A damaged log that opens contains a prefix of its records; after a crash, all acknowledged records.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};

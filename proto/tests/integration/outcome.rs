@@ -106,7 +106,6 @@ fn outcome_to_wire(game: &dyn Game, outcome: &slots::Outcome) -> v1::Outcome {
         round_win_coins: outcome.round_win_coins,
         round_win_minor: outcome.round_win_minor,
         pick: outcome.pick.map(|offer| v1::PickOffer { needs: offer.needs.into(), of: offer.of.into() }),
-        // 1-based on the wire, 0-based in the engine.
         reveals: outcome
             .reveals
             .iter()
@@ -167,7 +166,6 @@ fn spin_kind(kind: SpinKind) -> (v1::SpinKind, u32) {
 
 fn win(win: &slots::Win) -> v1::Win {
     let (line, ways) = match win.kind {
-        // 1-based on the wire, 0-based in the engine.
         WinKind::Line(line) => (u32::from(line) + 1, 0),
         WinKind::Ways(ways) => (0, ways),
         WinKind::Scatter => (0, 0),

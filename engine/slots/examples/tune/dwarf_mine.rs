@@ -13,7 +13,6 @@ use num_traits::{Signed, ToPrimitive};
 const ORDERS: u8 = 60;
 const HITS_PER_MILLE: i64 = 280;
 const WEIGHT: u32 = 100_000_000;
-/// Crystal weight while the strips are ordered.
 const FIRST_CRYSTAL: u32 = 330_000;
 
 /// Symbol, highest stack, numbers on the paid strips and on the free strips, and weight on expanded rows in

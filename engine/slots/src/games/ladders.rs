@@ -37,12 +37,7 @@ pub enum LadderRefused {
     #[error("{game} in {currency}: {fault}")]
     Ladder { game: String, currency: String, fault: &'static str },
     #[error("{game} in {currency}, coin value {coin}: {refused}")]
-    Coin {
-        game: String,
-        currency: String,
-        coin: String,
-        refused: CoinRefused,
-    },
+    Coin { game: String, currency: String, coin: String, refused: CoinRefused },
 }
 
 impl Ladders {

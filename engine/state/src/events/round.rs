@@ -94,8 +94,5 @@ pub struct StepResolved {
 pub enum Automatic {
     Skipped,
     TimeOver,
-    Closed {
-        actor: String,
-        reason: String,
-    },
+    Closed { actor: String, reason: String },
 }

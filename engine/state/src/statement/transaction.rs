@@ -131,7 +131,6 @@ impl Statement {
         if let Some(round) = rounds_named(commit).find(lacking) {
             return Err(UnknownBet { round });
         }
-        // Most rounds settle in the commit that opens them.
         let mut begun = None;
         for (number, event) in (1..).zip(&commit.events) {
             self.event(commit, number, event, (&mut begun, known), &mut found)?;

@@ -13,10 +13,7 @@ pub const HOME: u32 = 0;
 /// Subject of commits, such as `player/acme/alice`, `pool/lantern`, `rates` or `system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StreamId {
-    Player {
-        operator: SmolStr,
-        player: SmolStr,
-    },
+    Player { operator: SmolStr, player: SmolStr },
     Pool(SmolStr),
     Rates,
     System,

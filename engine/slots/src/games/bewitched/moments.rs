@@ -1,9 +1,8 @@
 //! Exact mean and variance of a round.
 //!
-//! A spin with line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins, where the lines
-//! win `L`, the scatters win `S` and award `Z`, `Y` (0 or 1) tells whether the bonus starts, and a bonus wins money
-//! `M` and free spins `G`. Let `phi = E[K]`. A free spin and all free spins that it awards win on average
-//! `mu = E[A] / (1 - phi)`, with a variance `v` that solves
+//! A spin with line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins, with lines `L`,
+//! scatters `S` and `Z`, started bonus `Y` (0 or 1), and its money `M` and free spins `G`. Let `phi = E[K]`. A free
+//! spin and all free spins that it awards win on average `mu = E[A] / (1 - phi)`, with a variance `v` that solves
 //! `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
 
 use num_traits::{One, Zero};

@@ -16,7 +16,7 @@ use crate::parts::worth::half_even;
 
 const FLOAT: f64 = 1e-12;
 const BET: u64 = BET_COINS as u64;
-/// Denominators of the fractional coins for which a bet of 25 coins is a whole number of minor units.
+/// Denominators of fractional coins for which a bet of 25 coins is whole.
 const MODULI: [u8; 2] = [5, 25];
 
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ struct Often {
 }
 
 impl Cash {
-    /// `None` for a coin with which no bet is a whole number of minor units.
+    /// `None` for a coin with which no bet is whole.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::new(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);

@@ -1,8 +1,8 @@
 //! Exact mean and variance of a round, computed without the code of [`crate::parts::hold_and_win`].
 //!
-//! Bonus symbols are counted separately on the outer reels and on the middle reel, since only the middle reel can
-//! have Multiplying ones. The feature's win depends only on the symbols `h` held at its end. If a respin brings no
-//! symbol with probability `s`, then `f(h) = s^3 w(h) + (1 + s + s^2) sum over larger h' of p(h -> h') f(h')`.
+//! Outer and middle Bonus symbols are counted separately, since only the middle reel can have Multiplying ones. The
+//! feature's win depends only on the symbols `h` held at its end. If a respin brings no symbol with probability `s`,
+//! then `f(h) = s^3 w(h) + (1 + s + s^2) sum over larger h' of p(h -> h') f(h')`.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Exact mean and variance of a round.
 //!
-//! A spin with line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins, where the lines win `L`,
-//! the scatters win `S` and award `K`, and the treasures win `T`. For `phi`, `mu` and `v`, see
-//! `bewitched/moments.rs`. The `N` objects of a window have independent amounts with mean `m` and
-//! second moment `q`, so `E[T X] = m E[N X]` and `E[T^2] = m^2 E[N^2] + (q - m^2) E[N]`.
+//! A spin with line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins, with lines `L`, scatters
+//! `S` and `K`, and treasures `T`. For `phi`, `mu` and `v`, see `bewitched/moments.rs`. The `N` objects of a window
+//! have independent amounts with mean `m` and second moment `q`, so `E[T X] = m E[N X]` and
+//! `E[T^2] = m^2 E[N^2] + (q - m^2) E[N]`.
 
 use num_traits::One;
 
