@@ -63,7 +63,7 @@ pub fn smallest(game: &dyn Game) -> CoinValue {
 
 pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, turn: usize) -> Vec<Played> {
     let id = request.request_id.clone();
-    let mut last = client.bet(request).await.expect("the bet is taken");
+    let mut last = client.bet(request).await.expect("the bet is accepted");
     let mut steps = vec![];
     loop {
         steps.push(last.clone());
@@ -85,7 +85,7 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
             }
             (chosen, _) => chosen,
         };
-        last = chosen.expect("the choice is taken");
+        last = chosen.expect("the choice is accepted");
     }
 }
 

@@ -1,5 +1,5 @@
-//! Independent model of the jackpot pool over all partitions' logs, in EUR only, so a coin's share is coin / 10. The
-//! pool's stream at home orders hits and bets (BW-16).
+//! Independent model of the jackpot pool over the logs of all partitions, in EUR only, so a coin's share is coin / 10.
+//! The pool's stream in partition 0 orders hits and bets (BW-16).
 
 use crate::commits;
 use motherlode_ledger::Ledgers;
@@ -61,7 +61,7 @@ impl Model {
         match event {
             Event::ContributionsPooled { partition, from, to, amount } => {
                 let view = self.partitions.get_mut(partition).expect("there is such a partition");
-                assert_eq!(*from, view.pooled_position + 1, "stretches are dense");
+                assert_eq!(*from, view.pooled_position + 1, "the pooled ranges of positions are contiguous");
                 view.pooled_position = *to;
                 let sum: i128 = view.left.range(from..=to).map(|(_, left)| left).sum();
                 assert_eq!(amount.0, sum, "BW-11: the contributions of the range");
@@ -74,7 +74,7 @@ impl Model {
                 assert_eq!(
                     (award.hit, view.pooled_position),
                     (position, position),
-                    "BW-16: its turn, with all bets before it"
+                    "BW-16: the hit is priced in its turn, after all earlier bets"
                 );
                 self.win((award.partition, position), time_ms, coin);
             }
@@ -111,7 +111,7 @@ pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
             assert_eq!(commit.partition, partition);
             view.take(commit);
             head = hash(&record::encode(&head, &logged));
-            books.apply_recorded(commit, None, head).expect("the books take it");
+            books.apply_recorded(commit, None, head).expect("the books accept the commit");
             let all_zero = books.trial_balance().is_empty();
             assert!(books.pools().all(PoolState::is_balanced) && all_zero, "{partition}: {}", commit.position);
             let is_pool = commit.stream == StreamId::pool(POOL);
@@ -121,7 +121,7 @@ pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
                         paid.entry((partition, *hit)).or_default().push(amount.0.into());
                     }
                     Event::JackpotAwarded(award) => {
-                        assert_eq!(partition, 0, "decided at home");
+                        assert_eq!(partition, 0, "partition 0 decides the award");
                         awarded.push(((award.partition, award.hit), i128::from(award.amount.0)));
                     }
                     _ => {}

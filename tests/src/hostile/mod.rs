@@ -1,4 +1,4 @@
-//! Hostile callers, which write HTTP/2 frames directly.
+//! Hostile callers that write HTTP/2 frames directly.
 
 pub mod http1;
 
@@ -146,7 +146,8 @@ impl Target {
             let last = pieces.len().saturating_sub(1);
             for (number, piece) in pieces.into_iter().enumerate() {
                 if number > 0 {
-                    // The first ping may be written before the piece, but the second ping is not.
+                    // The first ping may be written before the piece of data, but the second ping is always
+                    // written after it.
                     pings.ping(Ping::opaque()).await?;
                     pings.ping(Ping::opaque()).await?;
                 }
@@ -212,7 +213,7 @@ pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) 
             body.send_data(message.clone(), true)?;
             begun.push((response, body));
         }
-        // At the answer, the service has read everything sent before this ping.
+        // When the answer to the ping arrives, the service has read everything sent before the ping.
         pings.ping(h2::Ping::opaque()).await?;
         Ok::<_, h2::Error>((send, begun))
     };

@@ -31,7 +31,8 @@ fn won(played: &[Played]) -> u64 {
     played.last().unwrap().outcome.as_ref().unwrap().round_win_minor
 }
 
-/// Crystals were collected at 2 EUR, and rounds are played at 0.004 EUR: the collection wins more than the bet alone could.
+/// The crystals were collected at 2 EUR but rounds are played at 0.004 EUR, so the collection wins more than the bet alone
+/// could.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_coin_values() {
     let game = latest("dwarf-mine").unwrap();

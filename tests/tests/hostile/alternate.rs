@@ -45,7 +45,7 @@ pub async fn alternate(
     }
     threads.shutdown_background();
     for (name, turn, calm, attacked) in &turns {
-        assert_eq!((&calm.failed, &attacked.failed), (&vec![], &vec![]), "turn {turn}: {name} is not served");
+        assert_eq!((&calm.failed, &attacked.failed), (&vec![], &vec![]), "turn {turn}: {name} got no answers");
     }
     let slower = turns.iter().filter(|(_, _, calm, attacked)| attacked.p99() > calm.p99() * SLOWER_MAX);
     let slower: Vec<_> = slower.map(|(name, turn, calm, attacked)| (name, turn, calm.p99(), attacked.p99())).collect();

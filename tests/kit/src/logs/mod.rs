@@ -45,7 +45,7 @@ pub fn golden() -> Vec<Log> {
         .collect()
 }
 
-/// Returns the golden and the made logs, which together have every kind of event and every variant of the state.
+/// Returns the golden logs and the made logs. Together they have every kind of event and every variant of the state.
 #[must_use]
 pub fn all() -> Vec<Log> {
     golden().into_iter().chain(made::all()).chain(more::all()).chain(rounds::all()).collect()
