@@ -48,7 +48,7 @@ pub fn config(data: &Path) -> Config {
     config.limits.segment_bytes = 1 << 20;
     // The service resolves expired rounds once at the start, and later only if a test starts a sweep.
     config.interruption.sweep_ms = 3_600_000;
-    // Tests copy logs without the draw keys, so the key must be constant.
+    // Tests copy logs without their signing keys.
     config.proofs.accept_new_key = true;
     config
 }

@@ -98,8 +98,8 @@ impl Model {
     }
 }
 
-/// Checks every award and payment, and that the books balance at every position (PL-09). There must be at least `hits`
-/// hits, all with awards.
+/// Checks every award and payment, and that the books balance at every position (PL-09). Panics unless there are at
+/// least `hits` hits and all have awards.
 pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());

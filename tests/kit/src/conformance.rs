@@ -21,7 +21,7 @@ pub fn suite(make: Make<'_>) {
 
 pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     let LogStart { first, previous } = store.start();
-    assert!(first > 1, "the log begins after position 0");
+    assert!(first > 1, "the log begins after position 1");
     assert_eq!(kept.first().and_then(|record| previous_hash(record)), Some(previous));
     let end = first - 1 + kept.len() as Position;
     assert_eq!((store.end(), store.head()), (end, hash(kept.last().expect("there are records"))));

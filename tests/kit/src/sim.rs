@@ -87,7 +87,7 @@ impl SimDisk {
         self.0.lock().bytes_read
     }
 
-    /// Number, counted from 0, of the operation at which the disk stops. That operation may be done in part; it and
+    /// Stops the disk at the operation with this number, counted from 0. That operation may be done in part; it and
     /// all later operations fail.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
@@ -105,13 +105,13 @@ impl SimDisk {
         self.0.lock().no_descriptors = none;
     }
 
-    /// Percentage of operations that fail partly or completely, as with a full disk, too many open files or an I/O
-    /// error.
+    /// Makes this percentage of operations fail partly or completely, as with a full disk, too many open files or an
+    /// I/O error.
     pub fn set_faults(&self, percent: usize, seed: u64) {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }
 
-    /// Maximum number of bytes of one write, rounded up to a whole sector.
+    /// Limits the bytes of one write; the limit is rounded up to a whole sector.
     pub fn set_write_limit(&self, bytes: Option<usize>) {
         self.0.lock().write_limit = bytes;
     }

@@ -218,7 +218,7 @@ async fn balances_of(partitions: u32) {
     assert_eq!((by_player(&found["acme"]), by_player(&found["other"])), (by_player(&acme), by_player(&other)));
 }
 
-/// Commits in the form of older versions, without `due_after`, each with its original record's hash.
+/// Commits as older versions wrote them, without `due_after`, each with the hash of its original record.
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);
     logged(config).into_iter().map(old).collect()
