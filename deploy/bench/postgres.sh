@@ -2,10 +2,9 @@
 # Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL. Both run alternately on one machine and disk, in
 # rotating order, since a cloud disk's burst budget favours the first.
 #
-# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. It updates the player's balance, inserts the
-# round with its unique request id, and finally adds to the only jackpot row, so that this row is locked briefly. There are
-# two variants: separate statements, and one stored function, which avoids network round trips under the lock. PostgreSQL
-# draws and evaluates nothing; Motherlode runs as the whole service over gRPC.
+# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. It ends with the update of the only jackpot
+# row, so that this row is locked briefly. There are two variants: separate statements, and one stored function, which
+# avoids network round trips under the lock. PostgreSQL draws and evaluates nothing.
 #
 #     deploy/bench/postgres.sh [turns] [seconds per turn]
 #

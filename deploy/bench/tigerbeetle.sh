@@ -3,8 +3,8 @@
 #
 # A round is three transfers: bet, win and contribution. In the first variant, 32 clients each send the transfers of one
 # round and wait, like 32 players of Motherlode. In the second, one client sends full batches of 8,189 transfers; this is
-# TigerBeetle's best case, but a service that answers single players cannot use such batches. TigerBeetle does not draw,
-# evaluate or store outcomes. Motherlode runs as the whole service over gRPC.
+# TigerBeetle's best case, but a service that answers single players cannot use such batches. TigerBeetle draws and evaluates
+# nothing.
 #
 #     TIGERBEETLE=/path/to/tigerbeetle deploy/bench/tigerbeetle.sh [turns] [seconds per turn]
 #

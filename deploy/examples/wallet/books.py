@@ -3,7 +3,6 @@
 Each transaction id is kept permanently with its content and result, so a repeated call has one effect and the same
 answer, and a debit after its rollback is refused.
 
-Each round is stored with the transactions that opened and closed it, its end, and its amounts by kind.
 """
 
 DONE, DONE_BEFORE, REFUSED = "DONE", "DONE_BEFORE", "REFUSED"
