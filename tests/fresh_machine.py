@@ -3,10 +3,8 @@
 
     tests/fresh_machine.py [--keep FOLDER] [--environment] [COMMAND]
 
-Needs root on Debian, debootstrap, a network, and this machine's Rust toolchain and cargo registry. Builds the sources at
-HEAD. The first command must serve until SIGINT; the second must succeed. With --environment, only the steps of tests/run
-before its first build run. If COMMAND is given, it is run in the sources instead. --keep keeps the root for another run,
-since a clean build is slow.
+Needs root on Debian, debootstrap and a network. Builds the sources at HEAD. The first command must serve until SIGINT; the
+second must succeed. With --environment, only the steps of tests/run before its first build run.
 """
 
 import argparse
@@ -85,7 +83,7 @@ def inside(root, line, stop=None, **more):
             break
     else:
         sys.exit(f"the command ended without printing {stop!r}")
-    # Sends SIGINT to the deepest child, which is the program, as Ctrl-C would.
+    # Sends SIGINT to the program, the deepest child.
     deepest = process.pid
     while children := Path(f"/proc/{deepest}/task/{deepest}/children").read_text().split():
         deepest = int(children[0])

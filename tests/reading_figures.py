@@ -6,10 +6,10 @@ with all kinds of readers, and bets on logs of different lengths.
 SCRIPTED is the service with the tests' dealer, LONG_LOG the example of services/audit. ROUNDS is the length of Find's
 log, 10,000,000 by default. If no figure is named, measures all except `spinning` and `lengths`.
 
-`spinning` is the control measurement for `readers`, with two busy processes of the lowest priority instead of readers. It
-shows how precisely a machine with two cores can measure. Readers run with SCHED_IDLE unless FIGURES_READERS is `equal`.
-`lengths` plays on the logs in the folders of FIGURES_LOGS, separated by colons, shortest first. FIGURES_TURNS sets the
-number of turns (default 9) and FIGURES_SECONDS the seconds per part of a turn (default 40).
+`spinning` is the control measurement for `readers`, with two busy processes of the lowest priority instead of readers.
+Readers run with SCHED_IDLE unless FIGURES_READERS is `equal`. `lengths` plays on the logs in the folders of FIGURES_LOGS,
+separated by colons, shortest first. FIGURES_TURNS sets the number of turns (default 9) and FIGURES_SECONDS the seconds per
+part of a turn (default 40).
 
 Needs the packages and stubs of `tests/run python`; run it with tests/.venv/bin/python.
 """

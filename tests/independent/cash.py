@@ -37,7 +37,7 @@ class Drawn:
         self.landed = [
             [int(chance * self.of / self.all ** (number - n)) for n, chance in enumerate(row)] for row in chances
         ]
-        # Counts the ways in which the other cells show these symbols, by crystals.
+        # Numbers of ways of the other cells, by crystals.
         weights = [cells.symbols.get(symbol, 0) for symbol in symbols]
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 
@@ -78,7 +78,6 @@ def residues(reels, pays, cells=None, grown=0):
         contents, seen = contents_of(columns, symbols, drawn), {}
         number *= len(columns) * (drawn.of if drawn else 1)
         after = defaultdict(int)
-        # Runs that pay if they end on this reel, and runs that can still become paid.
         ends = [(place, row[length]) for place, row in enumerate(rows) if row[length]]
         goes_on = packed([1 if any(row[length + 1 :]) else 0 for row in rows]) & RUNS
         for (landed, won, ways), times in states.items():

@@ -81,8 +81,7 @@ class DwarfMine:
         return RESIDUES[odds]
 
     def windows(self):
-        """For each set of reels with a Bonus symbol, yields the chance, the columns and the new rows of the paid spin's
-        windows."""
+        """Yields chance, columns and new rows for each set of reels with a Bonus symbol."""
         columns = [windows_of(strip, ROWS) for strip in self.base]
         for shows in product((True, False), repeat=REELS):
             reels = [

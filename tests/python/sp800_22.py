@@ -138,7 +138,7 @@ def universal(bits, width=7, first=1280):
 
 
 def complexities(blocks):
-    """Runs the Berlekamp-Massey algorithm on all rows at once.
+    """Berlekamp-Massey algorithm for all rows.
 
     Bit-sliced: `taps[j]` has the j-th coefficient of every row's register. The register before the last change is shifted
     at each step, so that its shift is the same for all rows.

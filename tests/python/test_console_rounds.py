@@ -153,7 +153,6 @@ def test_pl_27_each_role_logs_in_and_sees_its_pages(browser, protected):
         assert page.evaluate("document.cookie") == "", "scripts must not be able to read the session's cookie"
         (cookie,) = context.cookies()
         assert cookie["httpOnly"] and cookie["secure"] and cookie["sameSite"] == "Strict"
-        # Browsers send secure cookies to localhost even over HTTP, but no server listens there.
         with pytest.raises(Error):
             context.request.get(service.console.replace("https", "http"))
         page.get_by_role("button", name="Log out", exact=True).click()

@@ -87,7 +87,6 @@ impl Client {
         self.ledger.deposit(deposit).await.expect("the deposit is booked");
     }
 
-    /// Returns the balance in minor units.
     pub async fn balance(&mut self, account: &Account) -> i64 {
         let request = GetAccountRequest { account: Some(account.clone()) };
         let response = self.ledger.get_account(request).await.expect("the account exists").into_inner();

@@ -121,7 +121,6 @@ impl Process {
         assert!(sent.expect("a shell is there").success(), "the process is still there");
     }
 
-    /// Sends SIGHUP, for a changed configuration file.
     pub fn reload(&self) {
         self.signal("HUP");
     }

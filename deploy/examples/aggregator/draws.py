@@ -1,4 +1,4 @@
-"""Checks with the sealed draws that no outcome was chosen after its request was known."""
+"""Checks that no outcome was chosen after its request was known."""
 
 import hashlib
 

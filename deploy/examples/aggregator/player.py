@@ -114,7 +114,7 @@ class Player:
                 raise NotImplementedError(f"a round waits for {round_pb2.Awaiting.Name(awaiting)}")
 
     def gamble(self, before):
-        """Guesses once. After a right guess, secures half if the game allows it, then collects."""
+        """Guesses once, secures half if the game allows it, then collects."""
         made = round_pb2.Choice
         if before == "double" and self.game.halve:
             return made(halve=made.Halve())
@@ -123,8 +123,7 @@ class Player:
         return made(double=GUESSES[self.choices["double"] % 2])
 
     def catch_up(self):
-        """Records rounds whose answer was not received, such as those of a stopped series, and finishes an open
-        round."""
+        """Records rounds whose answer was not received, and finishes an open round."""
         for round in history(self.service, self.account):
             if round.round_id in self.books.rounds:
                 continue

@@ -1,4 +1,4 @@
-"""Database of the wallet: a SQLite file or PostgreSQL. In both, a transaction is durable when it ends.
+"""Database of the wallet: a SQLite file or PostgreSQL.
 
 A transaction first locks its player, so that its reads stay valid until it ends.
 """

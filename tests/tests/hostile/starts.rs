@@ -21,7 +21,6 @@ struct Times {
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a1_costs_of_a_normal_and_an_unsure_start_and_of_the_first_bets_after_it() {
     let folder = tempfile::tempdir().unwrap();
-    // A restored folder has no page, so a start without the page is unsure.
     let pages = tempfile::tempdir_in("/dev/shm").unwrap();
     let (file, data) = (folder.path().join("serve.toml"), folder.path().join("data"));
     fs::write(&file, format!("[draws]\npage_folder = \"{}\"\n", pages.path().display())).unwrap();

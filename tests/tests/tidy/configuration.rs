@@ -224,7 +224,6 @@ fn the_reference_of_the_configuration_is_current() {
         fs::write(&path, &text).unwrap();
     }
     assert!(fs::read_to_string(&path).unwrap_or_default() == text, "{PAGE} is stale: run `just documents`");
-    // Keys that the page must have, as a check of this test's parser.
     for key in ["listen", "token_sha256", "connections_max", "answer_ms_max", "otlp_endpoint"] {
         assert!(text.contains(&format!("| `{key}` |")), "{key}");
     }

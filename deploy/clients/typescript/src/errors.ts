@@ -40,7 +40,7 @@ export class Refused extends MotherlodeError {
   /** Reason of ErrorInfo; empty if the service itself did not answer. */
   readonly reason: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Maps each faulty field to its fault. */
+  /** Faults by field name. */
   readonly fields: Readonly<Record<string, string>>;
   /** Undefined if a retry does not help. */
   readonly retryAfterMs: number | undefined;

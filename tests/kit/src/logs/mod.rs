@@ -34,7 +34,6 @@ const GOLDEN: [(&str, u32, &str); 6] = [
     ("linked", 0, include_str!("../../../golden/linked.hex")),
 ];
 
-/// Logs written by earlier versions of the service.
 #[must_use]
 pub fn golden() -> Vec<Log> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex");
