@@ -1,4 +1,4 @@
-# Common tasks; `just` lists them. Each is one command that also works without just.
+# Common tasks; `just` lists them.
 
 [private]
 default:

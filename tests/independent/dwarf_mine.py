@@ -35,8 +35,8 @@ class DwarfMine:
         self.fractions = Counter()
 
     def free(self, super_high=None):
-        """Returns the strips of free spins with the super-high symbol at the places marked `*`; without a super-high
-        symbol, these places are omitted."""
+        """Returns the strips of free spins with the super-high symbol in the cells marked `*`; without a super-high
+        symbol, these cells are omitted."""
         mark, symbol = "*", "" if super_high is None else self.file.codes[super_high]
         return self.file.strips(text.replace(mark, symbol) for text in self.file.data["reels"]["free"])
 

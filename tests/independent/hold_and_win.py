@@ -31,8 +31,8 @@ class HoldAndWin:
         self.from_here = cache(self.from_here)
 
     def starting(self, chances):
-        """Returns the value of the feature per spin; `chances` has the chance of each pair (outer, middle) of numbers
-        of Bonus symbols."""
+        """Returns the value of the feature per spin; `chances` maps each pair of numbers of Bonus symbols (outer reels,
+        middle reel) to its chance."""
         return sum(chance * self.from_here(*held, RESPINS) for held, chance in chances.items() if sum(held) >= 6)
 
     def from_here(self, outer, middle, left):

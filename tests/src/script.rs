@@ -61,7 +61,7 @@ fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
 /// - `win LINE`, `win WAYS`, `win SCATTER`.
 /// - `left N`: at least N free spins left; `more N`: a free spin that awards N.
 /// - `needs N`: a pick of N objects; `prize multiple`, `prize free-spins`: the bonus's prize.
-/// - `card NAME`: the drawn card.
+/// - `card NAME`: the card that is drawn.
 /// - `carries KEY=VALUE`: the step sets this value of the player's collection.
 fn figured<'a>(what: &str, figure: &'a str) -> Option<Wanted<'a>> {
     let number = || figure.parse::<u32>().ok();

@@ -38,7 +38,7 @@ const ENGINE_MAY_USE: [&str; 12] = [
 const ROUNDS_MAY_USE: [&str; 6] =
     ["motherlode-state", "motherlode-proto", "motherlode-slots", "prost", "prost-types", "thiserror"];
 
-/// Forbidden even indirectly: I/O, async, clocks, ambient randomness.
+/// Dependencies that are forbidden even indirectly: I/O, async, clocks, ambient randomness.
 const ENGINE_MUST_NOT_REACH: [&str; 15] = [
     "async-std",
     "chrono",

@@ -83,7 +83,7 @@ export class InvalidArgument extends Refused {}
 /** An account, round or game is unknown, or belongs to another operator. */
 export class NotFound extends Refused {}
 
-/** The object exists already. */
+/** The object already exists. */
 export class AlreadyExists extends Refused {}
 
 /** The request id was used for another request (REQUEST_ID_REUSED). */
@@ -104,7 +104,7 @@ export class Unauthenticated extends Refused {}
 /** A limit of the operator is reached. */
 export class ResourceExhausted extends Refused {}
 
-/** A read-only call got no answer of the service in time. */
+/** A read-only call got no answer from the service in time. */
 export class Unavailable extends Refused {}
 
 /** The call was never sent: no connection could be opened, or the client is closed. */

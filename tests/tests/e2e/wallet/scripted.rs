@@ -27,7 +27,7 @@ pub enum Fault {
     None,
     /// The call is not applied.
     LostCall,
-    /// Applied.
+    /// The call is applied and its answer is lost.
     LostAnswer,
     Doubled,
     /// The call is answered with UNKNOWN and not applied.

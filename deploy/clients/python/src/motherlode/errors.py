@@ -65,7 +65,7 @@ class NotFound(Refused):
 
 
 class AlreadyExists(Refused):
-    """The object exists already."""
+    """The object already exists."""
 
 
 class Conflict(AlreadyExists):
@@ -93,7 +93,7 @@ class ResourceExhausted(Refused):
 
 
 class Unavailable(Refused):
-    """A read-only call got no answer of the service in time."""
+    """A read-only call got no answer from the service in time."""
 
 
 class NotSent(Unavailable):
