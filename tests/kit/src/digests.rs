@@ -1,5 +1,4 @@
-//! Digests of derived state with their version, one text file per kind of state in `tests/golden`. If a digest changes
-//! without a new version, the service would load incompatible files of earlier builds.
+//! Digests of derived state with their version, one text file per kind of state in `tests/golden`.
 
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
