@@ -2,8 +2,8 @@
 
     foreign_verifiers.py ROUNDS        with MOTHERLODE_BIN, as `tests/run proofs` does
 
-tlog-scales, and Go's sumdb if Go is installed, check the signature of the checkpoint. For each record they check that the
-tree includes it, and that the tree up to the record is a prefix of the whole tree.
+tlog-scales, and Go's sumdb if Go is installed, check the checkpoint's signature, and that the tree includes each record and
+continues the tree before it.
 """
 
 import functools

@@ -2,14 +2,13 @@
 # Compares Motherlode with TigerBeetle's own benchmark. Both run alternately on one machine and disk, in rotating order.
 #
 # A round is three transfers: bet, win and contribution. In the first variant, 32 clients each send the transfers of one
-# round and wait, like 32 players of Motherlode. In the second, one client sends full batches of 8,189 transfers; this is
-# TigerBeetle's best case, but a service that answers single players cannot use such batches. TigerBeetle draws and evaluates
-# nothing.
+# round and wait, like 32 players of Motherlode. In the second, one client sends full batches of 8,189 transfers, which is
+# TigerBeetle's best case. TigerBeetle draws and evaluates nothing.
 #
 #     TIGERBEETLE=/path/to/tigerbeetle deploy/bench/tigerbeetle.sh [turns] [seconds per turn]
 #
 # TIGERBEETLE is a release of July 2026 or later, with the option --transfer-batch-count. FOLDER (default: target) is for the
-# data, MOTHERLODE is the binary (default: built by this script). Prints ratios, and stops the processes that it started.
+# data, MOTHERLODE is the binary (default: built by this script).
 set -eu
 cd "$(dirname "$0")/../.."
 turns=${1:-3} seconds=${2:-5} clients=32 connections=4 players=1000

@@ -3,9 +3,8 @@
 
     deploy/container/check.py [--binary FILE] [--keep FOLDER]
 
-Runs as root on Debian 12 with debootstrap and a network. The build stage uses this machine's Rust toolchain, or
---binary. The image runs as its USER in separate namespaces, with a read-only root and only the loopback network. The check
-reads the service's health, plays rounds over TLS, restarts the service on the same volume, and audits the log.
+Runs as root on Debian 12 with debootstrap and a network. The build stage uses this machine's Rust toolchain, or --binary.
+The check reads the service's health, plays rounds over TLS, restarts the service on the same volume, and audits the log.
 """
 
 import argparse

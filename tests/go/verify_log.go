@@ -1,6 +1,5 @@
 // Verify_log checks a tile log over HTTP with the code that checks Go's checksum database and with no code of Motherlode. It
-// checks the checkpoint's signature, and for each record that the tree includes it and that the tree up to the record is a
-// prefix of the whole tree.
+// checks the checkpoint's signature, and that the tree includes each record.
 //
 //	verify_log http://127.0.0.1:PORT/log/0 VERIFIER-KEY
 package main

@@ -1,7 +1,6 @@
 """Exact change of the return of a ways game caused by rounding to minor units (DM-17, DM-19).
 
-With a coin of n fifths of a minor unit, the rounding of a win depends only on its number of coins modulo 5. Windows are
-therefore counted by this residue, reel by reel.
+With a coin of n fifths of a minor unit, the rounding of a win depends only on its number of coins modulo 5.
 """
 
 from collections import Counter, defaultdict

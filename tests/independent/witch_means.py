@@ -1,5 +1,5 @@
-"""Exact return of Witch Feature in bets. Except with Mega Wilds, all lines have the same mean, so one line is computed
-with cells of reel symbols, Wilds, or high symbols."""
+"""Exact return of Witch Feature in bets. Except with Mega Wilds, all lines have the same mean, so one line is
+computed."""
 
 from fractions import Fraction
 from itertools import combinations, product

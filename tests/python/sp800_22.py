@@ -140,8 +140,7 @@ def universal(bits, width=7, first=1280):
 def complexities(blocks):
     """Berlekamp-Massey algorithm for all rows.
 
-    Bit-sliced: `taps[j]` has the j-th coefficient of every row's register. The register before the last change is shifted
-    at each step, so that its shift is the same for all rows.
+    Bit-sliced: `taps[j]` has the j-th coefficient of every row's register.
     """
     rows, width = blocks.shape
     slices = np.packbits(blocks.T, axis=1)

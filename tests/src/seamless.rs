@@ -1,6 +1,5 @@
 //! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), each operator has a wallet in this process, and
-//! the tests' client deposits into it. There is one wallet per process, so each test needs a separate process
-//! (nextest).
+//! the tests' client deposits into it. Each test needs a separate process (nextest).
 
 use motherlode_ledger::Ledgers;
 use motherlode_proto::{

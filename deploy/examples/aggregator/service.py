@@ -1,8 +1,7 @@
 """Connection to Motherlode with TLS, a token and retries.
 
 If a connection breaks, the caller cannot see whether its request took effect, so `ask` sends the same message and
-request id until it is answered (PL-11). A production aggregator stores the message before sending, and retries
-after its own restart.
+request id until it is answered (PL-11).
 """
 
 import threading

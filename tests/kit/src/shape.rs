@@ -1,5 +1,4 @@
-//! Finds fields of a serialized state that are none, zero or empty in all tests. Digests hardly cover such fields, because
-//! an empty map and an empty list serialize to the same bytes.
+//! Finds fields of a serialized state that are none, zero or empty in all tests. Digests hardly cover such fields.
 
 use serde::{Serialize, Serializer, ser};
 use std::{collections::BTreeMap, fmt};

@@ -26,8 +26,8 @@ pub const LOGS: [(&str, &[&str]); 5] = [
     ("five-games", &[include_str!("../../golden/five-games.hex")]),
     // A log with all events of a service on one machine without operators (git commit d920879).
     ("one-machine", &[include_str!("../../golden/one-machine.hex")]),
-    // Two partitions with one pool (commit bb679cf). Two actors each change terms, set a switch, suspend and retire a pool.
-    // Each partition has a hit with its award. The log ends with a void and a rate.
+    // Two partitions with one pool (commit bb679cf). It has changes by two actors, a hit with its award in each partition,
+    // a void and a rate.
     (
         "two-partitions",
         &[include_str!("../../golden/two-partitions-0.hex"), include_str!("../../golden/two-partitions-1.hex")],

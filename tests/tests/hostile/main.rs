@@ -1,8 +1,8 @@
 //! Two hostile operators make all attacks at once, while an honest operator plays at a constant rate
 //! (`tests/run hostile`). Other tests alternate calm and one attack, or restart the service.
 //!
-//! Attackers run with nice 19, so that the cost of the attacking code does not delay the service. The latency of honest
-//! rounds is measured from their scheduled starts. The tests must run one after another (`--test-threads=1`).
+//! Attackers run with nice 19. The latency of honest rounds is measured from their scheduled starts. The tests must run
+//! one after another (`--test-threads=1`).
 //!
 //! - `MOTHERLODE_HOSTILE_SECONDS`: duration, 600 by default.
 //! - `MOTHERLODE_HOSTILE_RATE`: honest rounds per second, 50 by default.

@@ -1,5 +1,5 @@
-//! Random faults under load (PL-31, PL-32), after which the wallet and the log must agree. A seed does not fix the
-//! timing of threads, so reproducing a failure may need several runs.
+//! Random faults under load (PL-31, PL-32), after which the wallet and the log must agree. Since timing varies, a
+//! seed may reproduce a failure only after several runs.
 
 use super::{
     json,
