@@ -51,7 +51,7 @@ pub struct Client {
 
 impl Client {
     pub async fn connect(address: SocketAddr) -> Self {
-        let endpoint = Channel::from_shared(format!("http://{address}")).expect("an address is a URI");
+        let endpoint = Channel::from_shared(format!("http://{address}")).expect("the address is a valid URI");
         Self::on(endpoint.connect().await.expect("the service listens"))
     }
 
@@ -93,7 +93,7 @@ impl Client {
         if seamless::keeps(account) {
             return seamless::balance(account).await;
         }
-        response.balance.expect("a balance is set").amount_minor
+        response.balance.expect("the account has a balance").amount_minor
     }
 
     pub async fn spin(&mut self, request: SpinRequest, force: Option<Force>) -> Result<Played, Status> {

@@ -102,7 +102,7 @@ fn local(data: &Path) -> LocalLog {
 pub fn replayed(data: &Path, player: &str, round: u64) -> Replayed {
     let (local, stream) = (local(data), StreamId::player("acme", player));
     let log = local.log(stream.partition(local.partitions()));
-    replay(&log, &stream, round).expect("the log can be read").expect("the round is there")
+    replay(&log, &stream, round).expect("the log can be read").expect("the log has the round")
 }
 
 pub fn checked(data: &Path) {

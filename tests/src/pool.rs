@@ -60,7 +60,7 @@ impl Model {
     fn step(&mut self, event: &Event) {
         match event {
             Event::ContributionsPooled { partition, from, to, amount } => {
-                let view = self.partitions.get_mut(partition).expect("there is such a partition");
+                let view = self.partitions.get_mut(partition).expect("the partition exists");
                 assert_eq!(*from, view.pooled_position + 1, "the pooled ranges of positions are contiguous");
                 view.pooled_position = *to;
                 let sum: i128 = view.left.range(from..=to).map(|(_, left)| left).sum();
@@ -69,8 +69,8 @@ impl Model {
                 self.increments += sum;
             }
             Event::JackpotAwarded(award) => {
-                let view = self.partitions.get_mut(&award.partition).expect("there is such a partition");
-                let (position, time_ms, coin) = view.hits.pop_front().expect("there was a hit");
+                let view = self.partitions.get_mut(&award.partition).expect("the partition exists");
+                let (position, time_ms, coin) = view.hits.pop_front().expect("the award belongs to a known hit");
                 assert_eq!(
                     (award.hit, view.pooled_position),
                     (position, position),

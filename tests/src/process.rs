@@ -41,7 +41,7 @@ impl Process {
 
     #[must_use]
     pub fn memory_peak(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process is there");
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process exists");
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kilobytes = peak.and_then(|peak| peak.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
         kilobytes.expect("a peak in kB") * 1024
@@ -71,7 +71,7 @@ impl Process {
         let logged = log.try_clone().expect("a file can be shared");
         command.env("NO_COLOR", "1").envs(variables.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(logged).spawn().expect("the program starts");
-        let output = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let output = BufReader::new(child.stdout.take().expect("the program's output is piped"));
         let mut console = None;
         let address = output.lines().map_while(Result::ok).find_map(|line| {
             if let Some(url) = line.strip_prefix("console for people: ") {
@@ -118,7 +118,7 @@ impl Process {
 
     fn signal(&self, signal: &str) {
         let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", self.child.id())]).status();
-        assert!(sent.expect("a shell is there").success(), "the process is still there");
+        assert!(sent.expect("a shell is there").success(), "the process still exists");
     }
 
     pub fn reload(&self) {

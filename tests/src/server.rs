@@ -96,7 +96,7 @@ impl Server {
         self.ledger_of(player)
             .player(&StreamId::player("acme", player))
             .expect("the player can be read")
-            .expect("the player is there")
+            .expect("the player exists")
     }
 
     #[must_use]

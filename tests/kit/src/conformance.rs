@@ -181,10 +181,10 @@ fn a_record_that_does_not_chain_is_refused(make: Make<'_>) {
 
 fn an_empty_append_changes_nothing(make: Make<'_>) {
     let mut store = make();
-    store.append(0, &[]).expect("nothing can be appended to an empty log");
+    store.append(0, &[]).expect("an empty append to an empty log succeeds");
     assert_eq!(store.end(), 0);
     append(&mut *store, &[b"one"]);
-    store.append(1, &[]).expect("nothing can be appended");
+    store.append(1, &[]).expect("an empty append succeeds");
     assert!(
         matches!(store.append(0, &[]), Err(AppendError::Conflict { end: 1 })),
         "the position is checked even for an empty append"

@@ -63,7 +63,7 @@ impl Node {
         fs::create_dir_all(folder).expect("the test's folder can be written");
         let key = folder.join(KEY_FILE);
         fs::write(&key, "5a".repeat(32)).expect("the test's folder can be written");
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("the file is the test's");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("the test can replace its file");
         let data = folder.join("data");
         let settings = format!(
             "server_name: {name}\nlisten: \"127.0.0.1:-1\"\nhttp: \"127.0.0.1:-1\"\nmax_payload: 8MB\n\
@@ -89,7 +89,7 @@ impl Node {
     }
 
     pub fn kill(&mut self) {
-        self.process.kill().and_then(|()| self.process.wait()).expect("a child can be killed");
+        self.process.kill().and_then(|()| self.process.wait()).expect("the server can be killed");
     }
 
     pub fn restart(&mut self) {

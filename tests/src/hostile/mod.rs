@@ -139,7 +139,7 @@ impl Target {
     pub async fn call_in_pieces(&self, path: &str, pieces: Vec<Bytes>) -> Result<(), Status> {
         let gone = |error: h2::Error| Status::unavailable(error.to_string());
         let (send, mut connection) = self.http().await.map_err(gone)?;
-        let mut pings = connection.ping_pong().expect("no other user");
+        let mut pings = connection.ping_pong().expect("ping_pong is taken only once");
         let driver = tokio::spawn(connection);
         let answered = async {
             let (response, mut body) = send.ready().await?.send_request(self.head(path), false)?;
@@ -173,7 +173,7 @@ pub fn framed(message: &impl Message) -> Bytes {
 pub fn frame(bytes: &[u8]) -> Bytes {
     let mut framed = BytesMut::with_capacity(5 + bytes.len());
     framed.put_u8(0);
-    framed.put_u32(bytes.len().try_into().expect("a message is shorter"));
+    framed.put_u32(bytes.len().try_into().expect("a message is shorter than 4 GiB"));
     framed.put_slice(bytes);
     framed.freeze()
 }
@@ -204,7 +204,7 @@ pub struct Unread {
 
 pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) -> Result<Unread, h2::Error> {
     let (send, mut connection) = target.http().await?;
-    let mut pings = connection.ping_pong().expect("no other user");
+    let mut pings = connection.ping_pong().expect("ping_pong is taken only once");
     let beginning = async {
         let (mut send, mut begun) = (send, vec![]);
         for _ in 0..calls {

@@ -60,7 +60,7 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
         assert_eq!(tasks.borrow().fatal, None, "{kind:?}");
     }
     let answered = health(&["--target", &target]).await;
-    assert_eq!(answered.status.code(), Some(0), "all services are SERVING again: {answered:?}");
+    assert_eq!(answered.status.code(), Some(0), "not all services are SERVING again: {answered:?}");
     let fatal = [
         Kind::PoolCoordinator,
         Kind::AbandonedRounds,

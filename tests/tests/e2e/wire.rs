@@ -356,7 +356,7 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     tokio::time::timeout(NEVER, stopping).await.expect("it stops").unwrap().unwrap();
     let logged = ledgers.all().flat_map(|ledger| commits(ledger, 1));
     let bets = logged.filter(|logged| logged.commit.request_id == "s").count();
-    assert!(bets > 0, "the first of them waited for the disk");
+    assert!(bets > 0, "the first bets waited for the disk");
     assert_eq!(bets, answered.len(), "every logged bet was answered");
 }
 

@@ -135,7 +135,7 @@ async fn every_call_has_its_page_with_a_request_and_an_answer() {
     if std::env::var_os(WRITE).is_some() {
         fs::write(&file, &text).unwrap();
     }
-    assert!(fs::read_to_string(&file).unwrap_or_default() == text, "the index is stale: run `just documents`");
+    assert!(fs::read_to_string(&file).unwrap_or_default() == text, "the index of calls is stale: run `just documents`");
     let mut found = 0;
     for service in fs::read_dir(folder()).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir()) {
         found += fs::read_dir(service.path()).unwrap().count();

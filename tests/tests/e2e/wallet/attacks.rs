@@ -118,7 +118,7 @@ async fn pl_31_answers_that_are_too_long_or_empty_are_none_and_have_one_effect()
             let status = bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
             assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{fault:?}");
             assert!(status.message().len() < 1_000, "the refusal quotes at most one line of the wallet's answer");
-            assert_eq!(rounds(&mut client, &account).await, 0, "no outcome before a confirmed debit");
+            assert_eq!(rounds(&mut client, &account).await, 0, "no outcome exists before the debit is confirmed");
             world.wallet.script(&[]);
             client.play_out(bet("r", &account, "0.10")).await.unwrap();
         }

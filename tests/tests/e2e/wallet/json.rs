@@ -189,7 +189,7 @@ async fn pl_31_only_a_whole_answer_of_the_contract_with_status_200_is_one() {
         assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{what}");
         assert!(status.message().len() < 1_000, "{what}: the refusal quotes at most one line");
         assert_eq!(looked_up(&mut client, &alice, "r").await.state(), State::Pending, "{what}");
-        assert_eq!(rounds(&mut client, &alice).await, 0, "{what}: no outcome before a confirmed debit");
+        assert_eq!(rounds(&mut client, &alice).await, 0, "{what}: no outcome exists before the debit is confirmed");
         world.server.stop().await.unwrap();
     }
 }

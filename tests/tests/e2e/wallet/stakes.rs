@@ -55,7 +55,7 @@ async fn pl_31_me_18_a_feature_that_the_wallet_does_not_pay_for_or_does_not_answ
     let status = bet_within(&mut client, bought("b", &elsa), 500).await.unwrap_err();
     assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
     assert_eq!(looked_up(&mut client, &elsa, "b").await.state(), State::Pending);
-    assert_eq!(rounds(&mut client, &elsa).await, 0, "no outcome before a confirmed debit");
+    assert_eq!(rounds(&mut client, &elsa).await, 0, "no outcome exists before the debit is confirmed");
     let mut plain = bought("b", &elsa);
     plain.stake.as_mut().unwrap().buy_feature = false;
     assert_eq!(reason(&client.spin(plain, None).await.unwrap_err()), "REQUEST_ID_REUSED");
