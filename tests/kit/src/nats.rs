@@ -63,7 +63,7 @@ impl Node {
         fs::create_dir_all(folder).expect("the test's folder can be written");
         let key = folder.join(KEY_FILE);
         fs::write(&key, "5a".repeat(32)).expect("the test's folder can be written");
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("the test can replace its file");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("the key's permissions can be set");
         let data = folder.join("data");
         let settings = format!(
             "server_name: {name}\nlisten: \"127.0.0.1:-1\"\nhttp: \"127.0.0.1:-1\"\nmax_payload: 8MB\n\
