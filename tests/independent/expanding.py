@@ -31,7 +31,7 @@ class Cells:
 
 
 def mean_ways_win(reels, symbol, pays, cells=None, grown=0):
-    running = {0: Fraction(1)}  #
+    running = {0: Fraction(1)}
     won = Fraction(0)
     for length in range(len(reels) + 1):
         if length == len(reels):
