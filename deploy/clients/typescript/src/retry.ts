@@ -99,7 +99,7 @@ export class Asking<I extends DescMessage> {
   /** Throws the refusal, or OutcomeUnknown if an attempt may have been applied. */
   giveUp(refused: Refused): never {
     if (this.#changes && this.lost && refused.leavesOpen) {
-      throw new OutcomeUnknown(`${this.#method.name} has no known outcome: ${refused.message}`, this.requestId, refused);
+      throw new OutcomeUnknown(`the outcome of ${this.#method.name} is unknown: ${refused.message}`, this.requestId, refused);
     }
     throw refused;
   }
