@@ -35,7 +35,7 @@ const COINS: [(&str, i128); 4] = [("0.01", 10_000), ("0.10", 100_000), ("0.20", 
 
 type Op = (u8, usize, u64);
 
-/// Amounts in 1e-9 EUR except balances.
+/// Amounts, except balances, are in 1e-9 EUR.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Pool {
     increments: i128,
