@@ -20,7 +20,7 @@ async fn client(process: &Process, shown: &str) -> Client {
     Client::on(connect(&format!("http://{}", process.address), &token(shown), None).await.unwrap())
 }
 
-/// Reloads, and returns the log line that says how it ended.
+/// Reloads the configuration, and returns the log line with the outcome.
 async fn reload(process: &Process, says: &str) -> String {
     let before = process.log_lines(says).len();
     process.reload();
