@@ -4,9 +4,14 @@ use crate::{
     error::ServeError,
     transport::{console_tls, tls},
 };
-use motherlode_ledger::{Actors, known::Operators};
+use motherlode_ledger::Actors;
 use motherlode_report::Identity;
-use motherlode_runtime::{Config, access::Access, config::NeedsRestart, connections::Acceptor};
+use motherlode_runtime::{
+    Config, Operators,
+    access::Access,
+    config::NeedsRestart,
+    connections::{Acceptor, Admission},
+};
 use parking_lot::Mutex;
 use std::{io, sync::Arc};
 use tokio::{
@@ -19,6 +24,7 @@ pub struct Reloader {
     pub(crate) config: Config,
     pub(crate) access: Access,
     pub(crate) operators: Operators,
+    pub(crate) admission: Admission,
     pub(crate) actors: Option<Actors>,
     pub(crate) tls: Option<Acceptor>,
     pub(crate) console_tls: Option<Acceptor>,
@@ -49,7 +55,8 @@ impl Reloader {
                 current.replace(&new);
             }
         }
-        self.operators.replace(changed.operators.iter().map(|operator| operator.id.clone()));
+        self.operators.replace(&changed.operators);
+        self.admission.reweigh();
         self.access.replace(&changed.operators);
         if let Some(actors) = &self.actors {
             actors.replace(&changed.operators);

@@ -15,9 +15,9 @@ use crate::{
 use motherlode_ledger::{AppendError, Ledgers, Proposal, SupersededRules, fields::RoundId, offer};
 use motherlode_runtime::{Profiles, Refusal, Stop};
 use motherlode_slots::{Choice, Ladders, Outcome};
-use motherlode_state::{InternalRequest, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
+use motherlode_state::{InternalRequest, Minor, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_wallet::Wallets;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
 
 #[derive(Clone)]
@@ -33,8 +33,6 @@ pub struct SpinApi {
     pub(crate) ladders: Arc<Ladders>,
     pub(crate) superseded: SupersededRules,
     pub(crate) wallets: Wallets,
-    /// Each operator's cap on the liability of its campaigns in EUR (PL-36).
-    pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
 impl SpinApi {
@@ -63,7 +61,6 @@ impl SpinApi {
             ladders: offer::standard(),
             superseded: SupersededRules::default(),
             wallets: Wallets::default(),
-            campaign_caps: Arc::default(),
         }
     }
 
@@ -107,11 +104,6 @@ impl SpinApi {
     #[must_use]
     pub fn with_wallets(self, wallets: Wallets) -> Self {
         Self { wallets, ..self }
-    }
-
-    #[must_use]
-    pub fn with_campaign_caps(self, caps: impl IntoIterator<Item = (String, Nano)>) -> Self {
-        Self { campaign_caps: Arc::new(caps.into_iter().collect()), ..self }
     }
 
     #[must_use]

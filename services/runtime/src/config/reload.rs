@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 impl Config {
-    /// Checks that a running service can take `new`: only operators without own weight, wallet or cap are added or
-    /// removed, and of the others only credentials and limits of calls change.
+    /// Checks that a running service can take `new`: only operators may differ, and not in their wallet.
     pub fn check_reload(&self, new: &Self) -> Result<(), NeedsRestart> {
         let mut keys = vec![];
         differences(
@@ -29,14 +28,14 @@ impl Config {
     }
 }
 
-/// Returns the operator without the parts that can change; an unknown operator is one with defaults.
+/// Returns the wallet, which cannot change; an unknown operator has the default one.
 fn fixed_part(id: &str, operator: Option<&Operator>) -> Operator {
     Operator {
         id: id.to_owned(),
         calls_per_second_max: None,
         calls_burst_max: None,
-        weight: operator.map_or(1, |operator| operator.weight),
-        campaign_liability_eur_max: operator.and_then(|operator| operator.campaign_liability_eur_max),
+        weight: 1,
+        campaign_liability_eur_max: None,
         wallet: operator.map(|operator| operator.wallet).unwrap_or_default(),
         seamless: operator.and_then(|operator| operator.seamless.clone()),
         credentials: vec![],
@@ -78,7 +77,8 @@ mod tests {
         for new in [
             ONE.to_owned(),
             format!("{ONE}calls_per_second_max = 5\n{credential}"),
-            format!("{ONE}[[operators]]\nid = 'beta'\n{credential}"),
+            format!("{ONE}weight = 2\ncampaign_liability_eur_max = 2"),
+            format!("{ONE}[[operators]]\nid = 'beta'\nweight = 3\n{credential}"),
         ] {
             assert_eq!(check(ONE, &new), "");
             assert_eq!(check(&new, ONE), "");
@@ -86,9 +86,10 @@ mod tests {
         for (new, keys) in [
             (format!("partitions = 2\n{ONE}"), "partitions"),
             (format!("[limits]\nqueue_length_max = 7\n{ONE}"), "limits.queue_length_max"),
-            (format!("{ONE}weight = 2"), "operators.acme.weight"),
-            (format!("{ONE}campaign_liability_eur_max = 2"), "operators.acme.campaign_liability_eur_max"),
-            (format!("{ONE}[[operators]]\nid = 'beta'\nweight = 2"), "operators.beta.weight"),
+            (
+                format!("{ONE}wallet = 'seamless'\n[operators.seamless]\nurl = 'http://127.0.0.1:1'"),
+                "operators.acme.seamless",
+            ),
             (String::new(), "operators (the first or the last one)"),
         ] {
             assert_eq!(check(ONE, &new), format!("{keys} cannot change while the service runs: restart it"));
