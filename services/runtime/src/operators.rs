@@ -1,6 +1,6 @@
 //! Configured operators, which a reload replaces (PL-27).
 
-use crate::config::{Operator, PLATFORM, WalletKind};
+use crate::config::{Config, Operator, PLATFORM, WalletKind};
 use motherlode_state::Nano;
 use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc};
@@ -18,19 +18,24 @@ struct Settings {
 
 impl Operators {
     #[must_use]
-    pub fn new(configured: &[Operator]) -> Self {
+    pub fn of_config(config: &Config) -> Self {
         let operators = Self::default();
-        operators.replace(configured);
+        operators.replace(config);
         operators
     }
 
-    pub fn replace(&self, configured: &[Operator]) {
+    pub fn replace(&self, config: &Config) {
         let settings = |operator: &Operator| Settings {
             weight: operator.weight,
             campaign_cap: operator.campaign_liability_eur_max.map(|eur| Nano::major(eur.into())),
             is_seamless: operator.wallet == WalletKind::Seamless,
         };
-        *self.0.write() = configured.iter().map(|operator| (operator.id.clone(), settings(operator))).collect();
+        *self.0.write() = config
+            .operators
+            .iter()
+            .chain(&config.wallets_beside)
+            .map(|operator| (operator.id.clone(), settings(operator)))
+            .collect();
     }
 
     /// Returns the operators with players, so without the platform.

@@ -51,7 +51,7 @@ impl NotServing {
         let clock = written.first().cloned();
         let access = clock.map(|clock| Access::new(&config.operators, Arc::new(move || clock.clock_ms())));
         let takes_over = Arc::<AtomicBool>::default();
-        let (mut routes, operators) = (Routes::builder(), Operators::new(&config.operators));
+        let (mut routes, operators) = (Routes::builder(), Operators::of_config(config));
         routes.add_service(health);
         if !written.is_empty() {
             let actors = Actors::new(&config.operators);

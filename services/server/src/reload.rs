@@ -12,6 +12,7 @@ use motherlode_runtime::{
     config::NeedsRestart,
     connections::{Acceptor, Admission},
 };
+use motherlode_wallet::Wallets;
 use parking_lot::Mutex;
 use std::{io, sync::Arc};
 use tokio::{
@@ -25,6 +26,7 @@ pub struct Reloader {
     pub(crate) access: Access,
     pub(crate) operators: Operators,
     pub(crate) admission: Admission,
+    pub(crate) wallets: Wallets,
     pub(crate) actors: Option<Actors>,
     pub(crate) tls: Option<Acceptor>,
     pub(crate) console_tls: Option<Acceptor>,
@@ -50,12 +52,14 @@ impl Reloader {
     pub fn apply(&mut self, changed: Config) -> Result<(), ReloadError> {
         self.config.check_reload(&changed)?;
         let new = (changed.tls.as_ref().map(tls).transpose()?, changed.tls.as_ref().map(console_tls).transpose()?);
+        let wallets = self.wallets.changed(&changed).map_err(ServeError::from)?;
         for (current, new) in [(&self.tls, new.0), (&self.console_tls, new.1)] {
             if let (Some(current), Some(new)) = (current, new) {
                 current.replace(&new);
             }
         }
-        self.operators.replace(&changed.operators);
+        self.wallets.replace(wallets);
+        self.operators.replace(&changed);
         self.admission.reweigh();
         self.access.replace(&changed.operators);
         if let Some(actors) = &self.actors {

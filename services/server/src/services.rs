@@ -44,11 +44,10 @@ use motherlode_state::{Minor, SessionLimits};
 use motherlode_wallet::{WalletOutbox, Wallets};
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
-    panic::resume_unwind,
     sync::Arc,
     time::Duration,
 };
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::net::TcpListener;
 use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
@@ -131,20 +130,8 @@ impl<'a> Services<'a> {
 
     pub(crate) fn wallet(mut self) -> Self {
         let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
-        if !WalletOutbox::for_wallets(&self.ledgers, &self.wallets).is_empty() {
-            let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
-            self.tasks.spawn(Kind::WalletOutboxes, move || {
-                let mut paying: JoinSet<_> =
-                    WalletOutbox::for_wallets(&ledgers, &wallets).into_iter().map(|outbox| outbox.run()).collect();
-                async move {
-                    if let Some(Err(error)) = paying.join_next().await
-                        && let Ok(panic) = error.try_into_panic()
-                    {
-                        resume_unwind(panic);
-                    }
-                }
-            });
-        }
+        let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
+        self.tasks.spawn(Kind::WalletOutboxes, move || WalletOutbox::run_all(ledgers.clone(), wallets.clone()));
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(WALLET);
         self.routes.add_service(LedgerServiceCalls::new(wallet, bytes));
@@ -280,6 +267,7 @@ impl<'a> Services<'a> {
             access: access.clone(),
             operators: self.ledgers.operators().clone(),
             admission: self.admission.clone(),
+            wallets: self.wallets.clone(),
             actors: self.actors,
             tls: tls.clone(),
             console_tls: console_tls.clone(),

@@ -102,7 +102,7 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
     let draws = dealer.keys().clone();
     let has_operators = !config.operators.is_empty();
-    let configured = Operators::new(&config.operators);
+    let configured = Operators::of_config(config);
     let open_rounds_max = config.limits.open_rounds_per_operator_max;
     let operators = config.sharing();
     Options {

@@ -118,7 +118,7 @@ impl SpinApi {
 
     pub(crate) async fn play(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         match (play, self.wallets.for_stream(play.named().stream)) {
-            (Play::Bet(bet), Some(wallet)) => self.bet_seamless(wallet, (play, bet), metadata).await,
+            (Play::Bet(bet), Some(wallet)) => self.bet_seamless(&wallet, (play, bet), metadata).await,
             _ => self.play_here(play, metadata).await,
         }
     }

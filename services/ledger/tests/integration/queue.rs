@@ -110,7 +110,7 @@ async fn at_b3_operators_take_turns_in_the_queue_by_weight_and_bytes() {
     let last = |order: &[String]| order.iter().rposition(|operator| operator == "other").unwrap();
     let even = order(options(), flood().chain(others()).collect()).await;
     assert!(last(&even) < 80 + 6 + 16, "{}", last(&even));
-    let configured = Operators::new(&Config::parse("[[operators]]\nid = 'acme'\nweight = 4").unwrap().operators);
+    let configured = Operators::of_config(&Config::parse("[[operators]]\nid = 'acme'\nweight = 4").unwrap());
     let weighted = order(Options { configured, ..options() }, flood().chain(others()).collect()).await;
     assert!((160..=240).contains(&last(&weighted)), "{}", last(&weighted));
     let currencies = [Currency::EUR, Currency::USD, Currency::SEK, Currency::JPY, Currency::KWD];

@@ -1,12 +1,13 @@
 //! Changes of the configuration that a running service applies (PL-27).
 
-use super::{Config, Operator, error::NeedsRestart};
+use super::{Config, error::NeedsRestart};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 impl Config {
-    /// Checks that a running service can take `new`: only operators may differ, and not in their wallet.
+    /// Checks that a running service can take `new`: only operators may differ. A seamless wallet cannot be removed, because
+    /// credits may be due to it.
     pub fn check_reload(&self, new: &Self) -> Result<(), NeedsRestart> {
         let mut keys = vec![];
         differences(
@@ -17,28 +18,17 @@ impl Config {
         );
         let ids: BTreeSet<_> = self.operators.iter().chain(&new.operators).map(|operator| &operator.id).collect();
         for id in ids {
-            let fixed =
-                |config: &Self| tree(&fixed_part(id, config.operators.iter().find(|operator| operator.id == *id)));
-            differences(&format!("operators.{id}"), &fixed(self), &fixed(new), &mut keys);
+            let has_wallet = |config: &Self| {
+                config.operators.iter().any(|operator| operator.id == *id && operator.seamless.is_some())
+            };
+            if has_wallet(self) && !has_wallet(new) {
+                keys.push(format!("operators.{id}.seamless"));
+            }
         }
         if self.operators.is_empty() != new.operators.is_empty() {
             keys.push("operators (the first or the last one)".to_owned());
         }
         if keys.is_empty() { Ok(()) } else { Err(NeedsRestart(keys)) }
-    }
-}
-
-/// Returns the wallet, which cannot change; an unknown operator has the default one.
-fn fixed_part(id: &str, operator: Option<&Operator>) -> Operator {
-    Operator {
-        id: id.to_owned(),
-        calls_per_second_max: None,
-        calls_burst_max: None,
-        weight: 1,
-        campaign_liability_eur_max: None,
-        wallet: operator.map(|operator| operator.wallet).unwrap_or_default(),
-        seamless: operator.and_then(|operator| operator.seamless.clone()),
-        credentials: vec![],
     }
 }
 
@@ -83,6 +73,11 @@ mod tests {
             assert_eq!(check(ONE, &new), "");
             assert_eq!(check(&new, ONE), "");
         }
+        let seamless = format!("{ONE}wallet = 'seamless'\nseamless = {{ url = 'http://127.0.0.1:1' }}\n");
+        let other = seamless.replace("127.0.0.1:1", "127.0.0.1:2");
+        assert_eq!([check(ONE, &seamless), check(&seamless, &other)], ["", ""]);
+        let refused = "operators.acme.seamless cannot change while the service runs: restart it";
+        assert_eq!(check(&seamless, ONE), refused);
         for (new, keys) in [
             (format!("partitions = 2\n{ONE}"), "partitions"),
             (format!("[limits]\nqueue_length_max = 7\n{ONE}"), "limits.queue_length_max"),

@@ -53,7 +53,7 @@ mod tests {
     /// Connections of competing operators; the first has twice the weight.
     fn competing() -> [Admitted; 2] {
         let config = Config::parse("[[operators]]\nid = 'acme'\nweight = 2").unwrap();
-        let operators = Operators::new(&config.operators);
+        let operators = Operators::of_config(&config);
         let table = Table::new(Bounds { operators, ..Bounds::for_limits(&Limits::default(), 1 << 20) });
         ["acme", "other"].map(|operator| {
             let admitted = table.admit(Ipv4Addr::LOCALHOST.into()).unwrap();
