@@ -17,9 +17,11 @@ use motherlode_state::{Debit, DueKind, Event, InternalRequest, Minor, StreamId, 
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem::take,
+    panic::resume_unwind,
     sync::Arc,
     time::Duration,
 };
+use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -85,10 +87,30 @@ enum Turn {
 }
 
 impl WalletOutbox {
+    /// Runs the outboxes of all wallets, and those of new wallets after a replacement. Ends with the first outbox that
+    /// ends.
+    pub async fn run_all(ledgers: Ledgers, wallets: Wallets) {
+        let mut replacements = wallets.replacements();
+        loop {
+            replacements.mark_unchanged();
+            let mut outboxes: JoinSet<_> = Self::for_wallets(&ledgers, &wallets).into_iter().map(Self::run).collect();
+            tokio::select! {
+                Some(ended) = outboxes.join_next() => {
+                    if let Err(error) = ended && let Ok(panic) = error.try_into_panic() {
+                        resume_unwind(panic);
+                    }
+                    return;
+                }
+                replaced = replacements.changed() => if replaced.is_err() { return },
+            }
+        }
+    }
+
     #[must_use]
     pub fn for_wallets(ledgers: &Ledgers, wallets: &Wallets) -> Vec<Self> {
         let written = || ledgers.all().filter(|ledger| !ledger.is_replica());
-        let each = wallets.all().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
+        let wallets = wallets.all();
+        let each = wallets.iter().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
         let outbox = |(wallet, ledger): (&Arc<OperatorWallet>, &Handle)| Self {
             ledgers: ledgers.clone(),
             ledger: ledger.clone(),
