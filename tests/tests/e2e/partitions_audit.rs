@@ -66,7 +66,7 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
         for ledger in server.ledgers().all() {
             let (mut head, known) = (ledger.head(), ends[ledger.partition() as usize]);
             let more = head.wait_for(|head| head.position > known);
-            tokio::time::timeout(Duration::from_secs(120), more).await.expect("they play on").unwrap();
+            tokio::time::timeout(Duration::from_secs(120), more).await.expect("the players continue").unwrap();
         }
         let copied =
             tokio::task::spawn_blocking(move || copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0)));

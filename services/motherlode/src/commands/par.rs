@@ -92,7 +92,7 @@ mod tests {
         let args = StakeArgs { lines: Some(16), ..StakeArgs::default() };
         let failure = args.checked(newest("bewitched").unwrap()).unwrap_err();
         assert_eq!(failure.code, 2);
-        assert!(failure.message.starts_with("16 lines is outside 1 to 15\n"), "{}", failure.message);
+        assert!(failure.message.starts_with("the number of lines must be 1 to 15, not 16\n"), "{}", failure.message);
     }
 
     /// Intervals are centred on the return without the jackpot, and their widths follow the normal quantiles.

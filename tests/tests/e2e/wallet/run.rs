@@ -1,4 +1,4 @@
-//! A run under faults (PL-39): each round is opened and closed once at the wallet, and the amounts agree to the last unit.
+//! A long run under faults (PL-39): each round is opened and closed once at the wallet, and all amounts agree exactly.
 //! `MOTHERLODE_WALLET_ROUNDS` sets a larger number of bets; the store, partitions and roles are those of the run.
 
 use super::{
@@ -21,11 +21,11 @@ use tonic::Status;
 
 const ROUNDS: u64 = 30;
 const PLAYERS: u64 = 6;
-/// Of 100 calls.
+/// Faults per 100 calls.
 const FAULTS: usize = 25;
 const FUNDS: i64 = 100_000_000;
 
-/// Number of effects of the run, by kind.
+/// Number of the run's effects per kind.
 type Counts = BTreeMap<&'static str, u64>;
 
 /// Repeats a bet until its outcome is known.
@@ -234,7 +234,11 @@ fn judge(wallet: &Wallet, counts: &Counts, rounds: u64) {
     assert_eq!(seen.get("refused").copied().unwrap_or_default(), of("refused"));
     assert_eq!(seen.get("jackpot").copied().unwrap_or_default(), of("jackpots"));
     assert_eq!(seen.get("open free round").copied().unwrap_or_default(), of("free"));
-    assert_eq!(opened.len() as u64 + of("refused") + of("cancelled"), rounds, "each bet has one end");
+    assert_eq!(
+        opened.len() as u64 + of("refused") + of("cancelled"),
+        rounds,
+        "each bet is played, refused or cancelled"
+    );
     let (distinct, all) = (once(&books.arrived).len(), books.arrived.len());
     let a_round = |calls: usize| calls as f64 / opened.len() as f64;
     println!("bets {rounds}; by the run: {counts:?}");
