@@ -49,7 +49,7 @@ def opening_of(request):
 
 
 class NotFound(Exception):
-    """The operator does not know the transaction to roll back."""
+    """The operator has no transaction to roll back."""
 
 
 class Unanswered(Exception):
@@ -94,7 +94,7 @@ class Bets:
             self.connection.execute(insert, (name, ended))
 
     def can_arrive(self, name, seconds):
-        """Returns whether a bet of unknown outcome was sent so recently that it can still reach the operator."""
+        """Returns whether an unanswered bet was sent in the last `seconds`."""
         query = "SELECT 1 FROM bets WHERE id = ? AND ended = '' AND sent > ?"
         with self.lock:
             return self.connection.execute(query, (name, time.time() - seconds)).fetchone() is not None
