@@ -1,11 +1,11 @@
-//! Checks names in changes: a misspelt name would have no effect.
+//! Checks the names in a change, since a change with a misspelt name would have no effect.
 
 use crate::ledgers::Ledgers;
 use motherlode_runtime::{Reason, Refusal, config::PLATFORM};
 use parking_lot::RwLock;
 use std::{collections::BTreeSet, sync::Arc};
 
-/// Operators that are configured or have players.
+/// Operators that are configured or already have players.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<RwLock<BTreeSet<String>>>);
 
@@ -17,7 +17,6 @@ impl Operators {
         operators
     }
 
-    /// Replaces the configured operators for all clones.
     pub fn replace(&self, configured: impl IntoIterator<Item = String>) {
         *self.0.write() = configured.into_iter().filter(|operator| operator != PLATFORM).collect();
     }
@@ -36,7 +35,7 @@ impl Operators {
             return Ok(());
         }
         let message =
-            "no such operator: it is neither configured nor in the log; choose one of ListSwitches.operator_ids";
+            "unknown operator: it is neither configured nor in the log; choose one of ListSwitches.operator_ids";
         Err(Refusal::new(Reason::OperatorUnknown, message).with("operator", operator))
     }
 }
@@ -48,7 +47,7 @@ pub fn check_game(game: &str, rules_version: &str) -> Result<(), Refusal> {
     };
     match is_known {
         true => Ok(()),
-        false => Err(Refusal::new(Reason::GameUnknown, "no such game or version of its rules")
+        false => Err(Refusal::new(Reason::GameUnknown, "there is no such game or rules version")
             .with("game", game)
             .with("rules_version", rules_version)),
     }

@@ -1,7 +1,7 @@
 //! Outcome and cancellation of requests whose answer was lost (PL-33, PL-42).
 //!
-//! A cancellation is a commit with the request's id, ordered by the writer, so the log has either it or the request's
-//! commit. The writer also refuses the parts of a cancelled request.
+//! A cancellation is a commit with the request's id. The writer orders commits, so the log has either the cancellation
+//! or the request's commit. After a cancellation the writer also refuses the request's parts, such as a series' spins.
 
 use crate::{
     append::{AppendError, fingerprint},
@@ -47,7 +47,7 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// Cancels a request. `capped` are the operators whose campaigns need a reservation.
+/// `capped` names the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
     (ledgers, operators): (&Ledgers, &Operators),
     caller: &Caller,
@@ -72,14 +72,14 @@ pub(crate) async fn cancel(
 fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     match caller.credential() {
         Some((_, own)) if !own.meets(roles) => {
-            let message = format!("this request needs one of the roles {roles}");
+            let message = format!("the credential needs one of the roles {roles} for this request");
             Err(Refusal::new(Reason::RoleMissing, message).with("roles", roles))
         }
         _ => Ok(()),
     }
 }
 
-/// Cancels the reservation before the grant, so that a concurrent call cannot reserve in between.
+/// Called before the grant, so that a concurrent call cannot reserve in between.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -99,7 +99,6 @@ async fn cancel_reservation(
     }
 }
 
-/// Returns the rounds of a series in order; older logs do not name them.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {
@@ -137,10 +136,10 @@ fn named<'a>(
     }
     let account = fields::seen_account(caller, account)?;
     if !operator.is_empty() {
-        return Err(Refusal::field("operator_id", "must be empty: the account has the operator"));
+        return Err(Refusal::field("operator_id", "must be empty, because the account names the operator"));
     }
     let request_id = fields::id("request_id", request_id)?;
-    // A decision on a proposed void is on the stream of another operator's player.
+    // A decision on a proposed void may be on the stream of another operator's player.
     let (request_id, roles) = match &account.stream {
         StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
         _ => (request_id.to_owned(), roles),
@@ -158,9 +157,9 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.for_stream(&stream)?.clone();
-    // Read before the search: a commit that is not found does not exist up to this position.
+    // Read before the search, which then covers all commits up to this position.
     let durable = ledger.durable();
-    // Read before the commits, so that they include the end of a debit that has closed meanwhile.
+    // Read before the commits, so that they include the end of a debit that closes in between.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

@@ -1,5 +1,5 @@
-//! Proposals waiting for the next group. Operators take turns, with bytes of the log in proportion to their weights;
-//! unused bytes carry over. The queue's slots bound their number.
+//! Proposals waiting for the next group. Operators take turns and share the log's bytes in proportion to their weights;
+//! unused bytes carry over. The queue's slots limit the number of parked proposals.
 
 use crate::queue::Proposed;
 use motherlode_state::{SmolStr, StreamId};
@@ -10,13 +10,14 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Bytes of a turn with weight 1: a few bets.
+/// Bytes per turn at weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
-/// Bounds of a group while operators compete. Larger groups delay a proposal; it waits for at most two.
+/// Smallest and largest group while operators compete. A larger group would delay other proposals, which wait for at
+/// most two.
 const COMPETING_MIN: usize = 32;
 const COMPETING_MAX: usize = 256;
 const DECIDED_US: u128 = 16;
-/// Duration of competition after another operator's last proposal.
+/// How long operators count as competing after another operator's last proposal.
 const COMPETE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]

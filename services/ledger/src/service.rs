@@ -23,7 +23,7 @@ use prost::Message;
 use std::{collections::BTreeSet, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
-/// Rounds of a page by default (DM-20).
+/// Default number of rounds per page (DM-20).
 const PAGE_SIZE: usize = 10;
 const PAGE_SIZE_MAX: usize = 100;
 
@@ -52,13 +52,11 @@ impl LedgerApi {
         }
     }
 
-    /// Sets the operators whose new players use a seamless wallet (PL-31).
     #[must_use]
     pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
         Self { seamless: Arc::new(operators), ..self }
     }
 
-    /// Sets the operators whose open campaigns have a cap (PL-36).
     #[must_use]
     pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
         Self { capped: Arc::new(operators), ..self }
@@ -87,8 +85,8 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// Appends a commit. A repeated request gets its earlier commit even if it would now be refused. A new player gets the
-    /// first seal.
+    /// A repeated request gets its earlier commit, even if it would be refused now. A new player's first commit has the
+    /// seal of the first draw.
     async fn commit(
         &self,
         caller: &Caller,
@@ -122,7 +120,7 @@ impl LedgerApi {
                 .await
             {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
-                // The writer has restarted: the draw is sealed again in the new generation.
+                // The writer has restarted: seal the draw again in the new draw generation.
                 Err(AppendError::Refused(Refused::SealOfOtherGeneration { .. })) => {}
                 done => return Ok(done?),
             }
@@ -223,7 +221,7 @@ impl LedgerApi {
         let of_account = transaction
             .filter(|found| found.account.as_ref().is_some_and(|of| of.currency_code == account.currency.code()));
         let transaction = of_account
-            .ok_or_else(|| Refusal::new(Reason::TransactionUnknown, "no such transaction of this account"))?;
+            .ok_or_else(|| Refusal::new(Reason::TransactionUnknown, "the account has no such transaction"))?;
         Ok(wire::GetTransactionResponse { transaction: Some(transaction) })
     }
 

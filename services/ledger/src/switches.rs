@@ -1,4 +1,5 @@
-//! Switches (PL-25), which stop and restart new rounds. An operator's admin sets its own players', the platform's all.
+//! Switches (PL-25) that stop and restart new rounds. An operator's admin sets switches for its own players, the
+//! platform's admin for all.
 
 use crate::{
     append::fingerprint,
@@ -23,7 +24,7 @@ pub(crate) async fn set(
     let request_id = fields::id("request_id", &request.request_id)?;
     let switch = parse(request.switch.as_ref())?;
     if caller.own().is_some_and(|own| own != switch.operator) {
-        let message = "an operator can switch games only for its players";
+        let message = "an operator can set switches only for its own players";
         return Err(Refusal::new(Reason::RoleMissing, message).with("operator", PLATFORM));
     }
     let on = match request.state() {
@@ -31,7 +32,7 @@ pub(crate) async fn set(
         State::Off => false,
         State::On => true,
     };
-    // A misspelt game would leave the intended one running.
+    // A switch for a misspelt game would leave the intended game running.
     if !on && !switch.game.is_empty() {
         check_game(&switch.game, &switch.rules_version)?;
     }
@@ -92,10 +93,11 @@ fn preview(ledgers: &Ledgers, operators: &Operators, caller: &Caller, switch: &S
 }
 
 fn parse(switch: Option<&wire::Switch>) -> Result<Switch, Refusal> {
-    let switch = switch.ok_or_else(|| Refusal::field("switch", "is required; an empty one is the whole service"))?;
+    let switch =
+        switch.ok_or_else(|| Refusal::field("switch", "is required; an empty switch means the whole service"))?;
     let name = |field: &str, value: &str| fields::optional_id(field, value).map(str::to_owned);
     if switch.game.is_empty() && !switch.rules_version.is_empty() {
-        return Err(Refusal::field("switch.rules_version", "needs the game whose version it is"));
+        return Err(Refusal::field("switch.rules_version", "requires switch.game, the game whose rules version it is"));
     }
     Ok(Switch {
         operator: name("switch.operator_id", &switch.operator_id)?.into(),

@@ -1,9 +1,9 @@
-//! Sends due credits of one partition to an operator's wallet, and rolls back debits that have no bet.
+//! Sends due credits of one partition to an operator's wallet, and rolls back debits without a bet.
 //!
-//! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. A player
-//! has three lanes: rollbacks, credits and reports. The calls of a lane are sent in order, lanes and players concurrently, so
-//! an unanswered report delays no credit. Cost: one lookup of players with pending calls per group commit, at most one per
-//! [`LOOK_EVERY`].
+//! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. Each
+//! player has three lanes: rollbacks, credits and reports. Calls of one lane are sent in order, but lanes and players
+//! are served concurrently, so an unanswered report delays no credit. Cost: one lookup of players with pending calls
+//! per group commit, at most one per [`LOOK_EVERY`].
 
 use crate::{
     call::{Call, NOT_IN_TIME, Names},
@@ -35,7 +35,7 @@ const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_se
 enum Lane {
     Rollbacks,
     Credits,
-    /// Reports of rounds' ends, and reversals.
+    /// Reports of finished rounds, and reversals.
     Reports,
 }
 
@@ -45,7 +45,7 @@ impl Lane {
 
 type Sender = (String, Lane);
 
-/// Outbox of one partition: calls due to an operator's wallet.
+/// Calls of one partition that are due to an operator's wallet.
 pub struct WalletOutbox {
     ledgers: Ledgers,
     ledger: Handle,
@@ -64,7 +64,7 @@ struct Overdue {
 }
 
 impl Overdue {
-    /// Adds a page of start times. Returns the sums after the last page.
+    /// Adds a page of start times; returns the totals after the last page.
     fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<Self> {
         self.busy += page.len() as u64;
         for since in page.iter().filter(|since| **since <= until_ms) {
@@ -78,7 +78,7 @@ impl Overdue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Done,
-    /// The wallet did not answer, or the log accepts nothing; `progress` if an earlier step succeeded.
+    /// `progress` means that an earlier call of the turn succeeded.
     Failed {
         progress: bool,
     },
@@ -129,8 +129,8 @@ impl WalletOutbox {
         }
     }
 
-    /// Returns the next lanes to serve, except those in progress or in a pause. Reports use at most half of the places. The
-    /// cost does not depend on waiting bets.
+    /// Skips lanes in progress or paused. Reports use at most half of the slots. The cost does not depend on the number
+    /// of waiting bets.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -148,7 +148,7 @@ impl WalletOutbox {
         });
         let now = Instant::now();
         self.pauses.forget(now);
-        // The next lookup begins after the last player served, so that all get a turn.
+        // The next lookup starts after the last player served, so every player gets a turn.
         let is_last = owing.len() < LOOKS_MAX;
         let reports = |of: &&Sender| of.1 == Lane::Reports;
         let reports_max = (settings.credits_max / 2).max(1).saturating_sub(at_work.iter().filter(reports).count());
@@ -192,7 +192,7 @@ impl WalletOutbox {
         self.pauses.earliest(now).into_iter().chain(circuit).min().unwrap_or(now + 2 * AGE_EVERY)
     }
 
-    /// Logs overdue work once per hour (PL-32).
+    /// Logs overdue work, at most once per hour (PL-32).
     async fn report(&mut self) {
         let now_ms = self.ledger.now_ms();
         let limit = i64::try_from(self.wallet.settings().overdue_ms).unwrap_or(i64::MAX);
@@ -218,7 +218,12 @@ impl WalletOutbox {
             return;
         }
         let operator = operator.to_owned();
-        tracing::error!(operator, partition, players, "the operator's wallet is behind: debits or credits are overdue");
+        tracing::error!(
+            operator,
+            partition,
+            players,
+            "debits or credits at the operator's wallet are overdue: check the wallet"
+        );
         let event = Event::WalletOverdue { operator: operator.into(), partition, players, oldest_ms };
         let proposal = internal(&StreamId::System, request, event);
         if let Err(error) = self.ledgers.append(proposal).await {
@@ -263,9 +268,9 @@ impl Pauses {
 enum Todo {
     GiveUp(Debit),
     RollBack(Debit),
-    /// A credit, or the report of a round's end, must be sent.
+    /// A credit or a report of a finished round must be sent.
     Send(UnpaidCredit),
-    /// The report of a round's end is due, but the operator's settings no longer request reports.
+    /// A report is due, but the operator's settings no longer request reports.
     Skip(UnpaidCredit),
 }
 
@@ -289,7 +294,7 @@ fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, lane: Lane)
     owed.dues.get(next?).cloned().map(Todo::Send)
 }
 
-/// Works on a lane until nothing is left or a call fails.
+/// Ends when no call is left or a call fails.
 async fn turn(ledger: &Handle, wallet: &OperatorWallet, sender: Sender, mut attempt: u32) -> (Sender, Turn) {
     let stream = StreamId::player(wallet.operator(), &sender.0);
     let mut progress = false;
@@ -343,7 +348,7 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo
         Ok(_) => true,
         Err(AppendError::Refused(_)) => false,
         Err(error) => {
-            tracing::warn!(%stream, %error, "failed to log a confirmed call of a wallet; it is retried");
+            tracing::warn!(%stream, %error, "failed to log the wallet's answer to a call; the call is retried");
             false
         }
     }
@@ -355,7 +360,7 @@ fn rollback_of(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, debi
     let id = InternalRequest::AskRollback { request_id: &debit.request_id }.to_string();
     let rollback = ledger.find(stream, &id, InternalRequest::FINGERPRINT).map_err(|error| error.to_string())?;
     let call = rollback.and_then(|rollback| Call::rollback(names, &asked, &rollback));
-    call.ok_or_else(|| format!("the log has no rollback of {}", debit.request_id))
+    call.ok_or_else(|| format!("the log has no rollback of the debit {}", debit.request_id))
 }
 fn ended(
     stream: &StreamId,
@@ -387,7 +392,7 @@ fn hold_call(
     (reason, code): (String, ReasonCode),
 ) -> Option<Proposal> {
     let transaction = due.transaction_id(stream);
-    tracing::error!(%stream, transaction, reason, code = code.as_str_name(), "the operator's wallet refused a call, which is held");
+    tracing::error!(%stream, transaction, reason, code = code.as_str_name(), "the operator's wallet refused a call: the call is held until RetryWalletCalls");
     let version = ledger.player(stream).ok()??.head.version;
     let request = InternalRequest::HoldCall { version }.to_string();
     let (request_id, currency, close) = (due.request_id.clone(), due.currency, due.close());
@@ -411,15 +416,17 @@ fn unanswered(stream: &StreamId, call: &Call, answer: &Answer) -> bool {
     let (name, transaction) = (call.name(), call.id());
     match answer {
         Answer::Refused { reason, .. } => {
-            tracing::error!(%stream, name, transaction, reason, "the operator's wallet refused a rollback, which is repeated");
+            tracing::error!(%stream, name, transaction, reason, "the operator's wallet refused a rollback, which it must accept; retrying");
         }
-        answer => tracing::debug!(%stream, name, transaction, ?answer, "a wallet did not answer"),
+        answer => {
+            tracing::debug!(%stream, name, transaction, ?answer, "the operator's wallet did not answer a call; retrying")
+        }
     }
     false
 }
 
 fn unread(stream: &StreamId, why: &str) -> bool {
-    tracing::warn!(%stream, why, "the log could not be read for a call to the operator's wallet");
+    tracing::warn!(%stream, why, "failed to read the log for a call to the operator's wallet; retrying");
     false
 }
 
@@ -458,6 +465,6 @@ mod tests {
             assert_eq!((seen.busy, seen.players, seen.oldest_ms), (LOOKS_MAX as u64 + 5, 3, Some(30)));
         }
         let seen = overdue.add(&[41], true, 40).unwrap();
-        assert_eq!((seen.busy, seen.players, seen.oldest_ms), (1, 0, None), "nothing is");
+        assert_eq!((seen.busy, seen.players, seen.oldest_ms), (1, 0, None), "nothing may be overdue");
     }
 }

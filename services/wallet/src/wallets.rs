@@ -36,7 +36,7 @@ pub enum WalletError {
     Unusable { operator: String, source: ConnectError },
 }
 
-/// Returns a client for a wallet's settings, which connects on first use.
+/// The client connects on first use.
 pub(crate) fn client_of(operator: &str, settings: &Seamless) -> Result<Client, WalletError> {
     let operator = || operator.to_owned();
     let credentials =
@@ -50,13 +50,13 @@ pub(crate) fn client_of(operator: &str, settings: &Seamless) -> Result<Client, W
     client.map_err(|source| WalletError::Unusable { operator: operator(), source })
 }
 
-/// Wallets by operator; clones share them.
+/// Clones share the same wallets.
 #[derive(Debug, Clone, Default)]
 pub struct Wallets(Option<Arc<BTreeMap<String, Arc<OperatorWallet>>>>);
 
 impl Wallets {
-    /// Creates the configured wallets, which connect on first use. Includes operators that have returned to the
-    /// transfer wallet, because their old credits are still paid.
+    /// The wallets connect on first use. They include those of operators that have returned to the transfer wallet,
+    /// because due credits must still be paid.
     pub fn of_config(config: &Config) -> Result<Self, WalletError> {
         let mut wallets = BTreeMap::new();
         for operator in config.operators.iter().chain(&config.wallets_beside) {
@@ -116,7 +116,7 @@ pub struct OperatorWallet {
     asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,
     since: Instant,
     meters: Meters,
-    /// Numbers of players with pending and with overdue work, by partition.
+    /// Players with pending and with overdue work, per partition.
     under_way: Mutex<BTreeMap<u32, (u64, u64)>>,
 }
 
@@ -138,21 +138,21 @@ impl OperatorWallet {
         &self.settings
     }
 
-    /// Reserves a place for a bet among the wallet's concurrent bets. Fails with WALLET_BUSY if no place is free, and
-    /// with WALLET_UNAVAILABLE while the circuit is open.
+    /// Reserves a slot for a bet. Fails with WALLET_BUSY if no slot is free, and with WALLET_UNAVAILABLE while the
+    /// circuit is open.
     pub fn admit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let left_ms = self.left_ms();
         if left_ms > 0 {
-            return Err(Refusal::new(Reason::WalletUnavailable, "the operator's wallet does not answer")
+            return Err(Refusal::new(Reason::WalletUnavailable, "the operator's wallet does not answer: retry later")
                 .retry_after(Duration::from_millis(left_ms.max(100))));
         }
         Arc::clone(&self.bets).try_acquire_owned().map_err(|_| {
-            let message = "too many bets wait for the operator's wallet";
+            let message = "too many bets are waiting for the operator's wallet: retry later";
             Refusal::new(Reason::WalletBusy, message)
         })
     }
 
-    /// Returns the milliseconds until the circuit's next probe; 0 if it is closed.
+    /// Time until the circuit's next probe; 0 if it is closed.
     #[must_use]
     pub fn left_ms(&self) -> u64 {
         self.breaker.lock().left_ms(self.now_ms())
@@ -171,8 +171,8 @@ impl OperatorWallet {
         self.under_way.lock().values().fold((0, 0), |(all, late), (players, overdue)| (all + players, late + overdue))
     }
 
-    /// Debits a bet that has a place. If the caller disconnects, the call continues, so that the breaker counts the
-    /// result, and keeps its place until the end. Concurrent requests of one debit share one call.
+    /// If the caller disconnects, the call continues and keeps its slot until it ends, so that the circuit breaker
+    /// counts its result. Concurrent requests for one debit share one call.
     pub async fn debit(self: &Arc<Self>, debit: &Call, place: &Arc<OwnedSemaphorePermit>, attempt: u32) -> Answer {
         let call = self
             .asked
@@ -191,7 +191,7 @@ impl OperatorWallet {
         call.await
     }
 
-    /// Makes a call if the circuit breaker permits calls now.
+    /// Makes a call if the circuit breaker permits it.
     pub async fn send(&self, call: &Call, attempt: u32) -> Answer {
         let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
             return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };
@@ -202,18 +202,29 @@ impl OperatorWallet {
         if let Some(contradiction) = contradiction {
             self.meters.note_contradiction();
             let operator = self.operator();
-            tracing::warn!(operator, transaction = call.id(), contradiction, "a wallet reported an impossible balance");
+            tracing::warn!(
+                operator,
+                transaction = call.id(),
+                contradiction,
+                "the operator's wallet reported a balance that contradicts its answer"
+            );
         }
         if let Answer::Refused { code, reason } = &answer
             && matches!(code, ReasonCode::DuplicateContent | ReasonCode::InvalidRequest | ReasonCode::Unauthenticated)
         {
             let (operator, transaction, code) = (self.operator(), call.id(), code.as_str_name());
-            tracing::error!(operator, transaction, code, reason, "the operator's wallet refused a call as faulty");
+            tracing::error!(
+                operator,
+                transaction,
+                code,
+                reason,
+                "the operator's wallet refused a call as invalid: compare its implementation with the contract"
+            );
         }
         let mut breaker = self.breaker.lock();
         match &answer {
             Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => breaker.answered(),
-            // Bets do not wait for reports, so these open no circuit.
+            // Unanswered reports do not open the circuit, because bets do not depend on reports.
             Answer::Unknown { .. } if leave == Leave::Given && matches!(call, Call::Close(_)) => {}
             Answer::Unknown { .. } => breaker.failed(leave, call.player(), self.now_ms()),
         }
@@ -269,7 +280,7 @@ mod tests {
     async fn pl_31_a_wallet_that_is_left_alone_takes_no_bets() {
         let wallets = wallets("seamless = { url = \"http://127.0.0.1:1\" }");
         let wallet = wallets.for_stream(&StreamId::player("acme", "alice")).unwrap();
-        assert_eq!(wallets.opening().count(), 0, "a wallet that is named opens no players yet");
+        assert_eq!(wallets.opening().count(), 0, "a wallet that is only configured must not open accounts");
         let place = Arc::new(wallet.admit().unwrap());
         for player in ["a", "b", "c", "d", "e"] {
             let debit = debit_of(player);
@@ -278,8 +289,11 @@ mod tests {
                 assert!(matches!(wallet.debit(&debit, &place, 1).await, Answer::Unknown { .. }));
             }
         }
-        assert!(wallet.breaker.lock().left_ms(0) > 0, "five players in a row without an answer");
-        assert!(wallet.asked.lock().is_empty(), "nothing is under way");
+        assert!(
+            wallet.breaker.lock().left_ms(0) > 0,
+            "after five players in a row without an answer the circuit must be open"
+        );
+        assert!(wallet.asked.lock().is_empty(), "no call may be in progress");
         wallet.breaker.lock().failed(Leave::Probe, "a", wallet.now_ms() + 60_000);
         let refusal = wallet.admit().unwrap_err();
         assert_eq!(refusal.reason(), Reason::WalletUnavailable);

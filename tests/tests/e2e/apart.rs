@@ -271,7 +271,7 @@ async fn what_does_not_fit_the_log_that_is_there_is_refused() {
         Config { role: Role::Spin, partitions: 2, data: data.path().join("x"), ..installation.configs[0].clone() };
     other.ledger.write_partitions = BTreeSet::new();
     let refused = Server::join(&other, Options::default(), dealer()).await.err().unwrap().to_string();
-    assert!(refused.contains("its log has 3 partitions, not 2"), "{refused}");
+    assert!(refused.contains("log has 3 partitions, but this process is configured for 2"), "{refused}");
     for server in [b, a] {
         server.stop().await.unwrap();
     }

@@ -35,7 +35,7 @@ fn assert_damaged(status: &Status, segment: &Path) {
     assert_eq!((status.code(), reason(status).as_str()), (Code::DataLoss, "LOG_DAMAGED"), "{status:?}");
     let message = status.message();
     assert!(message.contains("partition 0") && message.contains(&segment.display().to_string()), "{message}");
-    assert!(message.contains("nothing was written") && message.contains("Repair a damaged log"), "{message}");
+    assert!(message.contains("this request was not applied") && message.contains("Repair a damaged log"), "{message}");
 }
 
 async fn deposit(client: &mut Client, account: &Account, request_id: &str) -> Result<(), Status> {

@@ -212,7 +212,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
         assert_eq!(ended.status.code(), Some(2), "{said}");
         assert!(said.contains(why), "{said}");
     };
-    refused(&["--once"], "no stream captures changes.all");
+    refused(&["--once"], "no JetStream stream captures the subject changes.all");
     stream(&node);
     let ended = publish(address, &node, &["--once", "--after", "0:1,1:1"]).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
@@ -230,7 +230,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
     let _ = node.ask("changes.all", "{}");
     refused(&["--once"], "names no positions");
     let _ = node.ask("$JS.API.STREAM.PURGE.CHANGES", "{}");
-    refused(&["--once"], "say where to begin");
+    refused(&["--once"], "state where the feed should begin");
     for bad in ["changes.*", "", "$SYS.x"] {
         let place = format!("{}/{bad}", node.url());
         let ended = Command::new(PROGRAM).args(["follow", "--once", "--to", &place]).output().unwrap();

@@ -140,7 +140,7 @@ async fn mf_a1_a_copied_folder_deals_nothing_that_the_original_revealed() {
         assert!(original.len() > 70, "{}", original.len());
 
         let error = refused(&on(&kept, &home)).await;
-        for part in ["was acknowledged, and the log, which ends at position", "serve --restored"] {
+        for part in ["was acknowledged, but the log ends at position", "serve --restored"] {
             assert!(error.contains(part), "{error}");
         }
         assert_eq!(begun(&kept).len(), 1, "a refused start changes nothing");
@@ -175,7 +175,7 @@ async fn mf_a8_two_copies_that_are_served_at_once_share_no_dealt_value() {
     copy_folder(&data, &kept);
     let first = started(&on(&data, &home)).await.unwrap();
     let error = refused(&on(&kept, &home)).await;
-    assert!(error.contains("another process on this machine serves this log, or a copy of it"), "{error}");
+    assert!(error.contains("another process on this machine serves this log or a copy of it"), "{error}");
     let second = started(&on(&kept, &elsewhere)).await.unwrap();
     let (one, other) = tokio::join!(continued(&first, "same"), continued(&second, "same"));
     assert!(one.len() > 70 && other.len() > 70 && one.is_disjoint(&other));
@@ -436,7 +436,7 @@ async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     until("a cosignature", async || seen(&at.path().join("seen")) > end).await;
     server.stop().await.unwrap();
     let error = refused(&with(&kept, &elsewhere)).await;
-    assert!(error.contains("was acknowledged, and the log, which ends at position"), "{error}");
+    assert!(error.contains("was acknowledged, but the log ends at position"), "{error}");
 
     let server = started(&with(&other, &elsewhere)).await.unwrap();
     let Standing::Damaged(why) = server.ledger().failed().await else { panic!("it is fenced") };
@@ -511,7 +511,7 @@ async fn mf_a3_a_refused_start_is_counted_and_logged() {
         let ended = serve.kill_on_drop(true).output().await.unwrap();
         let error = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.code(), Some(1), "{error}");
-        assert!(error.contains("was acknowledged, and the log"), "{error}");
+        assert!(error.contains("was acknowledged, but the log"), "{error}");
         let metrics = exports.recv().await.unwrap();
         let refused = metrics.iter().find(|metric| prometheus(metric) == "motherlode_starts_refused_total");
         assert_eq!(counted(refused.unwrap(), &[]), 1);
@@ -529,7 +529,7 @@ async fn mf_a3_a_refused_start_is_counted_and_logged() {
     });
     let findings: Vec<_> = findings.collect();
     assert_eq!(findings.len(), 1, "one for both: {findings:?}");
-    assert!(findings[0].contains("was acknowledged, and the log"), "{findings:?}");
+    assert!(findings[0].contains("was acknowledged, but the log"), "{findings:?}");
     let audit = Command::new(PROGRAM).arg("audit").arg(&kept).args(["--format", "json"]).output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&audit.stdout).unwrap();
     assert_eq!(report["draws"]["refused_starts"], 1, "{report}");

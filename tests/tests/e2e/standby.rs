@@ -20,7 +20,7 @@ const NEVER: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 
 const HELD: &str = "the log is loaded";
-const TAKEN_OVER: &str = "the log is taken over";
+const TAKEN_OVER: &str = "took over the log";
 
 struct Installation {
     folder: TempDir,

@@ -91,7 +91,7 @@ async fn pl_30_what_came_after_the_last_checkpoint_is_verified_before_the_first_
     let refused = serve().await.wait_with_output().await.unwrap();
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    let why = "the records after the checkpoint cannot be verified";
+    let why = "cannot verify the records after the checkpoint";
     assert!(said.contains(why) && said.contains(&segment.display().to_string()), "{said}");
 
     fs::write(&segment, sound).unwrap();

@@ -1,6 +1,6 @@
-//! Checks of other processes' proposals (PL-44): the role allows the events, actors may act, seals match the draw keys,
-//! and steps resolve to the logged outcome. They read durable state; a step costs a copy of the player and a replay of
-//! its round.
+//! Checks of other processes' proposals (PL-44): the node's role allows the events, the actors may act, seals match the
+//! draw keys, and steps resolve to the logged outcome. The checks read durable state. Checking a step costs a copy of
+//! the player and a replay of the round.
 
 mod actors;
 mod budget;
@@ -28,10 +28,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// `None` without operators.
+    /// `None` if no operators are configured.
     pub actors: Option<Actors>,
     pub superseded: SupersededRules,
-    /// Caps in EUR by operator (PL-36).
+    /// Campaign caps in EUR per operator (PL-36).
     pub campaign_caps: BTreeMap<String, Nano>,
     pub campaign_costs: CampaignCosts,
 }
@@ -61,7 +61,8 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// [`AppendError::Conflict`]: another version, or unknown positions of another partition.
+    /// [`AppendError::Conflict`] means another version of the stream, or records of another partition that this process
+    /// has not received.
     pub(crate) fn check(
         &self,
         node: &Node,
@@ -82,7 +83,7 @@ impl Guard {
             .and_then(|()| pools::check(ledger, proposal, (all, partitions)))
             .and_then(|()| plays::check(ledger, proposal, actors.is_some()));
         match checked {
-            // A repetition gets its commit.
+            // The request already has a commit, which is returned.
             Err(_) if ledger.find_position(&proposal.stream, &proposal.request_id)?.is_some() => Ok(()),
             checked => checked,
         }

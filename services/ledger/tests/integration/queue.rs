@@ -71,13 +71,13 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
             }
         }
     }
-    // Four own places and eight shared ones; the writer may have taken one more.
+    // The operator has four own slots and eight shared slots; the writer may have taken one more proposal.
     assert!((87..=88).contains(&busy.len()), "{busy:?}");
-    assert!(busy.iter().all(|ticket| *ticket < 100), "the other operator's were taken: {busy:?}");
+    assert!(busy.iter().all(|ticket| *ticket < 100), "the other operator's proposals must be accepted: {busy:?}");
     ledger.close().await;
 }
 
-/// Operators in log order; the disk was blocked during the proposals.
+/// Returns operators in log order; the disk was blocked during the proposals.
 async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
     let index = tempfile::tempdir().unwrap();
     let disk = Arc::new(Mutex::new(()));

@@ -279,7 +279,7 @@ mod tests {
         }
         args.pool = "unheard-of".to_owned();
         let failure = watch(&args, &mut View::new(vec![], false, Currency::EUR)).await.unwrap_err();
-        assert_eq!((failure.code, failure.message.lines().next()), (1, Some("POOL_UNKNOWN: no such pool")));
+        assert_eq!((failure.code, failure.message.lines().next()), (1, Some("POOL_UNKNOWN: there is no such pool")));
         server.stop().await.unwrap();
     }
 }
