@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 impl Config {
     /// Checks that a running service can apply `new`: only operators may differ. A seamless wallet cannot be removed, because
-    /// credits may be due to it.
+    /// the service may still owe it credits.
     pub fn check_reload(&self, new: &Self) -> Result<(), NeedsRestart> {
         let mut keys = vec![];
         differences(
