@@ -58,5 +58,6 @@ async fn drain(pid: u32) -> Result<Duration, Box<dyn Error>> {
 fn ticks(pid: u32) -> Result<u64, Box<dyn Error>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let fields: Vec<_> = stat.rsplit_once(')').ok_or("/proc/PID/stat is malformed")?.1.split_whitespace().collect();
-    Ok(fields.get(11).ok_or("/proc/PID/stat has no processor time")?.parse::<u64>()? + fields.get(12).ok_or("/proc/PID/stat has no processor time")?.parse::<u64>()?)
+    Ok(fields.get(11).ok_or("/proc/PID/stat has no processor time")?.parse::<u64>()?
+        + fields.get(12).ok_or("/proc/PID/stat has no processor time")?.parse::<u64>()?)
 }
