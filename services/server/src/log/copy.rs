@@ -167,7 +167,7 @@ impl Copying {
                 self.source.resume()?;
                 continue;
             }
-            let fits = |record: &&Record| self.partition == HOME || copies(record) <= home_end;
+            let fits = |record: &&Record| self.partition == HOME || home_position(record) <= home_end;
             let batch: Vec<_> = self.waiting.iter().take_while(fits).cloned().collect();
             self.append(&batch)?;
             copied.fetch_add(batch.len() as u64, Ordering::Relaxed);
@@ -214,7 +214,8 @@ impl Copying {
 }
 
 /// Returns the position at home of the commit that a record copies, or 0. Malformed records are left to the audit.
-fn copies(record: &Record) -> Position {
+#[must_use]
+pub fn home_position(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()
 }
 
