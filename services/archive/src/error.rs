@@ -9,7 +9,9 @@ pub enum ArchiveError {
     Store { place: String, source: object_store::Error },
     #[error("archive {place}: no answer within {seconds} s for {object}")]
     Slow { place: String, object: String, seconds: u64 },
-    #[error("archive {0}: there is no complete archive; if one is being written, repeat `motherlode archive` until it ends")]
+    #[error(
+        "archive {0}: there is no complete archive; if one is being written, repeat `motherlode archive` until it ends"
+    )]
     Incomplete(String),
     #[error("archive {place} has a log of {archived} partitions, not of {found}")]
     Partitions { place: String, archived: u32, found: u32 },
@@ -25,9 +27,13 @@ pub enum ArchiveError {
     OtherLog { place: String, partition: u32, position: Position },
     #[error("partition {partition} of the log ends at position {end}, but the archive has records up to {archived}")]
     Shorter { partition: u32, end: Position, archived: Position },
-    #[error("partition {partition} ends at position {end}, but a checkpoint was signed for {size} records: records are missing")]
+    #[error(
+        "partition {partition} ends at position {end}, but a checkpoint was signed for {size} records: records are missing"
+    )]
     Missed { partition: u32, end: Position, size: Position },
-    #[error("partition {partition}: the records up to {size} are not those that the checkpoint of {origin} was signed for")]
+    #[error(
+        "partition {partition}: the records up to {size} are not those that the checkpoint of {origin} was signed for"
+    )]
     Unsigned { partition: u32, size: Position, origin: String },
     #[error("the checkpoint of partition {partition}: {source}")]
     Signature { partition: u32, source: NoteError },

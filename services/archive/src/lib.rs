@@ -8,11 +8,11 @@
 //! <partition>/checkpoint                   newest signed checkpoint, at or before the archived end
 //! ```
 //!
-//! * [`Upload`] adds records. An object is read back before another object names it, so a stop at any point loses
-//!   nothing: the next run continues after the last manifest.
-//! * [`restore`] verifies every byte: digest, blocks, hash chain, and the tree's root in the signed checkpoint, which
-//!   covers all records before it. Therefore manifests need no signature, and an archive run needs no key.
-//! * One run at a time writes to an archive. A second one gets an error, or writes the same objects.
+//! * [`Upload`] adds records. An object is read back before another names it, so the next run can continue after a stop
+//!   at any point.
+//! * [`restore`] verifies digests, blocks, hash chain, and the root in the signed checkpoint, which covers all records
+//!   before it.
+//! * One run at a time writes to an archive.
 //!
 //! Memory: two segments at most. Each object takes at most ten minutes.
 

@@ -16,9 +16,7 @@ pub struct Manifest {
     pub partition: u32,
     pub first: Position,
     pub last: Position,
-    /// Hash of the record before `first`.
     pub previous: Hash,
-    /// Hash of the record at `last`.
     pub head: Hash,
     pub bytes: u64,
     pub sha256: Hash,
@@ -27,7 +25,6 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Name of the segment's object in the partition.
     #[must_use]
     pub fn segment(&self) -> String {
         format!("segments/{:020}-{}", self.first, HEXLOWER.encode(&self.sha256[..16]))

@@ -12,7 +12,6 @@ use object_store::{
 };
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
-/// Time for one object.
 const TRANSFER_MAX: Duration = Duration::from_secs(600);
 const ROOT: &str = "archive";
 const ROOT_TITLE: &str = "motherlode archive v1\npartitions ";
@@ -50,7 +49,6 @@ impl Archive {
         Ok(Self { objects, root, place: place.to_owned() })
     }
 
-    /// Opens an archive, and creates its folder.
     pub fn create(place: &str) -> Result<Self, ArchiveError> {
         if !place.contains("://") {
             let made = motherlode_log::Disk::create_dir(&OsDisk, place.as_ref());
@@ -72,7 +70,6 @@ impl Archive {
         count.filter(|count| *count > 0).map(Some).ok_or_else(|| self.damaged(ROOT, "it has no number of partitions"))
     }
 
-    /// Checks that the archive is of a log with so many partitions, if a run was complete.
     pub async fn check_partitions(&self, found: u32) -> Result<(), ArchiveError> {
         match self.partitions().await? {
             Some(archived) if archived != found => {
@@ -90,7 +87,6 @@ impl Archive {
         }
     }
 
-    /// Returns the manifest of the full segment that begins at a position.
     pub(crate) async fn manifest(&self, partition: u32, first: Position) -> Result<Option<Manifest>, ArchiveError> {
         let manifest = self.read_manifest(partition, &manifest_name(first)).await?;
         let misplaced = manifest.as_ref().is_some_and(|manifest| manifest.first != first);
@@ -112,7 +108,6 @@ impl Archive {
         }
     }
 
-    /// Returns the last full segment's manifest. Cost: a listing of all manifests.
     pub(crate) async fn last_full(&self, partition: u32) -> Result<Option<Manifest>, ArchiveError> {
         let folder = self.path(&object(partition, "manifests"));
         let mut listed = self.objects.list(Some(&folder));

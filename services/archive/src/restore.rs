@@ -15,7 +15,6 @@ const READ_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// End of the target before the run.
     pub before: Position,
     pub end: Position,
     pub head: Hash,
@@ -24,11 +23,8 @@ pub struct Restored {
     pub signed: Option<Checkpoint>,
 }
 
-/// Verifies a partition's archive to its end, and adds the records that `target` lacks. With `key`, the checkpoint must have
-/// its signature. `done` counts records.
-///
-/// The target must have the archive's first records; then an interrupted restore continues. Without a target, the archive is only
-/// verified.
+/// Verifies a partition's archive to its end, and adds the records that `target` lacks, which must be a prefix. With `key`,
+/// the checkpoint must have its signature. `done` counts records.
 pub async fn restore<'a>(
     archive: &'a Archive,
     partition: u32,
@@ -61,11 +57,12 @@ async fn checkpoint(
     let signature = |source| ArchiveError::Signature { partition, source };
     match key {
         Some(key) => Checkpoint::open(&note, key).map(Some).map_err(signature),
-        None => note.text().parse().map(Some).map_err(|malformed: motherlode_tiles::Malformed| signature(malformed.into())),
+        None => {
+            note.text().parse().map(Some).map_err(|malformed: motherlode_tiles::Malformed| signature(malformed.into()))
+        }
     }
 }
 
-/// Returns the manifest of the segment that begins at a position: a full one, or the tail.
 async fn next(archive: &Archive, partition: u32, first: Position) -> Result<Option<Manifest>, ArchiveError> {
     match archive.manifest(partition, first).await? {
         Some(full) => Ok(Some(full)),
@@ -116,7 +113,6 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Appends the records that the target lacks.
     fn append(&mut self, block: &[Record]) -> Result<(), ArchiveError> {
         let Some(target) = &mut self.target else { return Ok(()) };
         let common = block.iter().find(|record| record.position == self.before);

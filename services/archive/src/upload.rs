@@ -28,15 +28,12 @@ impl Default for Options {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Archived {
-    /// End of the archive before the run.
     pub before: Position,
     pub end: Position,
     pub head: Hash,
-    /// Size of the archived checkpoint; `None` without one.
     pub signed: Option<Position>,
 }
 
-/// Adds a partition's records to the archive.
 pub struct Upload<'a> {
     archive: &'a Archive,
     partition: u32,
@@ -44,13 +41,11 @@ pub struct Upload<'a> {
     full: Option<Manifest>,
     tail: Option<Manifest>,
     signed: Option<(Checkpoint, Note)>,
-    /// Whether the tree has reached the checkpoint's size.
     compared: bool,
     sealer: Sealer,
     /// Tree of the archived and sealed records.
     tree: Tree,
     before: Position,
-    /// Last record that was read.
     seen: (Position, Hash),
 }
 
@@ -106,13 +101,12 @@ impl<'a> Upload<'a> {
         segment.map_or((0, genesis(self.partition)), |segment| (segment.first - 1, segment.previous))
     }
 
-    /// Returns the last archived position, and the hash of the record there.
+    /// Returns the archive's end.
     fn archived(&self) -> (Position, Hash) {
         let segment = self.tail.as_ref().or(self.full.as_ref());
         segment.map_or((0, genesis(self.partition)), |segment| (segment.last, segment.head))
     }
 
-    /// Adds the next record.
     pub async fn take(&mut self, record: Record) -> Result<(), ArchiveError> {
         let Record { position, bytes } = record;
         let hash = motherlode_log::hash(&bytes);
@@ -152,7 +146,6 @@ impl<'a> Upload<'a> {
         }
     }
 
-    /// Returns the archive's end.
     #[must_use]
     pub fn end(&self) -> Position {
         self.archived().0

@@ -28,7 +28,11 @@ fn signed(log: &[Bytes]) -> (Checkpoint, Note) {
     (checkpoint, note)
 }
 
-async fn upload(archive: &Archive, log: &[Bytes], signed: Option<(Checkpoint, Note)>) -> Result<Archived, ArchiveError> {
+async fn upload(
+    archive: &Archive,
+    log: &[Bytes],
+    signed: Option<(Checkpoint, Note)>,
+) -> Result<Archived, ArchiveError> {
     let mut upload = Upload::begin(archive, PARTITION, SEGMENTS, signed).await?;
     let (after, _) = upload.after();
     let positions = log.iter().cloned().zip(1..).filter(|(_, position)| *position > after);
@@ -74,7 +78,8 @@ async fn pl_37_an_archived_log_is_restored_to_its_end_byte_for_byte() {
     let mut before = 0;
     for upto in [1, 2, 40, 40, 41, 200, 399, 400] {
         let archived = upload(&archive, &log[..upto], Some(signed(&log[..upto]))).await.unwrap();
-        let expected = Archived { before, end: end(&log[..upto]).0, head: end(&log[..upto]).1, signed: Some(upto as u64) };
+        let expected =
+            Archived { before, end: end(&log[..upto]).0, head: end(&log[..upto]).1, signed: Some(upto as u64) };
         assert_eq!(archived, expected);
         before = archived.end;
         let mut store = memory(&log[..upto / 2]);

@@ -20,9 +20,7 @@ pub struct Sealed {
     pub bytes: Bytes,
     pub first: Position,
     pub last: Position,
-    /// Hash of the record before `first`.
     pub previous: Hash,
-    /// Hash of the record at `last`.
     pub head: Hash,
 }
 
@@ -52,7 +50,6 @@ impl Sealer {
         self.next == self.first
     }
 
-    /// Bytes of the segment, if `record` is added.
     #[must_use]
     pub fn bytes_with(&self, record: &Bytes) -> u64 {
         self.bytes.len() as u64 + block_bytes(self.body + 4 + record.len() as u64) + BLOCK_HEADER as u64
@@ -80,7 +77,6 @@ impl Sealer {
         self.body = 0;
     }
 
-    /// `None` without records.
     #[must_use]
     pub fn finish(mut self) -> Option<Sealed> {
         if self.is_empty() {
@@ -134,7 +130,8 @@ impl Unsealer {
             return Err(damage("no whole block".to_owned()));
         }
         let block = decode_block(&rest, self.next).map_err(|reason| damage(reason.to_owned()))?;
-        self.head = verify_chain(self.head, self.next - 1, &block.records).map_err(|error| damage(error.to_string()))?;
+        self.head =
+            verify_chain(self.head, self.next - 1, &block.records).map_err(|error| damage(error.to_string()))?;
         self.offset += block.bytes;
         let records = block.records.into_iter().zip(self.next..);
         let records: Vec<_> = records.map(|(bytes, position)| Record { position, bytes }).collect();
@@ -161,7 +158,6 @@ mod tests {
     use super::*;
     use crate::{Tail, chain::genesis, scan};
 
-    /// Returns records that chain, each with `bytes` bytes after the hash.
     fn records(count: usize, bytes: usize) -> Vec<Bytes> {
         let mut head = genesis(3);
         let link = |number: usize| {

@@ -52,7 +52,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut text = format!("{from}\n  to archive {archive}:\n");
     for (partition, Archived { before, end, head, signed }) in archived.iter().enumerate() {
         let (records, head) = (end - before, hex(head));
-        let _ = writeln!(text, "  partition {partition}: {records} records archived; it ends at position {end}\n    head {head}");
+        let _ = writeln!(
+            text,
+            "  partition {partition}: {records} records archived; it ends at position {end}\n    head {head}"
+        );
         match signed {
             Some(size) => writeln!(text, "    signed checkpoint of {size} records archived"),
             None => writeln!(text, "    no signed checkpoint"),

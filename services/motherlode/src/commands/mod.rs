@@ -3,6 +3,7 @@ pub mod audit;
 pub mod config;
 pub mod config_file;
 pub mod copy;
+pub mod doctor;
 pub mod export;
 mod feed;
 pub mod follow;

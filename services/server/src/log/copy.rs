@@ -57,7 +57,7 @@ pub fn copy_rest(
     stopped: &AtomicBool,
     copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
-    copy_by(from, to, (Source::Rest, false), stopped, copied)
+    copy_by(from, to, (Source::Rest, false, Position::MAX), stopped, copied)
 }
 
 /// Copies the missing records up to any damage, and with `follow` newer records until `stopped`. `copied` counts records.
@@ -68,7 +68,18 @@ pub fn copy(
     stopped: &AtomicBool,
     copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
-    copy_by(from, to, (Source::Whole, follow), stopped, copied)
+    copy_by(from, to, (Source::Whole, follow, Position::MAX), stopped, copied)
+}
+
+/// Copies the records of partition 0 up to a position, and the other partitions' records that refer to nothing after it.
+pub fn copy_to_position(
+    from: &LogLocation,
+    to: &LogLocation,
+    position: Position,
+    stopped: &AtomicBool,
+    copied: &AtomicU64,
+) -> Result<Vec<Copied>, CopyError> {
+    copy_by(from, to, (Source::Whole, false, position), stopped, copied)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +91,7 @@ enum Source {
 fn copy_by(
     from: &LogLocation,
     to: &LogLocation,
-    (part, follow): (Source, bool),
+    (part, follow, position): (Source, bool, Position),
     stopped: &AtomicBool,
     copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
@@ -95,7 +106,7 @@ fn copy_by(
     copies.reverse();
     let mut over = false;
     loop {
-        let (mut home_end, mut failed) = (Position::MAX, None);
+        let (mut home_end, mut failed) = (position, None);
         for copying in &mut copies {
             let wanted = || follow || !stopped.load(Ordering::Acquire);
             if let Err(error) = copying.go_on(home_end, wanted, copied) {
@@ -155,7 +166,7 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies while `wanted`, to the source's current end or to a record that refers past home's end.
+    /// Copies while `wanted`, to the source's current end or to a record that is, or refers, past home's end.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         let mut at_old_end = true;
         loop {
@@ -167,7 +178,10 @@ impl Copying {
                 self.source.resume()?;
                 continue;
             }
-            let fits = |record: &&Record| self.partition == HOME || home_position(record) <= home_end;
+            let fits = |record: &&Record| match self.partition {
+                HOME => record.position <= home_end,
+                _ => home_position(record) <= home_end,
+            };
             let batch: Vec<_> = self.waiting.iter().take_while(fits).cloned().collect();
             self.append(&batch)?;
             copied.fetch_add(batch.len() as u64, Ordering::Relaxed);
@@ -225,6 +239,21 @@ mod tests {
     use motherlode_log::{LogStart, previous_hash};
     use motherlode_testkit::conformance::{records, start_file};
     use std::fs;
+
+    #[test]
+    fn pl_37_a_copy_to_a_position_has_the_records_up_to_it() {
+        let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = |data: &std::path::Path| LogLocation::Folder { data: data.into(), segment_bytes: 1 << 20 };
+        let (from, to) = (place(source.path()), place(target.path()));
+        let all = records(genesis(HOME), [b"record one", b"record two", b"record six"]);
+        from.open(HOME).unwrap().append(0, &all).unwrap();
+        for (position, end) in [(2, 2), (1, 2), (9, 3)] {
+            let copied = copy_to_position(&from, &to, position, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
+            assert_eq!(copied[0].end, end, "up to {position}");
+            let kept: Vec<_> = to.existing(HOME).unwrap().map(|record| record.unwrap().bytes).collect();
+            assert_eq!(kept, all[..usize::try_from(end).unwrap()]);
+        }
+    }
 
     #[test]
     fn mf_e4_a_copy_of_a_damaged_log_keeps_the_records_before_the_damage() {
