@@ -1,6 +1,6 @@
 use crate::commands::{
-    Failure, archive, audit, config, copy, doctor, export, follow, health, key, loadtest, log, par, play, proof, replay,
-    restore, rng, rounds, serve, simulate, token, verify, wallet, watch, witness,
+    Failure, archive, audit, config, copy, doctor, export, follow, health, key, loadtest, log, par, play, proof,
+    replay, restore, rng, rounds, serve, simulate, token, verify, wallet, watch, witness,
 };
 use crate::help::{self, Completions, Man, with_help};
 use crate::replaced;

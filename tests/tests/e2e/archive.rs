@@ -16,7 +16,8 @@ use std::{
 };
 
 const PARTITIONS: u32 = 3;
-const PLAYERS: usize = 6;
+/// Each partition has some of them.
+const PLAYERS: usize = 9;
 
 async fn serve(data: &Path) -> Server {
     let config = Config { partitions: PARTITIONS, store: Store::default(), ..config(data) };
@@ -154,7 +155,7 @@ async fn pl_37_an_archive_and_a_restore_killed_at_many_points_lose_nothing() {
     let at = tempfile::tempdir().unwrap();
     let [data, archive, restored] = ["data", "archive", "restored"].map(|name| at.path().join(name));
     let [from, to, back] = [&data, &archive, &restored].map(|path| path.to_str().unwrap());
-    played(&data, 12).await;
+    played(&data, 8).await;
     let arguments = ["archive", "--from", from, "--to", to, "--segment-bytes", "4096"];
     let (mut kills, mut more) = (0, 0);
     loop {

@@ -1,9 +1,9 @@
 //! To move a service: copy with `--follow` while the service runs, stop the service, stop the copy, serve the target.
 
 use super::{Failure, config_file::LogAccess, progress::shown, say};
+use motherlode_log::Position;
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
-use motherlode_log::Position;
 use motherlode_server::{Copied, LogLocation, copy, copy_rest, copy_to_position};
 use std::{
     fmt::Write as _,

@@ -32,11 +32,17 @@ enum Finding {
     /// Damage, with file and byte. Later records cannot be verified.
     Damaged(String),
     /// The log ends before the size of a checkpoint.
-    Missing { size: Position },
+    Missing {
+        size: Position,
+    },
     /// The log's records are not those of the checkpoint.
-    Unsigned { size: Position },
+    Unsigned {
+        size: Position,
+    },
     CheckpointUnreadable(String),
-    Archived { first: Position },
+    Archived {
+        first: Position,
+    },
     NoDrawKeys(PathBuf),
     NoSigningKey(PathBuf),
     Restoring(PathBuf),
@@ -45,13 +51,17 @@ enum Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Damaged(damage) => write!(f, "{damage}\n    lost: the record there, and later ones cannot be verified\n    next: {REPAIR}"),
+            Self::Damaged(damage) => {
+                write!(f, "{damage}\n    lost: the record there, and later ones cannot be verified\n    next: {REPAIR}")
+            }
             Self::Missing { size } => write!(
                 f,
                 "a checkpoint was signed for {size} records\n    lost: the records up to there\n    next: restore from a newer copy; \
                  `serve --restored` accepts the loss"
             ),
-            Self::Unsigned { size } => write!(f, "the records up to {size} are not those that were signed\n    next: {REPAIR}"),
+            Self::Unsigned { size } => {
+                write!(f, "the records up to {size} are not those that were signed\n    next: {REPAIR}")
+            }
             Self::CheckpointUnreadable(error) => {
                 write!(f, "the signed checkpoint is not readable: {error}\n    next: none; a start signs again")
             }
@@ -173,7 +183,11 @@ fn compared(signed: Option<&Checkpoint>, tree: &Tree) -> Option<bool> {
 fn text(data: &Path, examined: &[Examined], folder: &[Finding]) -> String {
     let mut text = format!("{}\n", data.display());
     for (partition, Examined { end, head, bytes, torn, signed, findings }) in examined.iter().enumerate() {
-        let _ = writeln!(text, "  partition {partition}: sound up to position {end}, {bytes} bytes of records\n    head {}", hex(head));
+        let _ = writeln!(
+            text,
+            "  partition {partition}: sound up to position {end}, {bytes} bytes of records\n    head {}",
+            hex(head)
+        );
         if let Some(size) = signed {
             let _ = writeln!(text, "    checkpoint for {size} records: the root is that of the log");
         }
