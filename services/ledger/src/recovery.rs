@@ -122,7 +122,6 @@ impl Recovered {
         Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, threads))
     }
 
-    /// Writes a snapshot if one is due.
     pub fn close(self) {
         let Self { applier: Applier { shared, snapshots }, keeping } = self;
         drop(snapshots);

@@ -16,7 +16,6 @@ use std::{
 };
 
 const PARTITIONS: u32 = 3;
-/// Each partition has some of them.
 const PLAYERS: usize = 9;
 
 async fn serve(data: &Path) -> Server {
@@ -47,7 +46,6 @@ fn refused(arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Returns the lines with the hash of each partition's last record.
 fn heads(data: &Path) -> Vec<String> {
     let verified = printed(&["log", "verify", data.to_str().unwrap()]);
     verified.lines().filter(|line| line.starts_with("  head")).map(str::to_owned).collect()
@@ -133,7 +131,6 @@ fn bytes(folder: &Path) -> u64 {
     paths.map(|path| if path.is_dir() { bytes(&path) } else { fs::metadata(&path).map_or(0, |file| file.len()) }).sum()
 }
 
-/// Runs the program and kills it once `reached`; returns whether it had ended before.
 fn killed(arguments: &[&str], reached: impl Fn() -> bool) -> bool {
     let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     loop {
