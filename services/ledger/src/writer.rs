@@ -121,7 +121,7 @@ impl Writer {
             durable: 0,
             appending: None,
             waiting: 0,
-            parked: ParkedProposals::new(Arc::clone(&options.weights)),
+            parked: ParkedProposals::new(options.configured.clone()),
             trouble: None,
             maintenance_fails: false,
             closed: false,

@@ -447,15 +447,6 @@ impl Config {
         }
     }
 
-    pub fn campaign_caps(&self) -> impl Iterator<Item = (String, motherlode_state::Nano)> + '_ {
-        let caps = self.operators.iter().filter_map(|of| Some((of.id.clone(), of.campaign_liability_eur_max?)));
-        caps.map(|(operator, eur)| (operator, motherlode_state::Nano::major(eur.into())))
-    }
-
-    pub fn weights(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.operators.iter().map(|operator| (operator.id.as_str(), operator.weight))
-    }
-
     /// Returns the number of operators that share the limits, at least 1.
     #[must_use]
     pub fn sharing(&self) -> usize {

@@ -10,7 +10,7 @@ use http::{Request, Response};
 use motherlode_console::{Backend, Bounds, Console};
 use motherlode_ledger::{Ledgers, Options};
 use motherlode_runtime::{
-    Clock, Config, Stop, config,
+    Clock, Config, Operators, Stop, config,
     connect::{Credentials, connect_lazily},
     connections::{Acceptor, Admission},
     lower_priority, stop,
@@ -59,7 +59,8 @@ pub(crate) async fn serve(
     let Some(listener) = listen(&asked)? else { return Ok(()) };
     let (stopper, stop) = stop::channel();
     let (clock, tls) = (Options::default().clock, config.tls.as_ref().map(console_tls).transpose()?);
-    let (address, pages) = begin(config, listener, backend, clock, tls, admission(config), &stop)?;
+    let (address, pages) =
+        begin(config, listener, backend, clock, tls, admission(config, Operators::default()), &stop)?;
     phase(Phase::Console(address));
     let signal = signalled.await;
     tracing::info!(signal, "stopping");

@@ -4,9 +4,15 @@ use crate::{
     error::ServeError,
     transport::{console_tls, tls},
 };
-use motherlode_ledger::{Actors, known::Operators};
+use motherlode_ledger::Actors;
 use motherlode_report::Identity;
-use motherlode_runtime::{Config, access::Access, config::NeedsRestart, connections::Acceptor};
+use motherlode_runtime::{
+    Config, Operators,
+    access::Access,
+    config::NeedsRestart,
+    connections::{Acceptor, Admission},
+};
+use motherlode_wallet::Wallets;
 use parking_lot::Mutex;
 use std::{io, sync::Arc};
 use tokio::{
@@ -19,6 +25,8 @@ pub struct Reloader {
     pub(crate) config: Config,
     pub(crate) access: Access,
     pub(crate) operators: Operators,
+    pub(crate) admission: Admission,
+    pub(crate) wallets: Wallets,
     pub(crate) actors: Option<Actors>,
     pub(crate) tls: Option<Acceptor>,
     pub(crate) console_tls: Option<Acceptor>,
@@ -44,12 +52,15 @@ impl Reloader {
     pub fn apply(&mut self, changed: Config) -> Result<(), ReloadError> {
         self.config.check_reload(&changed)?;
         let new = (changed.tls.as_ref().map(tls).transpose()?, changed.tls.as_ref().map(console_tls).transpose()?);
+        let wallets = self.wallets.changed(&changed).map_err(ServeError::from)?;
         for (current, new) in [(&self.tls, new.0), (&self.console_tls, new.1)] {
             if let (Some(current), Some(new)) = (current, new) {
                 current.replace(&new);
             }
         }
-        self.operators.replace(changed.operators.iter().map(|operator| operator.id.clone()));
+        self.wallets.replace(wallets);
+        self.operators.replace(&changed);
+        self.admission.reweigh();
         self.access.replace(&changed.operators);
         if let Some(actors) = &self.actors {
             actors.replace(&changed.operators);

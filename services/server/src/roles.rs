@@ -85,7 +85,8 @@ pub(crate) async fn start(
         false => Some(NotServing::start(&listener, config, &names(config.role), &written).await?),
     };
     let joined = join_others(config, &here, &options).await?;
-    let ledgers = Ledgers::new(written.into_iter().chain(joined).collect(), config.partitions)?;
+    let written = written.into_iter().chain(joined).collect();
+    let ledgers = Ledgers::new(written, config.partitions, options.configured)?;
     let opened = open_pools(ledgers).await;
     giving.into_iter().for_each(NotServing::stop);
     serve_role(listener, config, opened?, dealer, Some(proofs))
@@ -93,7 +94,8 @@ pub(crate) async fn start(
 
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
-    let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?, config.partitions)?;
+    let joined = join_others(config, &BTreeSet::new(), &options).await?;
+    let ledgers = Ledgers::new(joined, config.partitions, options.configured)?;
     if config.role.spins() {
         if !config.draws.accept_lost_keys {
             let checked = ledgers.all().try_for_each(|ledger| check_keys(ledger, dealer.keys()));

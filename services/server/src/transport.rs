@@ -3,7 +3,7 @@
 use crate::error::ServeError;
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use motherlode_runtime::{
-    Config,
+    Config, Operators,
     buffers::Buffers,
     config::Tls,
     connections::{Acceptor, Admission, Bounds, acceptor, descriptors},
@@ -39,9 +39,8 @@ fn made(files: &Tls, client_ca: Option<&Path>, protocol: &[u8]) -> Result<Accept
     })
 }
 
-pub(crate) fn admission(config: &Config) -> Admission {
-    let weights = config.weights().map(|(operator, weight)| (operator.to_owned(), weight)).collect();
-    Admission::new(Bounds { weights, ..Bounds::for_limits(&config.limits, descriptors()) })
+pub(crate) fn admission(config: &Config, operators: Operators) -> Admission {
+    Admission::new(Bounds { operators, ..Bounds::for_limits(&config.limits, descriptors()) })
 }
 
 pub(crate) fn buffers(config: &Config) -> Buffers {

@@ -190,7 +190,7 @@ impl SpinApi {
     pub(crate) fn noted(&self, state: &State, bet: &Bet) -> impl Iterator<Item = Event> {
         let player = state.player.as_deref().filter(|_| bet.debited.is_none() && bet.account.currency.is_real());
         let noted = self.wallets.for_stream(&bet.account.stream).zip(player).map(|(wallet, player)| {
-            [reports(wallet, player), of_operator(&self.operator_session(bet))].into_iter().flatten()
+            [reports(&wallet, player), of_operator(&self.operator_session(bet))].into_iter().flatten()
         });
         noted.into_iter().flatten()
     }

@@ -17,10 +17,14 @@ use motherlode_state::{Debit, DueKind, Event, InternalRequest, Minor, StreamId, 
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem::take,
+    panic::resume_unwind,
     sync::Arc,
     time::Duration,
 };
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior, interval, sleep_until},
+};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -50,7 +54,7 @@ pub struct WalletOutbox {
     ledgers: Ledgers,
     ledger: Handle,
     wallet: Arc<OperatorWallet>,
-    resting: BTreeMap<Sender, (u32, Instant)>,
+    pauses: Pauses,
     looked: String,
     overdue: Overdue,
 }
@@ -85,15 +89,35 @@ enum Turn {
 }
 
 impl WalletOutbox {
+    /// Runs the outboxes of all wallets, and those of new wallets after a replacement. Ends with the first outbox that
+    /// ends.
+    pub async fn run_all(ledgers: Ledgers, wallets: Wallets) {
+        let mut replacements = wallets.replacements();
+        loop {
+            replacements.mark_unchanged();
+            let mut outboxes: JoinSet<_> = Self::for_wallets(&ledgers, &wallets).into_iter().map(Self::run).collect();
+            tokio::select! {
+                Some(ended) = outboxes.join_next() => {
+                    if let Err(error) = ended && let Ok(panic) = error.try_into_panic() {
+                        resume_unwind(panic);
+                    }
+                    return;
+                }
+                replaced = replacements.changed() => if replaced.is_err() { return },
+            }
+        }
+    }
+
     #[must_use]
     pub fn for_wallets(ledgers: &Ledgers, wallets: &Wallets) -> Vec<Self> {
         let written = || ledgers.all().filter(|ledger| !ledger.is_replica());
-        let each = wallets.all().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
+        let wallets = wallets.all();
+        let each = wallets.iter().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
         let outbox = |(wallet, ledger): (&Arc<OperatorWallet>, &Handle)| Self {
             ledgers: ledgers.clone(),
             ledger: ledger.clone(),
             wallet: Arc::clone(wallet),
-            resting: BTreeMap::new(),
+            pauses: Pauses::default(),
             looked: String::new(),
             overdue: Overdue::default(),
         };
@@ -112,16 +136,18 @@ impl WalletOutbox {
             head.borrow_and_update();
             for sender in self.next(&at_work) {
                 at_work.insert(sender.clone());
-                let attempt = self.resting.get(&sender).map_or(0, |(failures, _)| *failures).saturating_add(1);
+                let attempt = self.pauses.failures(&sender).saturating_add(1);
                 turns.push(turn(&ledger, &wallet, sender, attempt));
             }
             look.tick().await;
+            let retry = self.next_retry();
             tokio::select! {
                 Some((sender, ended)) = turns.next() => {
                     at_work.remove(&sender);
-                    self.rest(sender, ended);
+                    self.pauses.note(sender, ended, Instant::now());
                 }
                 changed = head.changed() => if changed.is_err() { return },
+                () = sleep_until(retry) => {}
                 _ = age.tick() => self.report().await,
             }
         }
@@ -145,7 +171,7 @@ impl WalletOutbox {
             (late, books.owing_players(operator, &self.looked).take(looks).map(str::to_owned).collect())
         });
         let now = Instant::now();
-        self.resting.retain(|_, (_, until)| *until + REST.1 > now);
+        self.pauses.forget(now);
         // The next lookup starts after the last player served, so every player gets a turn.
         let is_last = owing.len() < LOOKS_MAX;
         let reports = |of: &&Sender| of.1 == Lane::Reports;
@@ -164,8 +190,12 @@ impl WalletOutbox {
                 let sender = (name.clone(), lane);
                 let is_full =
                     next.len() == room || lane == Lane::Reports && next.iter().filter(reports).count() == reports_max;
-                let rests = self.resting.get(&sender).is_some_and(|(_, until)| *until > now);
-                if !is_full && !rests && !at_work.contains(&sender) && !next.contains(&sender) && self.due(&sender) {
+                if !is_full
+                    && !self.pauses.hold(&sender, now)
+                    && !at_work.contains(&sender)
+                    && !next.contains(&sender)
+                    && self.due(&sender)
+                {
                     next.push(sender);
                 }
             }
@@ -178,16 +208,12 @@ impl WalletOutbox {
         todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player), *lane).is_some()
     }
 
-    fn rest(&mut self, sender: Sender, ended: Turn) {
-        match ended {
-            Turn::Done => _ = self.resting.remove(&sender),
-            Turn::Failed { progress } => {
-                let failures = self.resting.get(&sender).map_or(0, |(failures, _)| *failures);
-                let failures = if progress { 0 } else { failures };
-                let rest = REST.0.saturating_mul(1 << failures.min(16)).min(REST.1);
-                self.resting.insert(sender, (failures.saturating_add(1), Instant::now() + rest));
-            }
-        }
+    /// Time at which the next pause or the open circuit ends; without either, a time after the next [`AGE_EVERY`].
+    fn next_retry(&self) -> Instant {
+        let now = Instant::now();
+        let circuit =
+            Some(self.wallet.left_ms()).filter(|left| *left > 0).map(|left| now + Duration::from_millis(left));
+        self.pauses.earliest(now).into_iter().chain(circuit).min().unwrap_or(now + 2 * AGE_EVERY)
     }
 
     /// Logs overdue work, at most once per hour (PL-32).
@@ -226,6 +252,39 @@ impl WalletOutbox {
         let proposal = internal(&StreamId::System, request, event);
         if let Err(error) = self.ledgers.append(proposal).await {
             tracing::warn!(%error, "failed to record WalletOverdue");
+        }
+    }
+}
+
+/// Pauses of lanes after failed calls: number of failures, and the end of the pause.
+#[derive(Debug, Default)]
+struct Pauses(BTreeMap<Sender, (u32, Instant)>);
+
+impl Pauses {
+    fn failures(&self, sender: &Sender) -> u32 {
+        self.0.get(sender).map_or(0, |(failures, _)| *failures)
+    }
+
+    fn hold(&self, sender: &Sender, now: Instant) -> bool {
+        self.0.get(sender).is_some_and(|(_, until)| *until > now)
+    }
+
+    fn earliest(&self, now: Instant) -> Option<Instant> {
+        self.0.values().map(|(_, until)| *until).filter(|until| *until > now).min()
+    }
+
+    fn forget(&mut self, now: Instant) {
+        self.0.retain(|_, (_, until)| *until + REST.1 > now);
+    }
+
+    fn note(&mut self, sender: Sender, ended: Turn, now: Instant) {
+        match ended {
+            Turn::Done => _ = self.0.remove(&sender),
+            Turn::Failed { progress } => {
+                let failures = if progress { 0 } else { self.failures(&sender) };
+                let rest = REST.0.saturating_mul(1 << failures.min(16)).min(REST.1);
+                self.0.insert(sender, (failures.saturating_add(1), now + rest));
+            }
         }
     }
 }
@@ -398,6 +457,27 @@ fn unread(stream: &StreamId, why: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pl_31_a_failed_call_is_repeated_when_its_pause_ends_without_other_work() {
+        let (now, mut pauses) = (Instant::now(), Pauses::default());
+        let lane = |player: &str| (player.to_owned(), Lane::Credits);
+        let failed = Turn::Failed { progress: false };
+        assert_eq!(pauses.earliest(now), None);
+        pauses.note(lane("bob"), failed, now);
+        for pause in [50, 100, 200, 400].map(Duration::from_millis) {
+            pauses.note(lane("alice"), failed, now + Duration::from_millis(50));
+            let ends = now + Duration::from_millis(50) + pause;
+            assert_eq!(pauses.earliest(now + Duration::from_millis(50)), Some(ends), "bob's pause has ended");
+            assert!(pauses.hold(&lane("alice"), now + Duration::from_millis(50)) && !pauses.hold(&lane("alice"), ends));
+        }
+        assert_eq!(pauses.earliest(now), Some(now + REST.0), "bob's pause");
+        pauses.note(lane("alice"), Turn::Failed { progress: true }, now);
+        assert_eq!((pauses.failures(&lane("alice")), pauses.earliest(now)), (1, Some(now + REST.0)));
+        pauses.note(lane("alice"), Turn::Done, now);
+        pauses.note(lane("bob"), Turn::Done, now);
+        assert_eq!(pauses.earliest(now), None);
+    }
 
     #[test]
     fn pl_32_what_is_overdue_is_found_beyond_the_first_page_and_counted_anew_each_time() {

@@ -71,8 +71,8 @@ fn made() -> Value {
                 "timeout": {
                     "name": "grpc-timeout",
                     "in": "header",
-                    "description": "The call's timeout: up to 8 digits and a unit (H, M, S, m for milliseconds, u, n).",
-                    "schema": { "type": "string", "pattern": "^[0-9]{1,8}[HMSmun]$" },
+                    "description": "How long the call may take, above 0: up to 8 digits and a unit (H, M, S, m for milliseconds, u, n).",
+                    "schema": { "type": "string", "pattern": "^(?!0+[HMSmun])[0-9]{1,8}[HMSmun]$", "example": "2S" },
                 },
             },
         },

@@ -4,7 +4,7 @@ use crate::connect::Credentials;
 use http::Uri;
 use motherlode_state::is_text;
 use serde::{Deserialize, Serialize};
-use std::{fs, io, net::IpAddr, path::PathBuf};
+use std::{fmt, fs, io, net::IpAddr, path::PathBuf};
 
 /// Holder of the players' money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -24,10 +24,16 @@ pub enum WalletProtocol {
     Json,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct WalletCredentials {
     pub shown: Credentials,
     pub signing_key: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for WalletCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} with signing key: {}", self.shown, self.signing_key.is_some())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]

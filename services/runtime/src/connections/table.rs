@@ -6,7 +6,7 @@ use super::{
     rounds,
     turns::{Share, Turns},
 };
-use crate::{config::Limits, reason::Reason, refusal::Refusal};
+use crate::{config::Limits, operators::Operators, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{
     cmp::Reverse,
@@ -41,7 +41,8 @@ pub struct Bounds {
     pub header_bytes: u32,
     pub cancelled: u32,
     pub control_frames: u32,
-    pub weights: BTreeMap<String, u32>,
+    /// Their weights.
+    pub operators: Operators,
 }
 
 impl Bounds {
@@ -83,7 +84,7 @@ impl Bounds {
             header_bytes: limits.header_bytes_max,
             cancelled: limits.cancelled_calls_max,
             control_frames: limits.control_frames_per_second_max,
-            weights: BTreeMap::new(),
+            operators: Operators::default(),
         }
     }
 }
@@ -157,13 +158,20 @@ impl Drop for Admitted {
 impl Table {
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
-        let turns = Turns::new(bounds.weights.clone());
+        let turns = Turns::new(bounds.operators.weight_max());
         Self(Arc::new(TableInner { turns, bounds, began: Instant::now(), state: Mutex::default() }))
     }
 
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.state.lock().connections.len()
+    }
+
+    /// Gives open connections the changed weights of their operators.
+    pub(super) fn reweigh(&self) {
+        let (operators, state) = (&self.0.bounds.operators, self.0.state.lock());
+        self.0.turns.set_weight_max(operators.weight_max());
+        state.shares.iter().for_each(|(operator, share)| share.set_weight(operators.weight(operator)));
     }
 
     pub(super) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
@@ -325,7 +333,9 @@ impl Connection {
         if let Some(Holder { operator, .. }) = &holder {
             let number = state.shares.len() + 1;
             let share = state.shares.entry(operator.clone());
-            let share = Arc::clone(share.or_insert_with(|| Arc::new(self.table.turns.share(operator, number))));
+            let share = Arc::clone(
+                share.or_insert_with(|| Arc::new(Share::new(number, self.table.bounds.operators.weight(operator)))),
+            );
             let _ = self.share.set(share);
         }
         let _ = self.known.set(holder);

@@ -26,7 +26,7 @@ fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let Some(value) = values.next() else { return Ok(None) };
     let timeout = value.to_str().ok().and_then(timeout).filter(|_| values.next().is_none());
     timeout.map(Some).ok_or_else(|| {
-        let message = "the header grpc-timeout must occur once, as 1 to 8 digits and one of the units H, M, S, m, u, n";
+        let message = "the header grpc-timeout must occur once, as a number above 0 of 1 to 8 digits and one of the units H, M, S, m, u, n";
         Refusal::new(Reason::TimeoutMalformed, message)
     })
 }
@@ -34,7 +34,7 @@ fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
 fn timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let plain = (1..=8).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit());
-    let count: u32 = if plain { digits.parse().ok()? } else { return None };
+    let count = digits.parse::<u32>().ok().filter(|count| plain && *count > 0)?;
     let one = match unit {
         "H" => Duration::from_secs(3600),
         "M" => Duration::from_secs(60),
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(read("250m"), Ok(Some(Duration::from_millis(250))));
         assert_eq!(read("3S"), Ok(Some(Duration::from_secs(3))));
         assert_eq!(read("99999999H"), Ok(Some(Duration::from_secs(99_999_999 * 3600))));
-        for malformed in ["", "S", "1", "-1S", "+1S", "é", "1é", "1s", "123456789S", "1.5S"] {
+        for malformed in ["", "S", "1", "-1S", "+1S", "é", "1é", "1s", "123456789S", "1.5S", "0S", "00000000n"] {
             assert_eq!(read(malformed), Err(Reason::TimeoutMalformed), "{malformed:?}");
         }
         assert!(matches!(asked(&HeaderMap::new()), Ok(None)));

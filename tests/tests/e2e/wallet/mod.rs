@@ -5,6 +5,7 @@ mod json;
 mod lies;
 mod metrics;
 mod purpose;
+mod reloads;
 mod roots;
 mod run;
 mod schedules;
