@@ -21,6 +21,7 @@ mod error;
 mod evidence;
 pub mod fields;
 mod follow;
+mod follower_views;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod generations;
@@ -71,6 +72,7 @@ pub use chain::ChainHead;
 pub use draws::DrawKeys;
 pub use error::{FetchError, OpenError};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
+pub use follower_views::{FollowerView, FollowerViews};
 pub use generations::{JudgedStart, StartPolicy, StartRefused, check_keys, judge_start};
 pub use handle::{AUTHORITY_AGE_MAX, Handle, not_the_writer, taking_over};
 pub use ledgers::{Ledgers, Stores, join_all, open_all};

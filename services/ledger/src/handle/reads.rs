@@ -1,5 +1,5 @@
 use super::{Handle, Way};
-use crate::{chain::ChainHead, error::FetchError};
+use crate::{FollowerViews, chain::ChainHead, error::FetchError};
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::Logged;
 use motherlode_state::{Books, PlayerState};
@@ -14,6 +14,11 @@ impl Handle {
     /// Number of commits whose index is in memory only.
     pub fn index_behind(&self) -> u64 {
         self.shared.index.unwritten()
+    }
+
+    #[must_use]
+    pub fn follower_views(&self) -> &FollowerViews {
+        &self.shared.follower_views
     }
 
     pub fn request_bytes(&self) -> u64 {
