@@ -165,7 +165,7 @@ async fn at_a4_lists_answer_alike_whatever_catalogue_stands_beside_whatever_chec
     let logs = Logs::new().await;
     let expected = lists(logs.data.path()).await;
     assert_eq!((expected.0.len(), expected.1.len()), (2 * 3 * 17, 3));
-    assert!(expected.2.len() > 3 && !expected.3.is_empty(), "{} events", expected.2.len());
+    assert!(!expected.2.is_empty() && !expected.3.is_empty());
     for catalogue in ["newest", "older", "other", "emptied", "deleted"] {
         for checkpoints in ["newest", "older", "oldest", "other", "deleted"] {
             logs.change(|folder, counterpart| {
