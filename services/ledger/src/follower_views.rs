@@ -46,6 +46,10 @@ impl FollowerViews {
         let _ = self.view.set(view);
     }
 
+    pub(crate) fn store(&self) -> Arc<Store> {
+        Arc::clone(&self.store)
+    }
+
     /// Checks soon whether a checkpoint is due.
     pub fn wake(&self) {
         if let Some(wake) = self.wake.get() {

@@ -60,6 +60,7 @@ mod time;
 mod trouble;
 mod upstream;
 mod verifier;
+mod view_files;
 mod void;
 mod walk;
 mod wallet_retries;

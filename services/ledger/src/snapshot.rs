@@ -259,6 +259,7 @@ impl SnapshotWriter {
             state_version: STATE_VERSION,
             state: [state, begun.books.clone()].concat(),
         };
+        self.store.expire_pins(u64::try_from(shared.time.now_ms()).unwrap_or_default())?;
         self.store.commit(&mut checkpoint)?;
         remove_old(&self.index);
         // The check may have removed the snapshot since then.

@@ -3,6 +3,7 @@ use crate::{FollowerViews, chain::ChainHead, error::FetchError};
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::Logged;
 use motherlode_state::{Books, PlayerState};
+use motherlode_views::Store;
 use std::{
     io,
     sync::{Arc, atomic::Ordering},
@@ -14,6 +15,10 @@ impl Handle {
     /// Number of commits whose index is in memory only.
     pub fn index_behind(&self) -> u64 {
         self.shared.index.unwritten()
+    }
+
+    pub(crate) fn views(&self) -> Arc<Store> {
+        self.shared.follower_views.store()
     }
 
     #[must_use]
