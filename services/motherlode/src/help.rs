@@ -6,9 +6,8 @@ use std::{fs, io, path::PathBuf};
 
 const WIDTH: usize = 80;
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or found something wrong; 2 unusable input.";
+const EXIT_CODES: &str = "Exit codes: 0 success; 1 a failure, or a discrepancy found; 2 unusable input.";
 
-/// Examples by command; GAME is replaced by a game's name.
 const EXAMPLES: [(&str, &[&str]); 24] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),

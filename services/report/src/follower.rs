@@ -1,4 +1,4 @@
-//! Folds the figures of the reports, only from each partition's log.
+//! Computes the figures of the reports from the partitions' logs.
 
 use crate::{
     figures::Figures,
@@ -37,7 +37,7 @@ struct Partition {
 }
 
 impl Follower {
-    /// Continues from the partitions' checkpoints.
+    /// Creates a follower that continues from the partitions' checkpoints.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, config: &Report) -> Self {
         let ledgers = ledgers.into();
@@ -83,7 +83,7 @@ impl Follower {
             partition.ledger.follower_views().wake();
         };
         if let Err(error) = apart("reports", folding).await {
-            tracing::warn!(%error, "failed to fold the existing log on a separate thread: it is folded in the background");
+            tracing::warn!(%error, "failed to fold the existing log on a separate thread: folding it in the background");
         }
     }
 
@@ -104,7 +104,7 @@ impl Follower {
                     }
                 }
                 Err(error) => {
-                    tracing::error!(%error, "the reports are behind the log");
+                    tracing::error!(%error, "failed to fold the log: the reports are behind");
                     sleep(PAUSE).await;
                 }
             }
@@ -122,7 +122,6 @@ impl Follower {
         Ok(self.now(|figures, position| (read(figures), position)))
     }
 
-    /// Reads figures on a separate thread; can also fail with READS_BUSY.
     pub(crate) async fn read_apart<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -136,7 +135,7 @@ impl Follower {
 
     async fn catch_up(&self) -> Result<(), Refusal> {
         self.ledgers.whole()?;
-        let behind = || Refusal::new(Reason::ReportBehind, "the log is still being read");
+        let behind = || Refusal::new(Reason::ReportBehind, "the report has not read the log to its end yet");
         let caught_up = join_all(self.partitions.iter().map(Partition::caught_up));
         let caught_up = timeout(WAIT_MAX, caught_up).await.map_err(|_| behind())?;
         if caught_up.contains(&false) { Err(behind()) } else { Ok(()) }
@@ -175,7 +174,8 @@ impl Partition {
         }
     }
 
-    /// Folds commits, after reading the bets of dropped rounds from the log. After an error, the commits before it are folded.
+    /// Folds commits, after reading the bets of dropped rounds from the log. After an error, the commits before it are
+    /// folded.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {
@@ -205,18 +205,15 @@ impl Partition {
     }
 }
 
-/// Counts of a process. The counts from the log's start are empty until the existing log is read, so that rates exclude
-/// the past.
+/// Counts of a process. Counts since the log's start are empty until the existing log is read, so that rates exclude past
+/// events.
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// Position of each partition.
     pub positions: Vec<u64>,
     pub open: u64,
-    /// Settled rounds by game.
     pub rounds: Vec<(String, u64)>,
-    /// Today's voids by operator.
     pub voids: Vec<(String, VoidShare)>,
-    /// Significant events by kind. Kinds without events are listed with zero, so that rates have a start.
+    /// Significant events by kind. Kinds without events are listed with zero, so that rates include the first event.
     pub significant: Vec<(String, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! One binary saves linking time.
+//! One binary for all tests saves linking time.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! To move a service: copy with `--follow` while the service runs, stop the service, stop the copy, serve the target.
+//! To move a service: copy with `--follow` while the service runs, stop the service, stop the copy, then serve the target.
 
 use super::{Failure, config_file::LogAccess, progress::shown, say};
 use motherlode_proto::convert::play::hex;
@@ -21,10 +21,10 @@ pub struct Args {
     /// Target: a data folder, or nats://host:port,...
     #[arg(long, value_name = "PLACE")]
     to: String,
-    /// Continue to copy the appends of a running service, until Ctrl-C or SIGTERM.
+    /// Keep copying new records of a running service until Ctrl-C or SIGTERM.
     #[arg(long)]
     follow: bool,
-    /// Copy only the records after the target's end, without reading earlier records; for a damaged folder.
+    /// Copy only the records after the target's end without reading earlier records, as when earlier segments are damaged.
     #[arg(long, conflicts_with = "follow")]
     rest: bool,
     #[command(flatten)]

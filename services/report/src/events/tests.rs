@@ -98,7 +98,7 @@ fn pl_22_events_in_tables_and_in_memory_are_read_as_one_list() {
     for event in &all {
         assert_eq!(look.named(name(event)).unwrap().as_deref(), Some(event));
         let near = usize::try_from(events.number_near(event.position)).unwrap();
-        assert!(all[..near].iter().all(|earlier| earlier.position <= event.position), "none after it is passed over");
+        assert!(all[..near].iter().all(|earlier| earlier.position <= event.position), "no later event is skipped");
         assert!(all[near..].iter().filter(|other| other.position <= event.position).count() as u64 <= 2 * STRETCH);
     }
     let (_, position, number) = name(&all[9]);

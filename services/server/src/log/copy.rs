@@ -1,8 +1,8 @@
 //! Copies all partitions of a log between folders and streams.
 //!
 //! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Appended
-//! records are read back. The copy is consistent: home is copied first, then every other partition up to the last
-//! record that refers to nothing at home beyond the copied records.
+//! records are read back. The copy is consistent: home is copied first, then each other partition up to the first record
+//! that refers to a record at home that was not copied.
 
 use super::{
     location::{LogError, LogLocation},
@@ -22,7 +22,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// Position of the target's end before the copy.
     pub before: Position,
     pub end: Position,
     pub head: Hash,
@@ -36,21 +35,22 @@ pub enum CopyError {
     Target(#[from] LogError),
     #[error("{target} is not a prefix of the source: at position {position} {}", differs(*.ends))]
     NoPrefix { target: Box<LogLocation>, position: Position, ends: bool },
-    #[error("{0}: another process is writing there")]
+    #[error("cannot copy to {0}: another process is writing there")]
     Written(Box<LogLocation>),
     #[error(transparent)]
     Append(#[from] AppendError),
     #[error(transparent)]
     ReadBack(#[from] ReadError),
-    #[error("position {0} reads back differently")]
+    #[error("the record at position {0} of the target reads back differently: check the target's storage")]
     Altered(Position),
 }
 
 fn differs(ends: bool) -> &'static str {
-    if ends { "the source ends before" } else { "the source has another record there" }
+    if ends { "the source has already ended" } else { "the source has another record there" }
 }
 
-/// Completes a copy even if the source, a folder, may be damaged before the target's end.
+/// Completes a copy without reading the source's records before the target's end, which may be damaged. The source must be
+/// a folder.
 pub fn copy_rest(
     from: &LogLocation,
     to: &LogLocation,
@@ -60,7 +60,8 @@ pub fn copy_rest(
     copy_by(from, to, (Source::Rest, false), stopped, copied)
 }
 
-/// Copies the missing records up to any damage, and with `follow` newer records until `stopped`. `copied` counts records.
+/// Copies the missing records, up to the first damaged record; with `follow`, also newer records until `stopped`. `copied`
+/// counts records.
 pub fn copy(
     from: &LogLocation,
     to: &LogLocation,
@@ -155,7 +156,7 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies while `wanted`, to the source's current end or to a record that refers past home's end.
+    /// Copies while `wanted` returns true, to the source's current end or the first record that refers beyond `home_end`.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         let mut at_old_end = true;
         loop {
@@ -213,7 +214,7 @@ impl Copying {
     }
 }
 
-/// Returns the position at home of the commit that a record copies, or 0. Malformed records are left to the audit.
+/// Returns the position of the home commit that a record copies, or 0. Malformed records are left for the audit to report.
 fn copies(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()
 }
@@ -248,7 +249,7 @@ mod tests {
             let failed = copy(&from, &to, false, &AtomicBool::new(false), &copied).unwrap_err();
             assert!(matches!(failed, CopyError::Records(RecordsError::Files(_))), "{failed}");
             let kept: Vec<_> = to.existing(HOME).unwrap().map(|record| record.unwrap().bytes).collect();
-            assert_eq!(kept, all[..1], "the records before the damage are copied, and no other");
+            assert_eq!(kept, all[..1], "exactly the records before the damage are copied");
         }
     }
 
@@ -270,7 +271,7 @@ mod tests {
         fs::remove_file(folder.join("00000000000000000001.log")).unwrap();
         let refused = copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap_err();
         assert!(matches!(refused, CopyError::Records(RecordsError::Archived { first: 4, .. })), "{refused}");
-        assert!(from.existing(HOME).is_err(), "what reads the whole log refuses it, too");
-        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0, "nothing is made");
+        assert!(from.existing(HOME).is_err(), "a read of the whole log fails, too");
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0, "no file is created");
     }
 }
