@@ -48,6 +48,17 @@ impl Tree {
         Ok(Self { size, edge })
     }
 
+    /// Returns the tree with this right edge; `None` if no tree of the size has as many subtrees.
+    #[must_use]
+    pub fn with_edge(size: u64, edge: Vec<Hash>) -> Option<Self> {
+        (edge.len() == size.count_ones() as usize).then_some(Self { size, edge })
+    }
+
+    #[must_use]
+    pub fn edge(&self) -> &[Hash] {
+        &self.edge
+    }
+
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size

@@ -26,6 +26,8 @@ pub use disk::{Access, Disk, File, Folder, LockGuard, os::OsDisk};
 pub use error::{AppendError, ReadError};
 pub use memory::MemoryStore;
 pub use record::{Hash, Position, Record};
-pub use segment::{Options, Scan, SegmentStore, Tail, scan, scan_after, scan_on};
+pub use segment::{
+    Options, Scan, Sealed, SealedDamage, Sealer, SegmentStore, Tail, Unsealer, scan, scan_after, scan_on,
+};
 pub use start::LogStart;
 pub use store::{Limit, Reader, Store};

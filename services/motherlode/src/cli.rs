@@ -1,6 +1,6 @@
 use crate::commands::{
-    Failure, audit, config, copy, export, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds,
-    serve, simulate, token, verify, wallet, watch, witness,
+    Failure, archive, audit, config, copy, doctor, export, follow, health, key, loadtest, log, par, play, proof,
+    replay, restore, rng, rounds, serve, simulate, token, verify, wallet, watch, witness,
 };
 use crate::help::{self, Completions, Man, with_help};
 use crate::replaced;
@@ -61,6 +61,12 @@ enum Command {
     Witness(witness::Args),
     /// Copy a log byte for byte, once or continuously from a running service.
     Copy(Long<copy::Args>),
+    /// Archive a log in a folder or an S3 bucket, in verified segments.
+    Archive(Long<archive::Args>),
+    /// Examine a data folder: sound records, lost ones, and the next step.
+    Doctor(Long<doctor::Args>),
+    /// Verify an archive to its end, and restore the log.
+    Restore(Long<restore::Args>),
     /// Export rounds, transactions, revenue or events as CSV, JSON Lines or Parquet.
     Export(Long<export::Args>),
     /// Inspect a log: its last records, a single record, or the integrity of its hash chain.
@@ -135,6 +141,9 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Verify(args) => verify::run(&args),
         Command::Witness(args) => witness::run(&args),
         Command::Copy(args) => args.run(copy::run),
+        Command::Archive(args) => args.run(archive::run),
+        Command::Doctor(args) => args.run(doctor::run),
+        Command::Restore(args) => args.run(restore::run),
         Command::Export(args) => args.run(export::run),
         Command::Log(args) => args.run(log::run),
         Command::Rng(args) => rng::run(&args),

@@ -32,7 +32,7 @@ mod transport;
 pub use error::ServeError;
 pub use log::{
     backup::{Backup, BackupError},
-    copy::{Copied, CopyError, copy, copy_rest},
+    copy::{Copied, CopyError, copy, copy_rest, copy_to_position, home_position},
     layout::{copy_folder, index_folder, log_folder},
     local::{LocalError, LocalLog},
     location::{LogError, LogLocation},

@@ -4,6 +4,7 @@
 
 mod access;
 mod apart;
+mod archive;
 mod archived;
 mod autoplay;
 mod autospin;

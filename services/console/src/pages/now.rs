@@ -73,7 +73,7 @@ const ALARMING: [SignificantKind; 7] = [
 ];
 const NAMED_MAX: u8 = 5;
 
-/// Returns alerts: partitions that accept no appends, returns outside their bands, and alarming events of the last day.
+/// Returns alerts: stopped parts, partitions that accept no appends, returns outside their bands, alarming events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     let mut told: Vec<Markup> = stops(visit).await;
     if visit.may("GetLogStatus") {

@@ -49,6 +49,14 @@ impl LogAccess {
         location(name, &self.config()?)
     }
 
+    /// Returns the data folder of a log's service.
+    pub fn data(&self, location: &LogLocation) -> Result<PathBuf, Failure> {
+        match location {
+            LogLocation::Folder { data, .. } => Ok(data.clone()),
+            LogLocation::Stream(_) => Ok(self.config()?.data),
+        }
+    }
+
     /// Opens a log; a log on JetStream is first copied to a temporary folder.
     pub fn local(&self, name: &Path) -> Result<LocalLog, Failure> {
         Ok(LocalLog::open(name, &self.config()?)?)

@@ -1,7 +1,9 @@
+pub mod archive;
 pub mod audit;
 pub mod config;
 pub mod config_file;
 pub mod copy;
+pub mod doctor;
 pub mod export;
 mod feed;
 pub mod follow;
@@ -15,6 +17,7 @@ pub mod progress;
 pub mod proof;
 mod published;
 pub mod replay;
+pub mod restore;
 pub mod rng;
 pub mod rounds;
 pub mod serve;
@@ -28,6 +31,7 @@ pub mod wallet;
 pub mod watch;
 pub mod witness;
 
+use motherlode_archive::ArchiveError;
 use motherlode_jetstream::OpenError as StreamError;
 use motherlode_log::{OpenError, ScanError};
 use motherlode_server::{BackupError, CopyError, LocalError, LogError, RecordsError};
@@ -152,6 +156,26 @@ impl From<CopyError> for Failure {
             CopyError::Target(error) => Self::found(&error).with_step(log_step(&error)),
             error => Self::found(error),
         }
+    }
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        let step = match &error {
+            ArchiveError::Place { .. } => "Name a folder, or s3://BUCKET/PREFIX",
+            ArchiveError::OtherLog { .. } | ArchiveError::Shorter { .. } | ArchiveError::Partitions { .. } => {
+                "Check that the log has lost no record; name another archive for another log"
+            }
+            ArchiveError::Damaged { .. } | ArchiveError::Missing { .. } | ArchiveError::Missed { .. } => {
+                "Leave the archive unchanged, and look for another copy of the log"
+            }
+            _ => "",
+        };
+        match &error {
+            ArchiveError::Place { .. } => Self::unusable(&error),
+            error => Self::caused(error),
+        }
+        .with_step(step)
     }
 }
 

@@ -57,7 +57,7 @@ pub fn copy_rest(
     stopped: &AtomicBool,
     copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
-    copy_by(from, to, (Source::Rest, false), stopped, copied)
+    copy_by(from, to, (Source::Rest, false, Position::MAX), stopped, copied)
 }
 
 /// Copies the missing records, up to the first damaged record; with `follow`, also newer records until `stopped`. `copied`
@@ -69,7 +69,18 @@ pub fn copy(
     stopped: &AtomicBool,
     copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
-    copy_by(from, to, (Source::Whole, follow), stopped, copied)
+    copy_by(from, to, (Source::Whole, follow, Position::MAX), stopped, copied)
+}
+
+/// Copies the records of partition 0 up to a position, and the other partitions' records that refer to nothing after it.
+pub fn copy_to_position(
+    from: &LogLocation,
+    to: &LogLocation,
+    position: Position,
+    stopped: &AtomicBool,
+    copied: &AtomicU64,
+) -> Result<Vec<Copied>, CopyError> {
+    copy_by(from, to, (Source::Whole, false, position), stopped, copied)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +92,7 @@ enum Source {
 fn copy_by(
     from: &LogLocation,
     to: &LogLocation,
-    (part, follow): (Source, bool),
+    (part, follow, position): (Source, bool, Position),
     stopped: &AtomicBool,
     copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
@@ -96,7 +107,7 @@ fn copy_by(
     copies.reverse();
     let mut over = false;
     loop {
-        let (mut home_end, mut failed) = (Position::MAX, None);
+        let (mut home_end, mut failed) = (position, None);
         for copying in &mut copies {
             let wanted = || follow || !stopped.load(Ordering::Acquire);
             if let Err(error) = copying.go_on(home_end, wanted, copied) {
@@ -156,7 +167,8 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies while `wanted` returns true, to the source's current end or the first record that refers beyond `home_end`.
+    /// Copies while `wanted` returns true, up to the source's current end or the first record that is beyond `home_end` or
+    /// refers beyond it.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         let mut at_old_end = true;
         loop {
@@ -168,7 +180,10 @@ impl Copying {
                 self.source.resume()?;
                 continue;
             }
-            let fits = |record: &&Record| self.partition == HOME || copies(record) <= home_end;
+            let fits = |record: &&Record| match self.partition {
+                HOME => record.position <= home_end,
+                _ => home_position(record) <= home_end,
+            };
             let batch: Vec<_> = self.waiting.iter().take_while(fits).cloned().collect();
             self.append(&batch)?;
             copied.fetch_add(batch.len() as u64, Ordering::Relaxed);
@@ -215,7 +230,8 @@ impl Copying {
 }
 
 /// Returns the position of the home commit that a record copies, or 0. Malformed records are left for the audit to report.
-fn copies(record: &Record) -> Position {
+#[must_use]
+pub fn home_position(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()
 }
 
@@ -225,6 +241,21 @@ mod tests {
     use motherlode_log::{LogStart, previous_hash};
     use motherlode_testkit::conformance::{records, start_file};
     use std::fs;
+
+    #[test]
+    fn pl_37_a_copy_to_a_position_has_the_records_up_to_it() {
+        let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = |data: &std::path::Path| LogLocation::Folder { data: data.into(), segment_bytes: 1 << 20 };
+        let (from, to) = (place(source.path()), place(target.path()));
+        let all = records(genesis(HOME), [b"record one", b"record two", b"record six"]);
+        from.open(HOME).unwrap().append(0, &all).unwrap();
+        for (position, end) in [(2, 2), (1, 2), (9, 3)] {
+            let copied = copy_to_position(&from, &to, position, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
+            assert_eq!(copied[0].end, end, "up to {position}");
+            let kept: Vec<_> = to.existing(HOME).unwrap().map(|record| record.unwrap().bytes).collect();
+            assert_eq!(kept, all[..usize::try_from(end).unwrap()]);
+        }
+    }
 
     #[test]
     fn mf_e4_a_copy_of_a_damaged_log_keeps_the_records_before_the_damage() {
