@@ -75,13 +75,17 @@ impl Checkpoint {
     }
 
     pub(crate) fn read(path: &Path, id: &Hash, partition: u32) -> Result<Self, ViewError> {
-        let bytes = fs::read(path).map_err(at(path))?;
+        Self::verified(&fs::read(path).map_err(at(path))?, id, partition, path)
+    }
+
+    /// Decodes the file of a checkpoint, which `path` names in errors.
+    pub fn verified(bytes: &[u8], id: &Hash, partition: u32, path: &Path) -> Result<Self, ViewError> {
         let unusable = |reason| ViewError::unusable(path, reason);
-        if Sha256::digest(&bytes)[..] != id[..] {
+        if Sha256::digest(bytes)[..] != id[..] {
             return Err(unusable("the checkpoint is damaged"));
         }
         let checkpoint =
-            Self::decode(&bytes).ok_or_else(|| unusable("the file is not a checkpoint of this format version"))?;
+            Self::decode(bytes).ok_or_else(|| unusable("the file is not a checkpoint of this format version"))?;
         if checkpoint.partition != partition {
             return Err(unusable("the checkpoint belongs to another partition"));
         }

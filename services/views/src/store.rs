@@ -232,6 +232,17 @@ impl Store {
         Ok(self.tables().join(hex(&id)))
     }
 
+    /// Returns the paths of a checkpoint and of a table with a digest.
+    pub(crate) fn places(&self, id: &Hash) -> [PathBuf; 2] {
+        [self.checkpoints_folder(), self.tables()].map(|folder| folder.join(hex(id)))
+    }
+
+    /// Adds the checkpoint of another store, whose tables were copied, to [`checkpoints`](Self::checkpoints) as the
+    /// newest.
+    pub fn add(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
+        self.write(&mut self.state.lock(), checkpoint).map(drop)
+    }
+
     fn unfinished(&self, folder: &Path) -> Result<PathBuf, ViewError> {
         if !folder.is_dir() {
             fs::create_dir_all(folder).map_err(at(folder))?;
@@ -277,7 +288,7 @@ fn is_unfinished(path: &Path) -> bool {
 }
 
 /// A file that remains is removed by a later start.
-fn remove(path: &Path) {
+pub(crate) fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound
     {

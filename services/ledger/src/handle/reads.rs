@@ -1,8 +1,9 @@
 use super::{Handle, Way};
-use crate::{chain::ChainHead, error::FetchError};
+use crate::{FollowerViews, chain::ChainHead, error::FetchError};
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::Logged;
 use motherlode_state::{Books, PlayerState};
+use motherlode_views::Store;
 use std::{
     io,
     sync::{Arc, atomic::Ordering},
@@ -13,6 +14,15 @@ use tokio::sync::watch;
 impl Handle {
     pub fn index_behind(&self) -> u64 {
         self.shared.index.unwritten()
+    }
+
+    pub(crate) fn views(&self) -> Arc<Store> {
+        self.shared.follower_views.store()
+    }
+
+    #[must_use]
+    pub fn follower_views(&self) -> &FollowerViews {
+        &self.shared.follower_views
     }
 
     pub fn request_bytes(&self) -> u64 {
