@@ -29,14 +29,11 @@ def is_time(text):
 
 
 class Published:
-    """An OpenAPI document."""
-
     def __init__(self, file):
         self.document = yaml.safe_load((TESTDATA / file).read_text())
         self.registry = Registry().with_resource("urn:api", DRAFT202012.create_resource(self.document))
 
     def check(self, at, value):
-        """Checks a value against the schema that is found by a path of keys."""
         pointer = "/".join(quote(str(key).replace("~", "~0").replace("/", "~1")) for key in at)
         schema = {"$ref": f"urn:api#/{pointer}"}
         Draft202012Validator(schema, registry=self.registry, format_checker=FORMATS).validate(value)
@@ -154,7 +151,6 @@ class Operator:
                 return 500, {}
 
     def open(self, name, player, round, game, minor, is_free=False):
-        """Applies a bet."""
         content = (player, round, game, -minor)
         if name in self.transactions:
             return "ok" if self.transactions[name] == content else "duplicate"
@@ -181,7 +177,6 @@ class Operator:
         return "ok"
 
     def cancel(self, name, player, round, closes):
-        """Takes back a bet."""
         of = self.rounds[round]
         _, _, game, minor = self.transactions[of.bet]
         self.move(name, (player, round, game, -minor))
