@@ -63,8 +63,6 @@ def operator(request, tmp_path):
 
 
 class Rounds:
-    """Plays rounds of one operator, and remembers the round id of each by its request id."""
-
     def __init__(self, client):
         self.client, self.played = client, {}
         for player in SESSIONS.values():

@@ -24,7 +24,6 @@ use tonic::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tonic_types::StatusExt;
 
-/// Maximum time until processes without a writer are NOT_SERVING.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 const TAKEOVER_MAX: Duration = Duration::from_secs(6);
 const ROOM: Duration = Duration::from_millis(1_500);

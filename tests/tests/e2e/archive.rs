@@ -47,7 +47,6 @@ fn refused(arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Returns the lines with the hash of each partition's last record.
 fn heads(data: &Path) -> Vec<String> {
     let verified = printed(&["log", "verify", data.to_str().unwrap()]);
     verified.lines().filter(|line| line.starts_with("  head")).map(str::to_owned).collect()
