@@ -169,7 +169,11 @@ async fn mf_34_2_a_new_replica_begins_with_the_writers_checkpoint() {
     answers(&replica, 43).await;
     replica.close().await;
     let again = served.join(&data.path().join("replica")).await;
-    assert_eq!((again.rests_on().position, served.parts.load(Ordering::Relaxed)), (44, 0), "the replica has a separate checkpoint");
+    assert_eq!(
+        (again.rests_on().position, served.parts.load(Ordering::Relaxed)),
+        (44, 0),
+        "the replica has a separate checkpoint"
+    );
     again.close().await;
     served.end().await;
 }
