@@ -50,7 +50,10 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged(damage) => {
-                write!(f, "{damage}\n    lost: the damaged record; later records cannot be verified\n    next: {REPAIR}")
+                write!(
+                    f,
+                    "{damage}\n    lost: the damaged record; later records cannot be verified\n    next: {REPAIR}"
+                )
             }
             Self::Missing { size } => write!(
                 f,
@@ -61,7 +64,10 @@ impl fmt::Display for Finding {
                 write!(f, "the first {size} records differ from the signed records\n    next: {REPAIR}")
             }
             Self::CheckpointUnreadable(error) => {
-                write!(f, "the signed checkpoint cannot be read: {error}\n    next: start the service, which signs a new checkpoint")
+                write!(
+                    f,
+                    "the signed checkpoint cannot be read: {error}\n    next: start the service, which signs a new checkpoint"
+                )
             }
             Self::Archived { first } => write!(f, "records before position {first} are archived"),
             Self::NoDrawKeys(path) => write!(

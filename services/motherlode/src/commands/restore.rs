@@ -123,7 +123,8 @@ fn text(args: &Args, archive: &Archive, restored: &[Restored]) -> String {
         };
     }
     if args.to.is_some() {
-        text += "Copy keys/draws and proofs.key back, run `motherlode audit`, and start once with `serve --restored`.\n";
+        text +=
+            "Copy keys/draws and proofs.key back, run `motherlode audit`, and start once with `serve --restored`.\n";
     }
     text
 }
