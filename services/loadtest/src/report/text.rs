@@ -71,7 +71,7 @@ impl Report {
         };
         writeln!(
             f,
-            "pool        received {} EUR, the bets' contributions are {} EUR ({how})",
+            "pool        received {} EUR, bets contributed {} EUR ({how})",
             pool.found_eur, pool.told_eur
         )?;
         for fault in &books.faults {

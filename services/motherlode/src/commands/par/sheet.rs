@@ -166,8 +166,8 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    lines.push("    Line combinations pay their figure times the line's coins, combinations anywhere".to_owned());
-    lines.push("    times the total bet, ways times the coins of a bet; fs: free spins.".to_owned());
+    lines.push("    Combinations on a line pay their figure times the line's coins, combinations".to_owned());
+    lines.push("    anywhere times the total bet, ways times the coins of a bet; fs: free spins.".to_owned());
     lines
 }
 

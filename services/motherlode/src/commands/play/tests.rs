@@ -100,7 +100,7 @@ async fn np_10_a_player_picks_treasures_on_the_terminal() {
     let input = "12 2 3\n12 2 3 4\n12 2 3 4 5\n".repeat(200);
     let (text, ended) = played_of(&server, "neptune", "--rounds 1500", &input).await;
     assert_eq!(ended, Ok(()), "{text}");
-    assert!(text.contains("\n    Treasure: pick 3 different numbers from 1 to 12, such as 1 2 3:  "), "{text}");
+    assert!(text.contains("\n  Treasure: pick 3 different numbers from 1 to 12, such as 1 2 3: "), "{text}");
     assert!(text.contains(
         "\n  alice opens the objects 12, 2 and 3\n  ╭─────────┬─────────┬─────────╮\n  │ no. 12  │  no. 2  │  no. 3  │\n"
     ));
@@ -146,7 +146,7 @@ async fn pl_12_a_refused_stake_is_explained_and_costs_nothing() {
     let (text, ended) = played(&server, "--auto --lines 16", "").await;
     let failure = ended.unwrap_err();
     assert_eq!(failure.code, 1);
-    assert!(failure.message.starts_with("INVALID_STAKE: 16 lines"), "{}", failure.message);
+    assert!(failure.message.starts_with("INVALID_STAKE: the number of lines must be 1 to 15, not 16"), "{}", failure.message);
     assert!(failure.message.contains("\n  lines_max = 15"), "{}", failure.message);
     assert_eq!(text, "");
     server.stop().await.unwrap();

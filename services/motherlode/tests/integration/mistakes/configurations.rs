@@ -22,9 +22,9 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ("[[operators]]\nid = \"a\"\ncalls_per_second_max = 0\n", &["operator \"a\"", "above 0"]),
     // Unknown names.
     ("[jurisdictions]\ndefault = \"mars\"\n", &["jurisdictions", "no profile mars"]),
-    ("[rules]\nsuperseded_enabled = [\"chess 1.0\"]\n", &["rules", "chess 1.0", "superseded version"]),
+    ("[rules]\nsuperseded_enabled = [\"chess 1.0\"]\n", &["rules", "chess 1.0", "a superseded rules version"]),
     ("[store]\nurl = \"http://x\"\n", &["store: url", "nats://host:port"]),
-    ("[[proofs.witnesses]]\nurl = \"x\"\nkey = \"y\"\n", &["proofs: witness x", "not a verifier key"]),
+    ("[[proofs.witnesses]]\nurl = \"x\"\nkey = \"y\"\n", &["proofs: witness x", "not an Ed25519 verifier key"]),
     ("[[operators]]\nid = \"a b\"\n", &["operator \"a b\"", "1 to 64 characters"]),
     // Contradictions.
     ("role = \"spin\"\n", &["ledger: targets", "has no log"]),
@@ -84,7 +84,7 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         "[proofs]\nkey_file = \"nowhere\"\n",
         &["proofs.key_file names /", "/nowhere, which cannot be read", "No such file"],
     ),
-    ("[proofs]\nkey_file = \"plain\"\n", &["proofs: plain:"]),
+    ("[proofs]\nkey_file = \"plain\"\n", &["proofs:", "key file plain:"]),
     (
         "[proofs]\nkey_file = \"other.key\"\nname = \"example.com/mine\"\n",
         &["other.key has the key of example.com/other", "name = \"example.com/mine\""],
