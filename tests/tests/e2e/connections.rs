@@ -165,8 +165,9 @@ async fn uf_02_without_descriptors_the_log_says_so_and_calls_go_on() {
     let file = data.path().join("few.toml");
     fs::write(&file, "[limits]\ndescriptors_reserved = 16\nhandshake_ms_max = 600000\n").unwrap();
     let process = Process::start(script.to_str().unwrap(), &data.path().join("log"), Some(&file));
-    until("the bound", async || process.log_line("too few file descriptors for the configured number").is_some()).await;
-    assert!(process.log_line("fewer connections").unwrap().contains("all=48"));
+    let bound = "too few file descriptors for the configured number";
+    until("the bound", async || process.log_line(bound).is_some()).await;
+    assert!(process.log_line(bound).unwrap().contains("all=48"));
     let target = Target::plain(process.address);
     let mut client = Client::connect(process.address).await;
     let alice = client.fund("alice", EUR, 10_000).await;

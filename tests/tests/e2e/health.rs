@@ -49,7 +49,7 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
     let server = Server::start(&config, stores, Options::default(), Dealer::from_keys(DrawKeys::none())).await.unwrap();
     let mut tasks = server.tasks();
     let target = format!("http://{}", server.address());
-    let elsewhere = [Kind::WalletOutboxes, Kind::Witnesses, Kind::Standbys, Kind::ForeignMessages];
+    let elsewhere = [Kind::Witnesses, Kind::Standbys, Kind::ForeignMessages];
     let here: BTreeSet<_> = Kind::ALL.iter().copied().filter(|kind| !elsewhere.contains(kind)).collect();
     assert_eq!(server.task_kinds(), here);
 

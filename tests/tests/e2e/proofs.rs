@@ -397,7 +397,7 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
     let found = audited().expect("a divergence");
     assert!(found.what.contains("shorter than a checkpoint"), "{found}");
     let refused = started(&config).await.err().expect("a refusal").to_string();
-    assert!(refused.contains(&format!("the log ends at {}", end - 1)), "{refused}");
+    assert!(refused.contains(&format!("the log ends at position {}", end - 1)), "{refused}");
 
     lay_instead(data.path(), &rewritten(&records, 3));
     fs::remove_file(proofs_folder(data.path(), HOME).join("entries")).unwrap();

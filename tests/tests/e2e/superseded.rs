@@ -72,7 +72,7 @@ async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it
             answer.refusal.unwrap().message
         }
     };
-    assert!(refused.contains("SUPERSEDED") || refused.contains("superseded"), "{refused}");
+    assert!(refused.contains("SUPERSEDED") || refused.contains("which supersedes it"), "{refused}");
     assert_eq!(server.ends(), ends, "the refused bet wrote no commit");
     client.spin.grant_campaign(campaign(neptune, "free", &nemo, 2)).await.unwrap();
     let free = of_old(free_round(neptune, "free-1", &nemo, "free"));

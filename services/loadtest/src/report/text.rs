@@ -69,11 +69,7 @@ impl Report {
             PoolCheck::AtLeast => "other players use the service: must be at least as much",
             PoolCheck::None => "no pool that was active all the time: not checked",
         };
-        writeln!(
-            f,
-            "pool        received {} EUR, bets contributed {} EUR ({how})",
-            pool.found_eur, pool.told_eur
-        )?;
+        writeln!(f, "pool        received {} EUR, bets contributed {} EUR ({how})", pool.found_eur, pool.told_eur)?;
         for fault in &books.faults {
             writeln!(f, "            {fault}")?;
         }

@@ -37,7 +37,7 @@ async fn pl_30_a_record_is_found_by_its_hash_by_whom_it_concerns() {
     let (theirs, none) =
         (bravo.get(&format!("/find?q={digits}")).await, bravo.get(&format!("/find?q={}", "07".repeat(32))).await);
     assert_eq!(theirs.status, 200);
-    assert!(theirs.body.contains("No record has this hash"), "{}", theirs.body);
+    assert!(theirs.body.contains("There is no record with this hash"), "{}", theirs.body);
     assert_eq!(super::text(&theirs).replace(&digits, ""), super::text(&none).replace(&"07".repeat(32), ""));
     let mut support = Browser::logged_in(service.server.console(), "acme-support").await;
     let page = support.get(&format!("/find?q={digits}")).await;

@@ -146,7 +146,11 @@ async fn pl_12_a_refused_stake_is_explained_and_costs_nothing() {
     let (text, ended) = played(&server, "--auto --lines 16", "").await;
     let failure = ended.unwrap_err();
     assert_eq!(failure.code, 1);
-    assert!(failure.message.starts_with("INVALID_STAKE: the number of lines must be 1 to 15, not 16"), "{}", failure.message);
+    assert!(
+        failure.message.starts_with("INVALID_STAKE: the number of lines must be 1 to 15, not 16"),
+        "{}",
+        failure.message
+    );
     assert!(failure.message.contains("\n  lines_max = 15"), "{}", failure.message);
     assert_eq!(text, "");
     server.stop().await.unwrap();
