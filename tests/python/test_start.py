@@ -72,7 +72,7 @@ def test_uf_09_without_a_terminal_no_line_of_the_log_has_colours(start):
     assert "INFO" in log and "\x1b" not in log, log
 
 
-@pytest.mark.skipif(bool(STORE), reason="about the folder of a log in files")
+@pytest.mark.skipif(bool(STORE), reason="this line concerns only a log in a folder")
 def test_uf_09_a_start_after_a_kill_tells_of_no_other_log_and_the_first_of_a_new_one(start):
     first = start()
     first.process.send_signal(signal.SIGKILL)

@@ -27,7 +27,6 @@ pub struct Service {
 }
 
 impl Service {
-    /// `text` is the configuration of operators and TLS.
     pub async fn start(text: &str) -> Self {
         let data = tempfile::tempdir().expect("a folder can be made");
         let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS - 3_600_000));
@@ -72,7 +71,6 @@ pub fn token(token: &str) -> Credentials {
 pub struct Certificates {
     pub root: String,
     pub client: (String, String),
-    /// Returns the SHA-256 of the client's certificate in hex.
     pub client_sha256: String,
     pub stranger: (String, String),
 }
@@ -82,12 +80,13 @@ impl Certificates {
     pub fn make(folder: &Path) -> Self {
         let mut root = CertificateParams::default();
         root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let root = CertifiedIssuer::self_signed(root, key()).expect("a root signs itself");
+        let root = CertifiedIssuer::self_signed(root, key()).expect("the root certificate is self-signed");
         let signed = |purpose| {
-            let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name is a name");
+            let mut params =
+                CertificateParams::new(vec!["localhost".to_owned()]).expect("the name is a valid DNS name");
             params.extended_key_usages = vec![purpose];
             let key = key();
-            let certificate = params.signed_by(&key, &root).expect("the root signs");
+            let certificate = params.signed_by(&key, &root).expect("the root signs the certificate");
             (certificate, key.serialize_pem())
         };
         let (service, service_key) = signed(ExtendedKeyUsagePurpose::ServerAuth);

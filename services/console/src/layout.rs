@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::StatusCode;
 use maud::{Markup, html};
 
-/// Pages of the navigation: a page is listed if the session may make the given call.
+/// Pages of the navigation, each with a call: a page is listed if the session may make its call.
 const PAGES: [(&str, &str, &str); 7] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),
@@ -93,7 +93,7 @@ fn who(visit: &Visit) -> Markup {
     }
 }
 
-/// Returns the session's anti-forgery word as a hidden field.
+/// Returns the session's anti-forgery token as a hidden field.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
 }

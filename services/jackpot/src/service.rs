@@ -7,7 +7,7 @@ use motherlode_ledger::{
     AppendError, FetchError, Handle, Ledgers,
     changes::{self, Ask, ChangeOutcome},
     fields, fingerprint,
-    known::{Operators, check_game},
+    known::{check_game, check_operator},
     offer,
 };
 use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
@@ -29,19 +29,12 @@ pub struct JackpotApi {
     stop: Stop,
     ladders: Arc<Ladders>,
     changes: bool,
-    operators: Operators,
 }
 
 impl JackpotApi {
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self {
-            ledgers: ledgers.into(),
-            stop,
-            ladders: offer::standard(),
-            changes: true,
-            operators: Operators::default(),
-        }
+        Self { ledgers: ledgers.into(), stop, ladders: offer::standard(), changes: true }
     }
 
     /// A process with the role `jackpot` may not propose changes of pools (PL-44).
@@ -53,11 +46,6 @@ impl JackpotApi {
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
-    }
-
-    #[must_use]
-    pub fn with_operators(self, operators: Operators) -> Self {
-        Self { operators, ..self }
     }
 
     fn shown(&self, pool_id: &str) -> Result<Option<wire::Pool>, Refusal> {
@@ -198,7 +186,7 @@ impl JackpotApi {
         let reference = fields::reference("actor", &request.actor)?;
         self.pool(&request.pool_id, |_| ())?;
         check_game(&incident.game, &incident.rules_version)?;
-        self.operators.check(&self.ledgers, &incident.operator)?;
+        check_operator(&self.ledgers, &incident.operator)?;
         let change = Event::IncidentDeclared(incident.into());
         let (asked, id) = (("declare_incident", request), &request.request_id);
         let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, reference)).await?;

@@ -1,5 +1,5 @@
-//! Ledgers of a process, one per partition. A player's commits are in one partition; decisions for all partitions are
-//! made in the home partition, which every process loads.
+//! A player's commits are in one partition; decisions for all partitions are made in the home partition, which every
+//! process loads.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -14,7 +14,7 @@ use crate::{
 };
 use futures_util::future::{select_all, try_join_all};
 use motherlode_log::{Position, Store};
-use motherlode_runtime::{Reads, Reason, Refusal};
+use motherlode_runtime::{Operators, Reads, Reason, Refusal};
 use motherlode_state::{HOME, InternalRequest, StreamId};
 use std::{collections::BTreeMap, future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
@@ -29,6 +29,7 @@ struct Partitions {
     others: Vec<Handle>,
     count: u32,
     reads: Reads,
+    operators: Operators,
 }
 
 pub struct Stores {
@@ -67,20 +68,25 @@ impl<S: Store + 'static> From<Box<S>> for Stores {
 }
 
 impl Ledgers {
-    pub fn new(mut loaded: Vec<Handle>, count: u32) -> Result<Self, OpenError> {
+    pub fn new(mut loaded: Vec<Handle>, count: u32, operators: Operators) -> Result<Self, OpenError> {
         loaded.sort_unstable_by_key(Handle::partition);
         let found: Vec<_> = loaded.iter().map(Handle::partition).collect();
         let fits = found.is_sorted_by(|one, next| one < next) && found.last().is_some_and(|last| *last < count);
         let mut loaded = loaded.into_iter();
         let home = loaded.next().filter(|home| fits && home.partition() == HOME);
         let home = home.ok_or(OpenError::Partitions { found })?;
-        Ok(Self(Arc::new(Partitions { home, others: loaded.collect(), count, reads: Reads::default() })))
+        Ok(Self(Arc::new(Partitions { home, others: loaded.collect(), count, reads: Reads::default(), operators })))
     }
 
     pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
         let opened = open_all(stores, index_folder, options)?;
         let count = u32::try_from(opened.len()).unwrap_or(u32::MAX);
-        Self::new(opened, count)
+        Self::new(opened, count, options.configured.clone())
+    }
+
+    #[must_use]
+    pub fn operators(&self) -> &Operators {
+        &self.0.operators
     }
 
     pub async fn current(&self) -> Result<(), Refusal> {
@@ -99,7 +105,6 @@ impl Ledgers {
         self.all().all(Handle::is_current)
     }
 
-    /// Checks without waiting; fails with NOT_THE_WRITER or NOT_CURRENT.
     pub fn written(&self) -> Result<(), Refusal> {
         self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
     }
@@ -294,7 +299,8 @@ impl Ledgers {
 
 impl From<Handle> for Ledgers {
     fn from(home: Handle) -> Self {
-        Self(Arc::new(Partitions { home, others: vec![], count: 1, reads: Reads::default() }))
+        let (reads, operators) = (Reads::default(), Operators::default());
+        Self(Arc::new(Partitions { home, others: vec![], count: 1, reads, operators }))
     }
 }
 
@@ -328,7 +334,6 @@ pub fn open_all(
     })
 }
 
-/// Waits without a limit for the processes that write the other partitions.
 pub async fn join_all(
     origin: &Origin,
     partitions: impl IntoIterator<Item = u32>,

@@ -1,8 +1,6 @@
 use crate::{draws::DrawKeys, time::process_ticks};
-use motherlode_runtime::Clock;
-use motherlode_state::SmolStr;
+use motherlode_runtime::{Clock, Operators};
 use std::{
-    collections::BTreeMap,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -11,8 +9,7 @@ use std::{
 pub struct Options {
     pub queue_length_max: usize,
     pub operators: usize,
-    pub weights: Arc<BTreeMap<SmolStr, u32>>,
-    /// Open rounds per operator and partition.
+    pub configured: Operators,
     pub open_rounds_max: usize,
     pub has_operators: bool,
     pub batch_commits_max: usize,
@@ -54,7 +51,7 @@ impl Default for Options {
         Self {
             queue_length_max: 8192,
             operators: 1,
-            weights: Arc::default(),
+            configured: Operators::default(),
             open_rounds_max: 100_000,
             has_operators: false,
             batch_commits_max: 512,

@@ -1,5 +1,3 @@
-//! Outcome and cancellation of requests whose answer was lost (PL-33, PL-42).
-//!
 //! A cancellation is a commit with the request's id. The writer orders commits, so the log has either the cancellation
 //! or the request's commit. After a cancellation the writer also refuses the request's parts, such as a series' spins.
 
@@ -8,7 +6,7 @@ use crate::{
     cancellation::{append_cancellation, cancel_on, debit_of_series, is_cancelled_debit},
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account},
     handle::Handle,
-    known::Operators,
+    known::check_operator,
     ledgers::Ledgers,
     operator_requests::{self, OperatorRequest, of_platform},
     remote::reservation_ids,
@@ -23,7 +21,7 @@ use motherlode_proto::{
 use motherlode_rounds::balance_after;
 use motherlode_runtime::{Caller, Reason, Refusal, access::Roles, config::PLATFORM};
 use motherlode_state::{Autospin, Event, InternalRequest, Minor, PlayerState, StreamId};
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 enum Named<'a> {
     OfPlayer(AccountId, String),
@@ -31,13 +29,13 @@ enum Named<'a> {
 }
 
 pub(crate) async fn get(
-    (ledgers, operators): (&Ledgers, &Operators),
+    ledgers: &Ledgers,
     caller: &Caller,
     request: &wire::GetRequestRequest,
 ) -> Result<wire::GetRequestResponse, Refusal> {
     let roles = Roles::WALLET.or(Roles::PLAY).or(Roles::SUPPORT).or(Roles::AUDIT);
     let of = (request.account.as_ref(), request.operator_id.as_str());
-    let outcome = match named((ledgers, operators), caller, of, &request.request_id, roles)? {
+    let outcome = match named(ledgers, caller, of, &request.request_id, roles)? {
         Named::OfPlayer(account, request_id) => {
             ledgers.for_stream(&account.stream)?.settled(&account.stream, &request_id).await?;
             outcome(ledgers, caller, account.stream, &request_id).await?
@@ -47,18 +45,16 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// `capped` names the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
-    (ledgers, operators): (&Ledgers, &Operators),
+    ledgers: &Ledgers,
     caller: &Caller,
-    capped: &BTreeSet<String>,
     request: &wire::CancelRequestRequest,
 ) -> Result<wire::CancelRequestResponse, Refusal> {
     let content = fingerprint("cancel_request", request);
     let of = (request.account.as_ref(), request.operator_id.as_str());
-    let outcome = match named((ledgers, operators), caller, of, &request.request_id, Roles::WALLET.or(Roles::PLAY))? {
+    let outcome = match named(ledgers, caller, of, &request.request_id, Roles::WALLET.or(Roles::PLAY))? {
         Named::OfPlayer(account, request_id) => {
-            cancel_reservation(ledgers, caller, capped, (&account.stream, &request_id), content).await?;
+            cancel_reservation(ledgers, caller, (&account.stream, &request_id), content).await?;
             if session(ledgers.for_stream(&account.stream)?, &account.stream, &request_id)?.is_none() {
                 cancel_on(ledgers, caller, &account.stream, &request_id, content).await?;
             }
@@ -83,13 +79,12 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
-    capped: &BTreeSet<String>,
     (stream, request_id): (&StreamId, &str),
     fingerprint: [u8; 16],
 ) -> Result<(), Refusal> {
     match stream {
         StreamId::Player { operator, player }
-            if capped.contains(operator.as_str())
+            if ledgers.operators().campaign_cap(operator).is_some()
                 && ledgers.for_stream(stream)?.find_position(stream, request_id)?.is_none() =>
         {
             let [_, reservation] = reservation_ids(operator, player, request_id);
@@ -116,7 +111,7 @@ fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<
 }
 
 fn named<'a>(
-    (ledgers, operators): (&Ledgers, &Operators),
+    ledgers: &Ledgers,
     caller: &Caller,
     (account, operator): (Option<&Account>, &'a str),
     request_id: &'a str,
@@ -130,7 +125,7 @@ fn named<'a>(
         }
         check_roles(caller, Roles::WALLET.or(Roles::ADMIN))?;
         if operator != PLATFORM {
-            operators.check(ledgers, operator)?;
+            check_operator(ledgers, operator)?;
         }
         return Ok(Named::OfOperator(OperatorRequest { operator, request_id }));
     }

@@ -2,10 +2,10 @@
 //! unused bytes carry over. The queue's slots limit the number of parked proposals.
 
 use crate::queue::Proposed;
+use motherlode_runtime::Operators;
 use motherlode_state::{SmolStr, StreamId};
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::Arc,
     time::Duration,
 };
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ const COMPETE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(crate) struct ParkedProposals {
-    weights: Arc<BTreeMap<SmolStr, u32>>,
+    configured: Operators,
     queues: BTreeMap<SmolStr, Queue>,
     turns: VecDeque<SmolStr>,
     pub(crate) count: usize,
@@ -39,8 +39,8 @@ struct Queue {
 }
 
 impl ParkedProposals {
-    pub(crate) fn new(weights: Arc<BTreeMap<SmolStr, u32>>) -> Self {
-        Self { weights, ..Self::default() }
+    pub(crate) fn new(configured: Operators) -> Self {
+        Self { configured, ..Self::default() }
     }
 
     pub(crate) fn note(&mut self, stream: &StreamId, now: Instant) {
@@ -83,7 +83,7 @@ impl ParkedProposals {
         {
             let Some(queue) = self.queues.get_mut(&operator) else { continue };
             if !std::mem::replace(&mut queue.in_turn, true) {
-                queue.left += TURN_BYTES * self.weights.get(&operator).map_or(1, |weight| *weight as usize);
+                queue.left += TURN_BYTES * self.configured.weight(&operator) as usize;
             }
             while taken.len() < most
                 && let Some(next) = queue.proposals.front()

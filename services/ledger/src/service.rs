@@ -5,7 +5,6 @@ use crate::{
     follow::{self, Followers},
     handle::Handle,
     history::{self, HistoryFilter},
-    known::Operators,
     ledgers::Ledgers,
     offer,
     outcomes::{self, transaction},
@@ -20,7 +19,7 @@ use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use motherlode_slots::Ladders;
 use motherlode_state::{Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
 use prost::Message;
-use std::{collections::BTreeSet, pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
 /// Default number of rounds per page (DM-20).
@@ -33,38 +32,12 @@ pub struct LedgerApi {
     followers: Followers,
     stop: Stop,
     ladders: Arc<Ladders>,
-    seamless: Arc<BTreeSet<String>>,
-    capped: Arc<BTreeSet<String>>,
-    operators: Operators,
 }
 
 impl LedgerApi {
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self {
-            ledgers: ledgers.into(),
-            followers: Followers::default(),
-            stop,
-            ladders: offer::standard(),
-            seamless: Arc::default(),
-            capped: Arc::default(),
-            operators: Operators::default(),
-        }
-    }
-
-    #[must_use]
-    pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
-        Self { seamless: Arc::new(operators), ..self }
-    }
-
-    #[must_use]
-    pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
-        Self { capped: Arc::new(operators), ..self }
-    }
-
-    #[must_use]
-    pub fn with_operators(self, operators: Operators) -> Self {
-        Self { operators, ..self }
+        Self { ledgers: ledgers.into(), followers: Followers::default(), stop, ladders: offer::standard() }
     }
 
     #[must_use]
@@ -130,7 +103,7 @@ impl LedgerApi {
     fn keeps_elsewhere(&self, stream: &StreamId, player: Option<&PlayerState>) -> bool {
         let StreamId::Player { operator, .. } = stream else { return false };
         let has_real = |player: &PlayerState| player.balances().any(|(currency, _)| currency.is_real());
-        self.seamless.contains(operator.as_str()) && !player.is_some_and(has_real)
+        self.ledgers.operators().is_seamless(operator) && !player.is_some_and(has_real)
     }
 
     fn account(&self, account: &AccountId) -> Result<Minor, Refusal> {
@@ -371,24 +344,14 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::GetRequestRequest>,
     ) -> Result<Response<wire::GetRequestResponse>, Status> {
-        Ok(Response::new(
-            outcomes::get((&self.ledgers, &self.operators), &Caller::from_request(&request), request.get_ref()).await?,
-        ))
+        Ok(Response::new(outcomes::get(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn cancel_request(
         &self,
         request: Request<wire::CancelRequestRequest>,
     ) -> Result<Response<wire::CancelRequestResponse>, Status> {
-        Ok(Response::new(
-            outcomes::cancel(
-                (&self.ledgers, &self.operators),
-                &Caller::from_request(&request),
-                &self.capped,
-                request.get_ref(),
-            )
-            .await?,
-        ))
+        Ok(Response::new(outcomes::cancel(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn retry_wallet_calls(
@@ -453,16 +416,14 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::SetSwitchRequest>,
     ) -> Result<Response<wire::SetSwitchResponse>, Status> {
-        Ok(Response::new(
-            switches::set(&self.ledgers, &self.operators, &Caller::from_request(&request), request.get_ref()).await?,
-        ))
+        Ok(Response::new(switches::set(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_switches(
         &self,
         request: Request<wire::ListSwitchesRequest>,
     ) -> Result<Response<wire::ListSwitchesResponse>, Status> {
-        Ok(Response::new(switches::list(&self.ledgers, &self.operators, &Caller::from_request(&request))))
+        Ok(Response::new(switches::list(&self.ledgers, &Caller::from_request(&request))))
     }
 
     async fn list_changes(

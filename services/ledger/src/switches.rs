@@ -1,12 +1,11 @@
-//! Switches (PL-25) that stop and restart new rounds. An operator's admin sets switches for its own players, the
-//! platform's admin for all.
+//! An operator's admin sets switches for its own players, the platform's admin for all.
 
 use crate::{
     append::fingerprint,
     changes::{self, Ask, ChangeOutcome},
     fields::{self, timestamp},
     handle::Handle,
-    known::{Operators, check_game},
+    known::{all_operators, check_game, check_operator},
     ledgers::Ledgers,
 };
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
@@ -17,7 +16,6 @@ const OPERATORS_MAX: usize = 1_000;
 
 pub(crate) async fn set(
     ledgers: &Ledgers,
-    operators: &Operators,
     caller: &Caller,
     request: &wire::SetSwitchRequest,
 ) -> Result<wire::SetSwitchResponse, Refusal> {
@@ -37,12 +35,12 @@ pub(crate) async fn set(
         check_game(&switch.game, &switch.rules_version)?;
     }
     if !on && !switch.operator.is_empty() {
-        operators.check(ledgers, &switch.operator)?;
+        check_operator(ledgers, &switch.operator)?;
     }
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
     let reference = fields::reference("actor", &request.actor)?;
     if request.preview {
-        return Ok(preview(ledgers, operators, caller, &switch));
+        return Ok(preview(ledgers, caller, &switch));
     }
     let fingerprint = fingerprint("set_switch", request);
     let change = Event::SwitchSet { switch, on, reason, actor: caller.signature() };
@@ -56,21 +54,20 @@ pub(crate) async fn set(
     })
 }
 
-pub(crate) fn list(ledgers: &Ledgers, operators: &Operators, caller: &Caller) -> wire::ListSwitchesResponse {
+pub(crate) fn list(ledgers: &Ledgers, caller: &Caller) -> wire::ListSwitchesResponse {
     let ledger = ledgers.home();
     let concerns = |switch: &Switch| switch.operator.is_empty() || caller.sees(&switch.operator);
     let switched_off =
         ledger.books(|books| books.switched_off().filter(|(switch, _)| concerns(switch)).map(switched_off).collect());
-    let operator_ids = operators.all(ledgers).into_iter().filter(|operator| caller.sees(operator));
+    let operator_ids = all_operators(ledgers).into_iter().filter(|operator| caller.sees(operator));
     wire::ListSwitchesResponse { switched_off, operator_ids: operator_ids.take(OPERATORS_MAX).collect() }
 }
 
-fn preview(ledgers: &Ledgers, operators: &Operators, caller: &Caller, switch: &Switch) -> wire::SetSwitchResponse {
+fn preview(ledgers: &Ledgers, caller: &Caller, switch: &Switch) -> wire::SetSwitchResponse {
     let named = |name: &str, of: &str| of.is_empty() || of == name;
     let games = motherlode_slots::games().iter().map(|game| (game.name(), game.rules_version()));
     let games = games.filter(|(game, version)| named(game, &switch.game) && named(version, &switch.rules_version));
-    let operators = operators
-        .all(ledgers)
+    let operators = all_operators(ledgers)
         .into_iter()
         .filter(|of| named(of, &switch.operator) && caller.sees(of))
         .take(OPERATORS_MAX);

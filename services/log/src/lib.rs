@@ -1,5 +1,3 @@
-//! Append-only log, from which all other state is derived.
-//!
 //! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. One [`Store`] writes
 //! it; any number of [`Reader`]s follow it. [`SegmentStore`] stores it in files, [`MemoryStore`] in memory for tests;
 //! [`scan`] verifies the files.
@@ -26,6 +24,8 @@ pub use disk::{Access, Disk, File, Folder, LockGuard, os::OsDisk};
 pub use error::{AppendError, ReadError};
 pub use memory::MemoryStore;
 pub use record::{Hash, Position, Record};
-pub use segment::{Options, Scan, SegmentStore, Tail, scan, scan_after, scan_on};
+pub use segment::{
+    Options, Scan, Sealed, SealedDamage, Sealer, SegmentStore, Tail, Unsealer, scan, scan_after, scan_on,
+};
 pub use start::LogStart;
 pub use store::{Limit, Reader, Store};

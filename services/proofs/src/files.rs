@@ -31,7 +31,6 @@ pub enum FilesError {
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,
-    /// Entries, followed by levels 1 to 4.
     levels: Vec<File>,
 }
 
@@ -56,6 +55,19 @@ impl Files {
     }
 
     pub fn checkpoint(folder: &Path, key: &VerifierKey) -> Result<Option<(Checkpoint, Note)>, FilesError> {
+        let Some((path, note)) = Self::note(folder)? else { return Ok(None) };
+        let checkpoint = Checkpoint::open(&note, key).map_err(|source| FilesError::Unsigned { path, source })?;
+        Ok(Some((checkpoint, note)))
+    }
+
+    /// Like [`checkpoint`](Self::checkpoint), but the signature is not verified.
+    pub fn unverified_checkpoint(folder: &Path) -> Result<Option<(Checkpoint, Note)>, FilesError> {
+        let Some((path, note)) = Self::note(folder)? else { return Ok(None) };
+        let checkpoint = note.text().parse().map_err(|source| FilesError::Malformed { path, source })?;
+        Ok(Some((checkpoint, note)))
+    }
+
+    fn note(folder: &Path) -> Result<Option<(PathBuf, Note)>, FilesError> {
         let path = Self::checkpoint_file(folder);
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() => {}
@@ -66,8 +78,7 @@ impl Files {
         let bytes = fs::read(&path).map_err(|source| FilesError::Io { path: path.clone(), source })?;
         let text = String::from_utf8(bytes).map_err(|_| FilesError::NotText(path.clone()))?;
         let note: Note = text.parse().map_err(|source| FilesError::Malformed { path: path.clone(), source })?;
-        let checkpoint = Checkpoint::open(&note, key).map_err(|source| FilesError::Unsigned { path, source })?;
-        Ok(Some((checkpoint, note)))
+        Ok(Some((path, note)))
     }
 
     pub fn keep(&self, checkpoint: &Note) -> io::Result<()> {
@@ -112,7 +123,6 @@ impl Files {
         self.read(None, first, count)
     }
 
-    /// The tree must contain the tile.
     pub fn tile(&self, tile: Tile) -> io::Result<Vec<u8>> {
         let (first, count) = (tile.first(), usize::from(tile.width));
         match tile.level {

@@ -11,6 +11,7 @@ use motherlode_state::{
     ChangeProposed, Commit, Currency, Event, FxRate, GenerationBegun, HOME, Incident, Minor, Nano, PoolTerms,
     SealReason, StartEvidence, StreamId, VoidedJackpot, contribution,
 };
+use motherlode_views::Run;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,8 +60,8 @@ impl Significant {
         }
     }
 
-    pub(crate) fn with(self, config: &Report) -> Self {
-        Self { thresholds: config.clone(), ..self }
+    pub(crate) fn with(self, config: &Report, events: Vec<Run>) -> Option<Self> {
+        Some(Self { thresholds: config.clone(), events: self.events.with(events)?, ..self })
     }
 
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {
@@ -316,7 +317,7 @@ impl Significant {
     }
 }
 
-/// Describes revoked seals, or an accepted loss of draw keys (PL-40).
+/// Describes a start that revoked seals or accepted a loss of draw keys (PL-40).
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
     let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
     let subject = format!("generation {number} of draws");

@@ -1,5 +1,3 @@
-//! State shared by all calls, and the processing of a step: decide, append, answer.
-
 use crate::{
     answer::{Answer, PlayedBytes},
     bet::{Bet, DrawnFor, Named, Play},
@@ -15,9 +13,9 @@ use crate::{
 use motherlode_ledger::{AppendError, Ledgers, Proposal, SupersededRules, fields::RoundId, offer};
 use motherlode_runtime::{Profiles, Refusal, Stop};
 use motherlode_slots::{Choice, Ladders, Outcome};
-use motherlode_state::{InternalRequest, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
+use motherlode_state::{InternalRequest, Minor, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_wallet::Wallets;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
 
 #[derive(Clone)]
@@ -33,8 +31,6 @@ pub struct SpinApi {
     pub(crate) ladders: Arc<Ladders>,
     pub(crate) superseded: SupersededRules,
     pub(crate) wallets: Wallets,
-    /// Cap on the liability of each operator's campaigns, in EUR (PL-36).
-    pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
 impl SpinApi {
@@ -62,7 +58,6 @@ impl SpinApi {
             ladders: offer::standard(),
             superseded: SupersededRules::default(),
             wallets: Wallets::default(),
-            campaign_caps: Arc::default(),
         }
     }
 
@@ -109,11 +104,6 @@ impl SpinApi {
     }
 
     #[must_use]
-    pub fn with_campaign_caps(self, caps: impl IntoIterator<Item = (String, Nano)>) -> Self {
-        Self { campaign_caps: Arc::new(caps.into_iter().collect()), ..self }
-    }
-
-    #[must_use]
     pub fn with_demo_balance(self, demo_balance: Minor) -> Self {
         Self { demo_balance, ..self }
     }
@@ -124,12 +114,11 @@ impl SpinApi {
 
     pub(crate) async fn play(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         match (play, self.wallets.for_stream(play.named().stream)) {
-            (Play::Bet(bet), Some(wallet)) => self.bet_seamless(wallet, (play, bet), metadata).await,
+            (Play::Bet(bet), Some(wallet)) => self.bet_seamless(&wallet, (play, bet), metadata).await,
             _ => self.play_here(play, metadata).await,
         }
     }
 
-    /// Without a session, checks that the game is not held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.for_stream(stream)?.books_of(stream, |books| {

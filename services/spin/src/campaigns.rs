@@ -122,7 +122,6 @@ impl SpinApi {
         refused_grant(grant, refusal)
     }
 
-    /// Does nothing if the operator has no cap.
     pub(crate) async fn reserve_single(
         &self,
         caller: &Caller,
@@ -131,7 +130,7 @@ impl SpinApi {
         campaign: &Campaign,
     ) -> Result<(), Refusal> {
         let StreamId::Player { operator, player } = &account.stream else { return Ok(()) };
-        if !self.campaign_caps.contains_key(operator.as_str()) {
+        if self.ledgers.operators().campaign_cap(operator).is_none() {
             return Ok(());
         }
         let content = fingerprint("grant_campaign", request);
@@ -183,7 +182,7 @@ impl SpinApi {
             players: u32::try_from(players.len()).unwrap_or(u32::MAX),
             max_liability: cost.highest_eur(campaign, rate)?,
             expires_ms: campaign.expires_ms,
-            cap: self.campaign_caps.get(operator).copied().unwrap_or(Nano::ZERO),
+            cap: self.ledgers.operators().campaign_cap(operator).unwrap_or(Nano::ZERO),
             player_ids: players.iter().map(|player| player.as_str().into()).collect(),
         };
         let events = [Event::LiabilityReserved(reserved)].into_iter().chain(part_of);

@@ -3,6 +3,7 @@ use opentelemetry::{
     KeyValue, global,
     metrics::{AsyncInstrument, Counter, Histogram},
 };
+use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 pub(crate) const CALLS: [&str; 5] = ["debit", "credit", "rollback", "open_free_round", "close_round"];
@@ -67,14 +68,15 @@ impl Meters {
 
 pub(crate) type Gauge<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-pub(crate) fn observe<T>(operators: &Arc<BTreeMap<String, Arc<T>>>, gauges: [Gauge<T>; 4])
+pub(crate) fn observe<T>(operators: &Arc<RwLock<BTreeMap<String, Arc<T>>>>, gauges: [Gauge<T>; 4])
 where
     T: Send + Sync + 'static,
 {
     for (name, what, read) in gauges {
         let observed = Arc::downgrade(operators);
         let seen = move |seen: &dyn AsyncInstrument<u64>| {
-            for (operator, of) in observed.upgrade().iter().flat_map(|operators| operators.iter()) {
+            let Some(operators) = observed.upgrade() else { return };
+            for (operator, of) in operators.read().iter() {
                 seen.observe(read(of), &[KeyValue::new("operator", operator.clone())]);
             }
         };

@@ -17,10 +17,14 @@ use motherlode_state::{Debit, DueKind, Event, InternalRequest, Minor, StreamId, 
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem::take,
+    panic::resume_unwind,
     sync::Arc,
     time::Duration,
 };
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior, interval, sleep_until},
+};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -45,7 +49,6 @@ impl Lane {
 
 type Sender = (String, Lane);
 
-/// Calls of one partition that are due to an operator's wallet.
 pub struct WalletOutbox {
     ledgers: Ledgers,
     ledger: Handle,
@@ -64,7 +67,6 @@ struct Overdue {
 }
 
 impl Overdue {
-    /// Adds a page of start times; returns the totals after the last page.
     fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<Self> {
         self.busy += page.len() as u64;
         for since in page.iter().filter(|since| **since <= until_ms) {
@@ -85,10 +87,30 @@ enum Turn {
 }
 
 impl WalletOutbox {
+    /// Runs the outboxes of all wallets, and those of new wallets after a replacement. Ends with the first outbox that
+    /// ends.
+    pub async fn run_all(ledgers: Ledgers, wallets: Wallets) {
+        let mut replacements = wallets.replacements();
+        loop {
+            replacements.mark_unchanged();
+            let mut outboxes: JoinSet<_> = Self::for_wallets(&ledgers, &wallets).into_iter().map(Self::run).collect();
+            tokio::select! {
+                Some(ended) = outboxes.join_next() => {
+                    if let Err(error) = ended && let Ok(panic) = error.try_into_panic() {
+                        resume_unwind(panic);
+                    }
+                    return;
+                }
+                replaced = replacements.changed() => if replaced.is_err() { return },
+            }
+        }
+    }
+
     #[must_use]
     pub fn for_wallets(ledgers: &Ledgers, wallets: &Wallets) -> Vec<Self> {
         let written = || ledgers.all().filter(|ledger| !ledger.is_replica());
-        let each = wallets.all().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
+        let wallets = wallets.all();
+        let each = wallets.iter().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
         let outbox = |(wallet, ledger): (&Arc<OperatorWallet>, &Handle)| Self {
             ledgers: ledgers.clone(),
             ledger: ledger.clone(),
@@ -268,7 +290,6 @@ impl Pauses {
 enum Todo {
     GiveUp(Debit),
     RollBack(Debit),
-    /// A credit or a report of a finished round must be sent.
     Send(UnpaidCredit),
     /// A report is due, but the operator's settings no longer request reports.
     Skip(UnpaidCredit),

@@ -1,9 +1,10 @@
-//! One binary saves linking time.
+//! One binary for all tests saves linking time.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod access;
 mod apart;
+mod archive;
 mod archived;
 mod autoplay;
 mod autospin;
@@ -66,6 +67,7 @@ mod races;
 mod reload;
 mod repeats;
 mod replica_link;
+mod replica_views;
 mod replicas;
 mod reports;
 mod requests;

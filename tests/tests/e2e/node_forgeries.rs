@@ -1,4 +1,4 @@
-//! Forgeries with nodes' credentials (PL-44): the writer refuses each with a reason and writes nothing.
+//! Forged proposals with the credentials of nodes (PL-44): the writer refuses each with a reason and writes nothing.
 
 use crate::PROGRAM;
 use motherlode_ledger::Options;
@@ -70,7 +70,6 @@ impl Service {
         account
     }
 
-    /// Returns the refusal's reason and checks that nothing was written.
     pub(crate) async fn refused(&self, shown: &str, stream: &StreamId, events: Vec<Event>) -> String {
         let version = self.ledger.ledger().books_of(stream, |books| books.head(stream).version).unwrap();
         self.refused_at(shown, stream, "forged", Some(version), events).await

@@ -2,7 +2,8 @@ use futures_util::{StreamExt, stream};
 use motherlode_ledger::{ChainHead, Handle, LogApi, Options, Origin, Proposal, join_all, open};
 use motherlode_log::MemoryStore;
 use motherlode_proto::log::v1::{
-    FollowRecordsRequest, GetHeadRequest, GetHeadResponse, ProposeRequest, ReadRecordsRequest, ReadRecordsResponse,
+    FollowRecordsRequest, GetHeadRequest, GetHeadResponse, GetViewCheckpointRequest, GetViewCheckpointResponse,
+    ProposeRequest, ReadRecordsRequest, ReadRecordsResponse, ReadViewFileRequest, ReadViewFileResponse,
     log_service_server::{LogService, LogServiceServer},
 };
 use motherlode_runtime::{connect::Credentials, stop};
@@ -18,7 +19,8 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// The first link breaks between a proposal's verdict and the record; later ones send verdicts only after the record.
+/// The first connection breaks after a proposal's verdict and before its record. Later connections send verdicts only
+/// after the record.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,
@@ -52,6 +54,20 @@ impl LogService for Breaking {
             true => Ok(Response::new(Box::pin(stream::pending()))),
             false => Ok(Response::new(Box::pin(self.inner.follow_records(request).await?.into_inner()))),
         }
+    }
+
+    async fn get_view_checkpoint(
+        &self,
+        request: Request<GetViewCheckpointRequest>,
+    ) -> Result<Response<GetViewCheckpointResponse>, Status> {
+        self.inner.get_view_checkpoint(request).await
+    }
+
+    async fn read_view_file(
+        &self,
+        request: Request<ReadViewFileRequest>,
+    ) -> Result<Response<ReadViewFileResponse>, Status> {
+        self.inner.read_view_file(request).await
     }
 
     type ProposeStream = Answers<Verdict>;
@@ -98,7 +114,7 @@ async fn pl_11_a_verdict_whose_record_came_while_there_was_no_link_is_handed_on(
         events: vec![Event::AccountOpened { currency: Currency::EUR }],
     };
     let made = tokio::time::timeout(Duration::from_secs(60), replica.append(opened)).await;
-    assert_eq!(made.expect("the verdict is handed on").unwrap().commit.position, 1);
+    assert_eq!(made.expect("the caller receives the verdict").unwrap().commit.position, 1);
     replica.close().await;
     stopper.stop();
     serving.await.unwrap().unwrap();

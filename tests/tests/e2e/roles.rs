@@ -69,7 +69,7 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
     let mut at_ledger = Client::connect(ledger.address()).await;
     let mut at_spins = [Client::connect(spins[0].address()).await, Client::connect(spins[1].address()).await];
     let account = at_ledger.fund("alice", EUR, 15).await;
-    // Each bet needs the deposit just before it, and this process may not have read the other one's newest record.
+    // Each bet needs the deposit just before it, which the spin process may not have read yet.
     for round in 0..100 {
         let bet = bet(&format!("r{round}"), &account, "0.01");
         let played = at_spins[round % 2].spin(bet, None).await.unwrap();
@@ -96,7 +96,7 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
         }
     })
     .await
-    .expect("all is pooled");
+    .expect("all contributions are pooled");
     let pool = GetPoolRequest { pool_id: "bewitched".to_owned() };
     Client::connect(jackpot.address()).await.jackpot.get_pool(pool).await.unwrap();
     for server in spins.into_iter().chain([jackpot, ledger]) {
@@ -201,17 +201,17 @@ async fn pl_30_a_replica_that_was_cut_off_takes_up_what_it_missed() {
             head.changed().await.unwrap();
         }
     };
-    tokio::time::timeout(NEVER, pooling).await.expect("all is pooled");
+    tokio::time::timeout(NEVER, pooling).await.expect("all contributions are pooled");
     cable.mend();
     let mut at_cut_off = Client::connect(cut_off.address()).await;
     let playing = async {
         while let Err(status) = at_cut_off.play_out(bet("after", &account, "0.01")).await {
             assert_eq!(reason(&status), "NOT_CURRENT", "{status:?}");
             let standing = cut_off.ledger().standing();
-            assert!(!matches!(*standing.borrow(), Standing::Failed(_)), "the replica has stopped");
+            assert!(!matches!(*standing.borrow(), Standing::Failed(_)), "the replica must not fail");
         }
     };
-    tokio::time::timeout(NEVER, playing).await.expect("it continues");
+    tokio::time::timeout(NEVER, playing).await.expect("the player continues");
     for server in [cut_off, spin, jackpot, ledger] {
         server.stop().await.unwrap();
     }
@@ -265,7 +265,8 @@ async fn pl_30_the_log_is_read_record_by_record_and_what_is_not_there_is_refused
     client.fund("late", EUR, 100).await;
     let mut next = end - 1;
     while next < end + 3 {
-        let message = tokio::time::timeout(NEVER, follow.message()).await.expect("it comes").unwrap().unwrap();
+        let message =
+            tokio::time::timeout(NEVER, follow.message()).await.expect("the record arrives").unwrap().unwrap();
         assert_eq!(message.first_position, next, "dense");
         next += message.records.len() as u64;
     }
@@ -302,7 +303,7 @@ async fn pl_30_a_replica_takes_up_nothing_that_does_not_continue_its_log() {
     for player in 0..10 {
         at_other.fund(&format!("p{player}"), EUR, 100).await;
     }
-    tokio::time::timeout(NEVER, spin.failed()).await.expect("it notices");
+    tokio::time::timeout(NEVER, spin.failed()).await.expect("the spin process stops");
     let refused = at_spin.spin(bet("s", &account, "0.01"), None).await.unwrap_err();
     assert_eq!((refused.code(), &*reason(&refused)), (Code::Unavailable, "NOT_CURRENT"), "{refused:?}");
     assert_eq!(spin.ledger().durable(), held);

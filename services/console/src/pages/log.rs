@@ -15,10 +15,9 @@ use std::time::Duration;
 
 const RECORDS: usize = 25;
 const TAIL_S: u32 = 2;
-/// Limits of fields per event and letters per field in a line; the record's page shows everything.
+/// Maximum fields per event in a line, and [`WORD_MAX`] characters per field; the record's page shows everything.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
-/// Most records searched for those of one operator.
 const READ_MAX: Duration = Duration::from_secs(5);
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
@@ -35,7 +34,7 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
     let partition = visit.query.number::<u32>("partition").unwrap_or(0);
     let Some(part) = status.partitions.iter().find(|part| part.partition == partition) else {
-        return Err(Failure::unknown("This process does not have the partition."));
+        return Err(Failure::unknown("This process has not loaded the partition."));
     };
     let end = visit.query.number::<u64>("to").unwrap_or(part.position).min(part.position);
     let after = end.saturating_sub(RECORDS as u64);
@@ -43,7 +42,7 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
     records.reverse();
     let path = |to: u64| query("/log", &[("partition", &partition.to_string()), ("to", &to.to_string())]);
     let content = html! {
-        @if records.is_empty() { p { "No record of yours between positions " (count(after)) " and " (count(end)) "." } }
+        @if records.is_empty() { p { "No record that you may see between positions " (count(after)) " and " (count(end)) "." } }
         @else { (table("Records, the latest first", &["Position", "Time", "Stream", "Events"], records.iter().map(|record| line(visit, record)).collect())) }
         ul.links {
             @if after > 0 { li { a href=(path(after)) rel="next" { "Earlier" } } }
@@ -71,7 +70,7 @@ fn choose(partitions: &[PartitionStatus], partition: u32, end: u64) -> Markup {
 }
 
 pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit: Visit) -> Result<Response, Failure> {
-    let unknown = || Failure::unknown("There is no such record of yours.");
+    let unknown = || Failure::unknown("There is no such record, or you may not see it.");
     let before = position.checked_sub(1).ok_or_else(unknown)?;
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
     let part = status.partitions.iter().find(|part| part.partition == partition);
@@ -92,7 +91,7 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
             ("Proposed by", proposer(&commit)),
             ("Fingerprint", html! { code { (hex(&commit.fingerprint)) } }),
             ("SHA-256", html! { code { (hex(&Sha256::digest(&record.record))) } }),
-            ("Record before", html! { code { (hex(&commit.previous_hash)) } }),
+            ("Previous record", html! { code { (hex(&commit.previous_hash)) } }),
             ("Bytes", html! { (count(record.record.len())) }),
         ]))
         @for (event, told) in commit.events.iter().zip(events) {

@@ -28,9 +28,9 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         div.tiles {
             (tile("Service", if serving { "serving" } else { "not serving" }))
             (tile("Version", &identity.version))
-            (tile("Dealer", if identity.test_build { "a test's script" } else { "sealed draws" }))
+            (tile("Dealer", if identity.test_build { "test script" } else { "sealed draws" }))
         }
-        @if identity.test_build { p.notice { "A test build: a script chooses among outcomes. Not for play." } }
+        @if identity.test_build { p.notice { "Test build: a script selects the outcomes. Do not use it for play." } }
         (going(&visit).await?)
         (switches(&visit).await?)
         (changes(&visit).await?)
@@ -73,7 +73,7 @@ const ALARMING: [SignificantKind; 7] = [
 ];
 const NAMED_MAX: u8 = 5;
 
-/// Returns alerts: stopped parts, partitions without appends, returns outside their bands, alarming events of the last day.
+/// Returns alerts: stopped parts, partitions that accept no appends, returns outside their bands, alarming events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     let mut told: Vec<Markup> = stops(visit).await;
     if visit.may("GetLogStatus") {
@@ -144,8 +144,8 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
         let calls: Vec<_> = told.seconds.iter().map(|second| second.calls).collect();
         let row = |of: &PartitionStatus| {
             let writer = match (of.written_here, of.writable) {
-                (true, true) => "this process, takes appends",
-                (true, false) => "this process, takes none",
+                (true, true) => "this process, accepts appends",
+                (true, false) => "this process, accepts no appends",
                 (false, _) => "another process",
             };
             vec![
@@ -176,7 +176,7 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// Path of the open rounds of the credential's own operator.
+/// Path of the page with the open rounds of the credential's operator.
 fn own(visit: &Visit) -> Option<String> {
     let operator = &visit.who().operator;
     (!visit.sees_all() && visit.may("ListOpenRounds")).then(|| format!("/open/{operator}"))

@@ -94,7 +94,7 @@ async fn open(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     section("Open rounds", answer, |answer| waiting(visit, &answer.rounds))
 }
 
-/// Shows another operator's open rounds to the platform only as a number.
+/// Shows the platform only the number of another operator's open rounds.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {

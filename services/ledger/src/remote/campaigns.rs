@@ -5,10 +5,10 @@ use crate::{
     append::{AppendError, Proposal},
     handle::Handle,
 };
-use motherlode_runtime::Reason;
+use motherlode_runtime::{Operators, Reason};
 use motherlode_state::{Campaign, Currency, Event, FxRate, HOME, LiabilityReserved, Nano, StreamId};
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
 /// Commits read to find a reservation's exchange rate.
 const RATES_MAX: usize = 1024;
@@ -87,14 +87,14 @@ pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [Strin
 /// ([`AppendError::Unavailable`] if this process may not have received it yet), and RESERVATION_TOO_LOW if the campaign
 /// can cost more than reserved.
 pub(super) fn check(
-    (caps, costs): (&BTreeMap<String, Nano>, &CampaignCosts),
+    (operators, costs): (&Operators, &CampaignCosts),
     proposal: &Proposal,
     all: &[Handle],
 ) -> Result<(), AppendError> {
     for event in &proposal.events {
         match (event, &proposal.stream) {
             (Event::LiabilityReserved(reserved), _) => {
-                let cap = caps.get(reserved.operator.as_str()).copied().unwrap_or(Nano::ZERO);
+                let cap = operators.campaign_cap(&reserved.operator).unwrap_or(Nano::ZERO);
                 if reserved.cap != cap {
                     let reason =
                         format!("the reservation states another cap than {}'s, which is {cap} EUR", reserved.operator);
@@ -102,7 +102,7 @@ pub(super) fn check(
                 }
             }
             (Event::CampaignGranted(campaign), StreamId::Player { operator, player })
-                if caps.contains_key(operator.as_str()) =>
+                if operators.campaign_cap(operator).is_some() =>
             {
                 let ids = reservation_ids(operator, player, &proposal.request_id);
                 let home = all.iter().find(|ledger| ledger.partition() == HOME);

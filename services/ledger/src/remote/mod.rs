@@ -22,17 +22,14 @@ use crate::{
     handle::Handle,
 };
 use motherlode_proto::convert::record::Proposer;
-use motherlode_runtime::{Caller, access::Roles};
-use motherlode_state::Nano;
-use std::{collections::BTreeMap, sync::Arc};
+use motherlode_runtime::{Caller, Operators, access::Roles};
+use std::sync::Arc;
 
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// `None` if no operators are configured.
     pub actors: Option<Actors>,
     pub superseded: SupersededRules,
-    /// Campaign caps in EUR per operator (PL-36).
-    pub campaign_caps: BTreeMap<String, Nano>,
+    pub operators: Operators,
     pub campaign_costs: CampaignCosts,
 }
 
@@ -73,13 +70,13 @@ impl Guard {
         if let Some(roles) = node.roles {
             kinds::check(roles, proposal, ledger.partition())?;
         }
-        let Terms { actors, superseded, campaign_caps, campaign_costs } = &*self.terms;
+        let Terms { actors, superseded, operators, campaign_costs } = &*self.terms;
         if let Some(actors) = actors {
             actors.check(proposal, ledger.partition())?;
         }
         let checked = superseded
             .check_events(&proposal.events)
-            .and_then(|()| campaigns::check((campaign_caps, campaign_costs), proposal, all))
+            .and_then(|()| campaigns::check((operators, campaign_costs), proposal, all))
             .and_then(|()| pools::check(ledger, proposal, (all, partitions)))
             .and_then(|()| plays::check(ledger, proposal, actors.is_some()));
         match checked {

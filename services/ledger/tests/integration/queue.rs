@@ -1,5 +1,6 @@
 use motherlode_ledger::{AppendError, Options, Proposal};
 use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
+use motherlode_runtime::{Config, Operators};
 use motherlode_state::{Currency, Event, StreamId};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc;
@@ -109,8 +110,8 @@ async fn at_b3_operators_take_turns_in_the_queue_by_weight_and_bytes() {
     let last = |order: &[String]| order.iter().rposition(|operator| operator == "other").unwrap();
     let even = order(options(), flood().chain(others()).collect()).await;
     assert!(last(&even) < 80 + 6 + 16, "{}", last(&even));
-    let weights = Arc::new([("acme".into(), 4), ("other".into(), 1)].into());
-    let weighted = order(Options { weights, ..options() }, flood().chain(others()).collect()).await;
+    let configured = Operators::of_config(&Config::parse("[[operators]]\nid = 'acme'\nweight = 4").unwrap());
+    let weighted = order(Options { configured, ..options() }, flood().chain(others()).collect()).await;
     assert!((160..=240).contains(&last(&weighted)), "{}", last(&weighted));
     let currencies = [Currency::EUR, Currency::USD, Currency::SEK, Currency::JPY, Currency::KWD];
     let long = |proposal: Proposal| Proposal {

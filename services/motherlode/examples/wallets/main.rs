@@ -4,7 +4,7 @@
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
 //! Prints ratios within a turn, each as the median and range over the turns; absolute figures go to standard error. The
-//! wallets share the processors with service and client.
+//! wallets share the processors with the service and the client.
 
 mod closes;
 #[path = "../compare/process.rs"]
@@ -56,7 +56,7 @@ struct Args {
     /// Bets in flight that wait for the hanging wallet.
     #[arg(long, default_value_t = 256)]
     hanging: usize,
-    /// Compares rounds with and without reports of ended rounds, on the first wallet.
+    /// Compare rounds with and without reports of ended rounds, on the first wallet.
     #[arg(long)]
     closes: bool,
     /// Folder for the log on the disk to measure; it is removed afterwards.
@@ -142,7 +142,7 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     for operator in &operators {
         played(&running, args, operator, 64, None).await?;
     }
-    println!("| rounds/s, of those with the money here | {} |", columns(&args.in_flight));
+    println!("| rounds/s, relative to a transfer wallet | {} |", columns(&args.in_flight));
     println!("|---{}|", "|---".repeat(args.in_flight.len()));
     let mut rows = vec![vec![]; operators.len()];
     for &in_flight in &args.in_flight {
@@ -160,7 +160,7 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
         }
     }
     for (ms, row) in args.wallets.iter().zip(rows.iter().skip(1)) {
-        println!("| a wallet that takes {ms} ms | {} |", row.join(" | "));
+        println!("| wallet latency {ms} ms | {} |", row.join(" | "));
     }
     beside_one_that_hangs(args, &running).await
 }
@@ -213,14 +213,14 @@ async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box
             let bets = if beside == 1 { hang(args, running).await? } else { JoinSet::new() };
             p99[beside] = played(running, args, TRANSFER, 64, Some(args.rate)).await?.1.p99;
             if beside == 1 && bets.is_empty() {
-                return Err("nobody has bet on the wallet that hangs".into());
+                return Err("no bet waits for the hanging wallet".into());
             }
         }
-        eprintln!("p99 alone and beside the wallet that hangs, turn {}: {p99:?} ms", turn + 1);
+        eprintln!("p99 alone and with the hanging wallet, turn {}: {p99:?} ms", turn + 1);
         ratios.push(p99[1] / p99[0]);
     }
     println!(
-        "\nAnother operator's p99 beside {} bets on a wallet that hangs: {} of that alone",
+        "\nAnother operator's p99 while {} bets wait for a hanging wallet, relative to its p99 alone: {}",
         args.hanging,
         span(ratios)
     );
@@ -258,7 +258,7 @@ async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Err
                 let mut request = Request::new(bet.clone());
                 request.set_timeout(Duration::from_secs(1));
                 let refused = spins.spin(request).await.is_err();
-                assert!(refused, "a wallet that hangs has confirmed a bet");
+                assert!(refused, "the hanging wallet has confirmed a bet");
                 tokio::time::sleep(ASKED_AGAIN_AFTER).await;
             }
         });

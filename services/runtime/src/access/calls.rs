@@ -5,7 +5,7 @@ use crate::roles::Roles;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     pub path: &'static str,
-    /// Roles; the caller needs one of them.
+    /// Sufficient roles; the caller needs one of them.
     pub roles: Roles,
     pub platform: bool,
 }
@@ -108,6 +108,8 @@ pub const CALLS: &[Call] = &[
     node("/motherlode.log.v1.LogService/ReadRecords"),
     node("/motherlode.log.v1.LogService/FollowRecords"),
     node("/motherlode.log.v1.LogService/Propose"),
+    node("/motherlode.log.v1.LogService/GetViewCheckpoint"),
+    node("/motherlode.log.v1.LogService/ReadViewFile"),
 ];
 
 pub(super) const OPEN: [&str; 3] =

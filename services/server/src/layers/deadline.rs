@@ -1,6 +1,6 @@
 //! Deadlines: a call that exceeds its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
 //!
-//! The transport would answer CANCELLED, so this timer starts before its timer. For a stream, the timeout limits the
+//! This timer starts before the transport's own timer, which would answer CANCELLED. For a stream, the timeout limits the
 //! time to the first answer.
 
 use http::HeaderMap;
@@ -10,7 +10,6 @@ use tokio::time::Instant;
 
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Refuses a timeout below [`SHORTEST`].
 pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     match asked(headers)? {
         Some(time) if time < SHORTEST => Err(Refusal::new(
@@ -21,13 +20,13 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     }
 }
 
-/// Parses the timeout; a repeated header is malformed.
+/// Parses the header; a repeated header is malformed.
 fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let mut values = headers.get_all("grpc-timeout").iter();
     let Some(value) = values.next() else { return Ok(None) };
     let timeout = value.to_str().ok().and_then(timeout).filter(|_| values.next().is_none());
     timeout.map(Some).ok_or_else(|| {
-        let message = "the header grpc-timeout must be given once, as a number above 0 of 1 to 8 digits and a unit of H, M, S, m, u, n";
+        let message = "the header grpc-timeout must occur once, as a number above 0 of 1 to 8 digits and one of the units H, M, S, m, u, n";
         Refusal::new(Reason::TimeoutMalformed, message)
     })
 }

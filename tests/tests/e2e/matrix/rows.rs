@@ -51,7 +51,7 @@ const NO_CHANGE: Option<(Code, &str)> = Some((NotFound, "CHANGE_UNKNOWN"));
 const NO_POOL: Option<(Code, &str)> = Some((NotFound, "POOL_UNKNOWN"));
 const NO_GAME: Option<(Code, &str)> = Some((NotFound, "GAME_UNKNOWN"));
 
-/// The rows are ordered so that each call finds the effects that it needs.
+/// The order of the rows matters: each call finds the effects of earlier rows that it needs.
 pub const ROWS: &[Row] = &[
     row("/motherlode.spin.v1.SpinService/Spin", NO_ACCOUNT, |it| bet(it).encode_to_vec()),
     row("/motherlode.spin.v1.SpinService/Choose", NO_ROUND, |it| choose(it).encode_to_vec()),
@@ -356,6 +356,12 @@ pub const ROWS: &[Row] = &[
             ..Default::default()
         };
         log::ProposeRequest { partition: 0, proposals: vec![proposal] }.encode_to_vec()
+    }),
+    plain("/motherlode.log.v1.LogService/GetViewCheckpoint", None, |_| {
+        log::GetViewCheckpointRequest { partition: 0 }.encode_to_vec()
+    }),
+    plain("/motherlode.log.v1.LogService/ReadViewFile", None, |_| {
+        log::ReadViewFileRequest { digest: vec![7; 32], ..Default::default() }.encode_to_vec()
     }),
 ];
 
