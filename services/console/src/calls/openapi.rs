@@ -71,8 +71,8 @@ fn made() -> Value {
                 "timeout": {
                     "name": "grpc-timeout",
                     "in": "header",
-                    "description": "How long the call may take, above 0: up to 8 digits and a unit (H, M, S, m for milliseconds, u, n).",
-                    "schema": { "type": "string", "pattern": "^(?!0+[HMSmun])[0-9]{1,8}[HMSmun]$", "example": "2S" },
+                    "description": "How long the call may take, at least 1 ms: up to 8 digits and a unit (H, M, S, m for milliseconds).",
+                    "schema": { "type": "string", "pattern": "^(?!0+[HMSm])[0-9]{1,8}[HMSm]$", "example": "2S" },
                 },
             },
         },

@@ -9,6 +9,17 @@ const ID: &str = "^([A-Za-z0-9._~-]{1,64})?$";
 const REQUEST_ID: &str = "^[A-Za-z0-9._~-]{1,64}$";
 const IDS: [&str; 4] = ["operator_id", "player_id", "campaign_id", "session_id"];
 
+const EXAMPLES: [(&str, &str); 8] = [
+    ("request_id", "spin-1"),
+    ("operator_id", "acme"),
+    ("player_id", "alice"),
+    ("campaign_id", "spring"),
+    ("session_id", "evening"),
+    ("round_id", "acme/alice/1"),
+    ("currency_code", "EUR"),
+    ("coin_value", "0.10"),
+];
+
 /// Schemas by name. Fields of answers are always present, so a message that also occurs in requests gets a second schema,
 /// whose name ends in `.Input`.
 pub(super) struct Schemas {
@@ -80,20 +91,26 @@ impl Schemas {
     }
 
     fn field(&mut self, field: &FieldDescriptor, side: Side) -> Value {
-        let of = match field.kind() {
+        let mut of = match field.kind() {
             Kind::Message(entry) if field.is_map() => {
                 let value = entry.map_entry_value_field();
                 json!({ "type": "object", "additionalProperties": self.field(&value, side) })
             }
             kind if field.is_list() => json!({ "type": "array", "items": self.kind(&kind, side) }),
             Kind::String if side == Side::Request && field.name() == "request_id" => {
-                json!({ "type": "string", "pattern": REQUEST_ID, "examples": ["spin-1"] })
+                json!({ "type": "string", "pattern": REQUEST_ID })
             }
             Kind::String if side == Side::Request && IDS.contains(&field.name()) => {
                 json!({ "type": "string", "pattern": ID })
             }
+            Kind::Int32 if side == Side::Request && field.name() == "page_size" => {
+                json!({ "type": "integer", "format": "int32", "minimum": 0, "maximum": i32::MAX })
+            }
             kind => self.kind(&kind, side),
         };
+        if let Some((_, example)) = EXAMPLES.iter().find(|(name, _)| *name == field.name() && of["type"] == "string") {
+            of["examples"] = json!([example]);
+        }
         described(of, comment(&field.parent_message().parent_file(), field.path()))
     }
 
