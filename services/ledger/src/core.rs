@@ -1,5 +1,3 @@
-//! State of a partition shared by the writer and all handles.
-
 use crate::{
     append::AppendError,
     chain::ChainHead,
@@ -112,7 +110,6 @@ impl LedgerCore {
         }
     }
 
-    /// Returns the books, after loading the stream's player if it was evicted.
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();

@@ -1,5 +1,3 @@
-//! Serves stored, durable records to other processes, and accepts their proposals.
-
 use crate::{
     append::{AppendError, Proposal},
     core::Appended,

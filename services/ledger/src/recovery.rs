@@ -123,7 +123,6 @@ impl Recovered {
         Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, threads))
     }
 
-    /// Writes a snapshot if one is due.
     pub fn close(self) {
         let Self { applier: Applier { shared, snapshots }, keeping } = self;
         drop(snapshots);

@@ -142,7 +142,6 @@ impl SnapshotWriter {
         Self { store, index: index.to_owned(), every, latest, players, provenance, merged: false, pause: None }
     }
 
-    /// Writes a snapshot after a replay of many commits; at shutdown, after any commit.
     pub(crate) fn keep_at_rest(&mut self, shared: &LedgerCore) {
         let commits = if self.merged || self.store.is_stopped() { 1 } else { self.every };
         let stale = self.provenance.take_stale() | shared.index.take_rebuilt();
@@ -169,7 +168,6 @@ impl SnapshotWriter {
         }
     }
 
-    /// Returns whether it merged any runs.
     fn tend(&self, shared: &LedgerCore) -> Result<bool, WriteError> {
         let LedgerCore { requests, index, .. } = shared;
         requests.repair()?;

@@ -18,7 +18,6 @@ const MAGIC: [u8; 8] = *b"MLVIEW01";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Increasing number of the checkpoint, set by [`Store::commit`](crate::Store::commit).
     pub sequence: u64,
     pub partition: u32,
     /// Position of the last record that the views cover.
@@ -42,17 +41,13 @@ impl KeyspaceTables {
 pub struct KeyspaceTables {
     pub keyspace: String,
     pub version: u32,
-    /// Runs, oldest first.
     pub runs: Vec<RunTables>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTables {
-    /// Position before the run's first record.
     pub from: Position,
-    /// Position of the run's last record.
     pub to: Position,
-    /// Digests of the tables, in key order.
     pub tables: Vec<Hash>,
 }
 

@@ -79,7 +79,6 @@ impl Store {
         self.partition
     }
 
-    /// Makes merges fail with [`ViewError::Stopped`].
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
@@ -106,7 +105,6 @@ impl Store {
         found
     }
 
-    /// Makes one of the [`checkpoints`](Self::checkpoints) current.
     pub fn adopt(&self, id: Hash, checkpoint: &Checkpoint) {
         let mut state = self.state.lock();
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
@@ -116,7 +114,6 @@ impl Store {
         }
     }
 
-    /// Loads at most `filter_bytes_max` bytes of filters.
     pub fn run(&self, named: &RunTables, keyspace: &'static Keyspace, filter_bytes_max: u64) -> Result<Run, ViewError> {
         let (mut tables, mut rest) = (vec![], filter_bytes_max);
         for id in &named.tables {

@@ -43,9 +43,7 @@ const LINE: usize = 10;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Keyspace {
-    /// Name of at most 32 bytes.
     pub name: &'static str,
-    /// Tables of another version are not read.
     pub version: u32,
     /// Fixed sizes of keys and values, if any.
     pub widths: Option<(u16, u16)>,
@@ -70,14 +68,11 @@ pub(crate) struct Footer {
     pub(crate) keyspace: String,
     pub(crate) version: u32,
     pub(crate) partition: u32,
-    /// Position before the first record covered.
     pub(crate) from: Position,
-    /// Position of the last record covered.
     pub(crate) to: Position,
     pub(crate) entries: u64,
     pub(crate) widths: Option<(u16, u16)>,
     pub(crate) filtered: u16,
-    /// Length and digest of the blocks.
     pub(crate) blocks: (u64, Hash),
     pub(crate) filter: (u64, Hash),
     pub(crate) index: (u64, Hash),
@@ -219,7 +214,6 @@ impl Table {
         }
     }
 
-    /// SHA-256 of the footer, and the file's name.
     #[must_use]
     pub fn id(&self) -> Hash {
         self.id
@@ -230,13 +224,11 @@ impl Table {
         self.keyspace
     }
 
-    /// Position before the first record covered.
     #[must_use]
     pub fn from(&self) -> Position {
         self.footer.from
     }
 
-    /// Position of the last record covered.
     #[must_use]
     pub fn to(&self) -> Position {
         self.footer.to

@@ -29,7 +29,6 @@ impl Handle {
         self.shared.requests.bytes()
     }
 
-    /// Last record covered by the snapshot loaded at startup.
     pub fn rests_on(&self) -> ChainHead {
         self.shared.rests_on
     }
@@ -50,7 +49,6 @@ impl Handle {
         self.shared.players.failure.subscribe()
     }
 
-    /// Reports the first difference between another build's snapshot and this build's fold.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
     }
@@ -73,7 +71,6 @@ impl Handle {
         self.shared.fetch(position)
     }
 
-    /// Age in log time of the oldest durable commit after a position.
     pub fn age_after(&self, position: Position) -> Result<Duration, FetchError> {
         if position >= self.durable() {
             return Ok(Duration::ZERO);

@@ -40,7 +40,6 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Waits for the writer and the replay, without a limit.
 pub fn join(
     origin: Origin,
     partition: u32,
