@@ -46,7 +46,7 @@ impl ReportView {
     /// Opens the figures of the start's checkpoint, or empty ones, and adds them to later checkpoints.
     pub(crate) fn open(ledger: &Handle, config: &Report) -> Arc<Self> {
         let read = read(ledger.follower_views(), config).unwrap_or_else(|error| {
-            tracing::warn!(%error, "the figures of reports cannot be read: they are folded again from the log's beginning");
+            tracing::warn!(%error, "cannot read the figures of reports: folding the log again from its beginning");
             None
         });
         let (position, figures) = read.unwrap_or_else(|| (0, Figures::new(config)));
@@ -69,7 +69,7 @@ impl ReportView {
     /// Empties figures whose tables of events are damaged. Only the folding task may call this.
     pub(crate) fn reset_damaged(&self) {
         if self.figures.read().significant.events.are_damaged() {
-            tracing::warn!("tables of significant events are damaged: the figures of reports are folded again");
+            tracing::warn!("tables of significant events are damaged: folding the figures of reports again");
             let mut figures = self.figures.write();
             *figures = Figures::new(&self.config);
             self.written.store(0, Ordering::Relaxed);
@@ -108,21 +108,21 @@ impl FollowerView for ReportView {
 }
 
 fn encode(config: &Report, figures: &Figures) -> Result<Vec<u8>, ViewError> {
-    let wrong = |_| ViewError::Entry { keyspace: FIGURES.name, reason: "it cannot be encoded" };
+    let wrong = |_| ViewError::Entry { keyspace: FIGURES.name, reason: "cannot encode the figures" };
     postcard::to_extend(figures, postcard::to_allocvec(config).map_err(wrong)?).map_err(wrong)
 }
 
 fn read(views: &FollowerViews, config: &Report) -> Result<Option<(Position, Figures)>, ViewError> {
     let Some(run) = views.open(&FIGURES)?.pop() else { return Ok(None) };
     let wrong = |reason| ViewError::Entry { keyspace: FIGURES.name, reason };
-    let bytes = run.get(ALL)?.ok_or_else(|| wrong("it is missing"))?;
+    let bytes = run.get(ALL)?.ok_or_else(|| wrong("there is no entry"))?;
     let decoded = postcard::take_from_bytes::<Report>(&bytes);
-    let (thresholds, figures) = decoded.map_err(|_| wrong("its thresholds cannot be decoded"))?;
+    let (thresholds, figures) = decoded.map_err(|_| wrong("cannot decode the thresholds"))?;
     if thresholds != *config {
-        return Err(wrong("it has other thresholds"));
+        return Err(wrong("the thresholds differ from the configuration"));
     }
-    let figures: Figures = postcard::from_bytes(figures).map_err(|_| wrong("it cannot be decoded"))?;
-    let figures = figures.with(config, views.open(&EVENTS)?).ok_or_else(|| wrong("its events have another number"))?;
+    let figures: Figures = postcard::from_bytes(figures).map_err(|_| wrong("cannot decode the figures"))?;
+    let figures = figures.with(config, views.open(&EVENTS)?).ok_or_else(|| wrong("the number of events differs"))?;
     Ok(Some((run.to(), figures)))
 }
 

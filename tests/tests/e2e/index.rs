@@ -1,18 +1,22 @@
-use crate::reports::reports;
+use crate::PROGRAM;
 use motherlode_audit::Comparison;
 use motherlode_proto::{
     jackpot::v1::{Award, ListAwardsRequest},
-    ledger::v1::ListRoundsRequest,
-    report::v1::{ListReturnsRequest, ListSignificantEventsRequest, Return, SignificantEvent},
+    ledger::v1::{ListRoundsRequest, SetExchangeRateRequest},
+    report::v1::{
+        ListReturnsRequest, ListSignificantEventsRequest, Return, SignificantEvent,
+        report_service_client::ReportServiceClient,
+    },
     round::v1::{Account, Round},
 };
 use motherlode_server::{index_folder, log_folder};
 use motherlode_slots::latest;
 use motherlode_tests::{
-    Client, EUR, Force, bet, config, partitions::settled, reason, smallest, stake_on, start, vials,
+    Client, EUR, Force, Process, bet, config, partitions::settled, reason, smallest, stake_on, start, vials,
 };
 use std::{
     fs,
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 use tempfile::TempDir;
@@ -42,7 +46,13 @@ type Lists = (Vec<Round>, Vec<Award>, Vec<SignificantEvent>, Vec<Return>);
 
 async fn lists(data: &Path) -> Lists {
     let server = start(data).await;
-    let mut client = Client::connect(server.address()).await;
+    let lists = listed(server.address()).await;
+    server.stop().await.unwrap();
+    lists
+}
+
+async fn listed(address: SocketAddr) -> Lists {
+    let mut client = Client::connect(address).await;
     let (mut rounds, mut awards) = (vec![], vec![]);
     for game in ["", "bewitched", "neptune"] {
         let mut request = ListRoundsRequest { account: Some(alice()), game: game.to_owned(), ..Default::default() };
@@ -64,7 +74,7 @@ async fn lists(data: &Path) -> Lists {
             break;
         }
     }
-    let mut reports = reports(&server).await;
+    let mut reports = ReportServiceClient::connect(format!("http://{address}")).await.unwrap();
     let request = ListSignificantEventsRequest { page_size: 500, ..Default::default() };
     let events = loop {
         match reports.list_significant_events(request.clone()).await {
@@ -74,7 +84,6 @@ async fn lists(data: &Path) -> Lists {
         }
     };
     let returns = reports.list_returns(ListReturnsRequest::default()).await.unwrap().into_inner().returns;
-    server.stop().await.unwrap();
     (rounds, awards, events, returns)
 }
 
@@ -221,4 +230,34 @@ async fn at_a4_lists_answer_alike_when_single_files_of_the_views_are_cut_garbled
             logs.check(&what);
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_a4_lists_after_kills_are_those_of_the_log_alone() {
+    let data = tempfile::tempdir().unwrap();
+    for turn in 0..10 {
+        let process = Process::start(PROGRAM, data.path(), None);
+        let mut client = Client::connect(process.address).await;
+        let account = client.fund("alice", EUR, 1_000_000).await;
+        client.play_out(bet(&format!("b{turn}"), &account, "0.10")).await.unwrap();
+        let rate = SetExchangeRateRequest {
+            request_id: format!("r{turn}"),
+            currency_code: "SEK".into(),
+            eur_per_unit: format!("0.{}", 10 + turn),
+            source: "ECB".into(),
+        };
+        client.ledger.set_exchange_rate(rate).await.unwrap();
+        match turn % 3 {
+            0 => assert_eq!(process.terminate().await, Some(0)),
+            _ => process.kill(),
+        }
+    }
+    let process = Process::start(PROGRAM, data.path(), None);
+    let found = listed(process.address).await;
+    assert_eq!(process.terminate().await, Some(0));
+    assert!(found.0.len() == 2 * 10 && found.2.len() >= 10, "{} rounds, {} events", found.0.len(), found.2.len());
+    fs::remove_dir_all(views(data.path(), 0)).unwrap();
+    let process = Process::start(PROGRAM, data.path(), None);
+    assert_eq!(listed(process.address).await, found);
+    assert_eq!(process.terminate().await, Some(0));
 }

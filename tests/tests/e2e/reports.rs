@@ -34,7 +34,7 @@ const NOON: i64 = 20_777 * DAY_MS + DAY_MS / 2;
 
 type Reports = ReportServiceClient<Channel>;
 
-pub(crate) async fn reports(server: &motherlode_tests::Server) -> Reports {
+async fn reports(server: &motherlode_tests::Server) -> Reports {
     ReportServiceClient::connect(format!("http://{}", server.address())).await.unwrap()
 }
 
