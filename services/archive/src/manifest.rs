@@ -48,7 +48,7 @@ pub(crate) fn manifest_name(first: Position) -> String {
 impl fmt::Display for Manifest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = self.lines();
-        write!(f, "{lines}digest {}\n", HEXLOWER.encode(&Sha256::digest(&lines)))
+        writeln!(f, "{lines}digest {}", HEXLOWER.encode(&Sha256::digest(&lines)))
     }
 }
 

@@ -1,10 +1,10 @@
 use super::{Failure, config_file::LogAccess, progress::shown, say};
 use motherlode_archive::{Archive, Archived, Options, Upload};
-use motherlode_log::Position;
+use motherlode_log::{Hash, Position, Record};
 use motherlode_proofs::Files;
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
-use motherlode_server::{LogLocation, home_position};
+use motherlode_server::{LogLocation, Records, RecordsError, home_position};
 use motherlode_state::HOME;
 use motherlode_tiles::{Checkpoint, Note};
 use std::{
@@ -99,18 +99,11 @@ async fn one(
     let size = signed.as_ref().map(|(checkpoint, _)| checkpoint.size);
     let options = Options { segment_bytes: args.segment_bytes, bytes_per_second: args.rate };
     let mut upload = Upload::begin(archive, partition, options, signed).await?;
-    let (after, head) = upload.after();
+    let (after, _) = upload.after();
     // Records after the checkpoint may not be durable yet.
     let end = size.map_or(Position::MAX, |size| size.max(upload.end()));
-    let mut records = match from {
-        LogLocation::Folder { .. } => from.records_after(partition, after, head)?,
-        LogLocation::Stream(_) => from.existing(partition)?,
-    };
-    loop {
-        let (batch, fault) = records.batch();
-        if batch.is_empty() && fault.is_none() {
-            return Ok(upload.finish().await?);
-        }
+    let (mut records, (mut batch, mut fault)) = open(from, partition, upload.after())?;
+    while !batch.is_empty() || fault.is_some() {
         for record in batch.into_iter().filter(|record| record.position > after) {
             if record.position > end || (partition != HOME && home_position(&record) > home_end) {
                 return Ok(upload.finish().await?);
@@ -121,7 +114,27 @@ async fn one(
         if let Some(fault) = fault {
             return Err(fault.into());
         }
+        (batch, fault) = records.batch();
     }
+    Ok(upload.finish().await?)
+}
+
+type Batch = (Vec<Record>, Option<RecordsError>);
+
+/// Opens the records after a position, with the first batch. A log that does not continue there is read from its start, which
+/// distinguishes damage from another log.
+fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> Result<(Records, Batch), RecordsError> {
+    if let LogLocation::Folder { .. } = from
+        && let Ok(mut records) = from.records_after(partition, after, head)
+    {
+        let (batch, fault) = records.batch();
+        if fault.is_none() || !batch.is_empty() {
+            return Ok((records, (batch, fault)));
+        }
+    }
+    let mut records = from.existing(partition)?;
+    let first = records.batch();
+    Ok((records, first))
 }
 
 /// Reads the log's own checkpoint. The records show whether it is the log's; `restore --key` verifies the signature.
