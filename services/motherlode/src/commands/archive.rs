@@ -4,17 +4,18 @@ use motherlode_log::{Hash, Position, Record};
 use motherlode_proofs::Files;
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
-use motherlode_server::{LogLocation, Records, RecordsError, home_position};
+use motherlode_server::{LogLocation, Records, RecordsError, home_position, log_folder};
 use motherlode_state::HOME;
 use motherlode_tiles::{Checkpoint, Note};
 use std::{
     fmt::Write as _,
+    fs::{self, File},
+    io,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Archives a log up to its last signed checkpoint; without one, to its end. The service may be in use. A stopped run is
-/// continued by the next one.
+/// Archives a log to its end. The service may be in use. A stopped run is continued by the next one.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to archive: a data folder, or nats://host:port,...
@@ -74,7 +75,7 @@ async fn all(
     data: &Path,
     done: &AtomicU64,
 ) -> Result<Vec<Archived>, Failure> {
-    archive.check_partitions(partitions).await?;
+    archive.check_partitions(partitions as usize).await?;
     let (mut archived, mut home_end) = (vec![], Position::MAX);
     for partition in HOME..partitions {
         let found = one(args, archive, from, (partition, home_end), data, done).await?;
@@ -83,7 +84,7 @@ async fn all(
         }
         archived.push(found);
     }
-    archive.complete(partitions).await?;
+    archive.complete(&archived.iter().map(|partition| partition.end).collect::<Vec<_>>()).await?;
     Ok(archived)
 }
 
@@ -96,16 +97,14 @@ async fn one(
     done: &AtomicU64,
 ) -> Result<Archived, Failure> {
     let signed = checkpoint(data, partition)?;
-    let size = signed.as_ref().map(|(checkpoint, _)| checkpoint.size);
     let options = Options { segment_bytes: args.segment_bytes, bytes_per_second: args.rate };
     let mut upload = Upload::begin(archive, partition, options, signed).await?;
     let (after, _) = upload.after();
-    // Records after the checkpoint may not be durable yet.
-    let end = size.map_or(Position::MAX, |size| size.max(upload.end()));
     let (mut records, (mut batch, mut fault)) = open(from, partition, upload.after())?;
     while !batch.is_empty() || fault.is_some() {
+        sync(from, partition)?;
         for record in batch.into_iter().filter(|record| record.position > after) {
-            if record.position > end || (partition != HOME && home_position(&record) > home_end) {
+            if partition != HOME && home_position(&record) > home_end {
                 return Ok(upload.finish().await?);
             }
             upload.take(record).await?;
@@ -117,6 +116,22 @@ async fn one(
         (batch, fault) = records.batch();
     }
     Ok(upload.finish().await?)
+}
+
+/// Makes the read records durable, so that the archive has none that the log can lose.
+fn sync(from: &LogLocation, partition: u32) -> Result<(), Failure> {
+    let LogLocation::Folder { data, .. } = from else { return Ok(()) };
+    let folder = log_folder(data, partition);
+    let sync = || {
+        let mut segments = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+        segments.retain(|path| path.extension().is_some_and(|ending| ending == "log"));
+        segments.sort();
+        for segment in segments.iter().rev().take(2) {
+            File::open(segment)?.sync_data()?;
+        }
+        File::open(&folder)?.sync_all()
+    };
+    sync().map_err(|error: io::Error| Failure::unreadable(&folder, &error, ""))
 }
 
 type Batch = (Vec<Record>, Option<RecordsError>);
