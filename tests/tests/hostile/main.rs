@@ -1,5 +1,5 @@
 //! Two hostile operators make all attacks at once, while an honest operator plays at a constant rate
-//! (`tests/run hostile`). Other tests alternate calm and one attack, or restart the service.
+//! (`tests/run hostile`).
 //!
 //! Attackers run with nice 19. The latency of honest rounds is measured from their scheduled starts. The tests must run
 //! one after another (`--test-threads=1`).
@@ -47,7 +47,7 @@ const NICER: i32 = 19;
 const BYTES_MAX: u64 = 1 << 30;
 
 fn asked(variable: &str, default: u64) -> u64 {
-    env::var(variable).map_or(default, |asked| asked.parse().expect("it's a number"))
+    env::var(variable).map_or(default, |asked| asked.parse().expect("the variable must be a number"))
 }
 
 fn configure(folder: &Path) -> (String, Target) {
