@@ -14,7 +14,7 @@ pub enum ArchiveError {
     )]
     Incomplete(String),
     #[error("archive {place} has a log of {archived} partitions, not of {found}")]
-    Partitions { place: String, archived: u32, found: u32 },
+    Partitions { place: String, archived: usize, found: usize },
     #[error("archive {place}: {object} is damaged: {reason}")]
     Damaged { place: String, object: String, reason: String },
     #[error("archive {place}: {object} is missing")]

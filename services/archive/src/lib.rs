@@ -1,7 +1,7 @@
 //! Archive of a log in an object store (PL-37): a folder, or a bucket of an S3-compatible server.
 //!
 //! ```text
-//! archive                                  number of partitions; written when the first run is complete
+//! archive                                  end of each partition at the last complete run
 //! <partition>/segments/<first>-<digest>    sealed segment, in the format of segment files
 //! <partition>/manifests/<first>            manifest of a full segment; written once
 //! <partition>/tail                         manifest of the last segment until it is full

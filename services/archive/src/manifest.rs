@@ -47,9 +47,14 @@ pub(crate) fn manifest_name(first: Position) -> String {
 
 impl fmt::Display for Manifest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines = self.lines();
-        write!(f, "{lines}digest {}\n", HEXLOWER.encode(&Sha256::digest(&lines)))
+        f.write_str(&with_digest(self.lines()))
     }
+}
+
+/// Adds a line with the digest of the lines.
+pub(crate) fn with_digest(lines: String) -> String {
+    let digest = HEXLOWER.encode(&Sha256::digest(&lines));
+    lines + &format!("digest {digest}\n")
 }
 
 fn hash(text: &str) -> Option<Hash> {

@@ -1,6 +1,6 @@
 use crate::{
     error::ArchiveError,
-    manifest::{self, Manifest, manifest_name},
+    manifest::{self, Manifest, manifest_name, with_digest},
     s3,
 };
 use bytes::{Bytes, BytesMut};
@@ -14,7 +14,8 @@ use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 const TRANSFER_MAX: Duration = Duration::from_secs(600);
 const ROOT: &str = "archive";
-const ROOT_TITLE: &str = "motherlode archive v1\npartitions ";
+const ROOT_TITLE: &str = "motherlode archive v1";
+const ROOT_BYTES_MAX: u64 = 1 << 20;
 const NOTE_BYTES_MAX: u64 = 64 << 10;
 
 #[derive(Debug, Clone)]
@@ -62,16 +63,20 @@ impl Archive {
         Self { objects, root: Path::default(), place: place.to_owned() }
     }
 
-    /// Returns the number of partitions; `None` if no run was complete.
-    pub async fn partitions(&self) -> Result<Option<u32>, ArchiveError> {
-        let Some(bytes) = self.get(ROOT, manifest::BYTES_MAX).await? else { return Ok(None) };
+    /// Returns the end of each partition at the last complete run. These ends are consistent: home has everything to which the
+    /// others refer, and they have everything to which home refers.
+    pub async fn ends(&self) -> Result<Option<Vec<Position>>, ArchiveError> {
+        let Some(bytes) = self.get(ROOT, ROOT_BYTES_MAX).await? else { return Ok(None) };
         let text = String::from_utf8_lossy(&bytes);
-        let count = text.strip_prefix(ROOT_TITLE).and_then(|rest| rest.strip_suffix('\n')?.parse().ok());
-        count.filter(|count| *count > 0).map(Some).ok_or_else(|| self.damaged(ROOT, "it has no number of partitions"))
+        let ends = text.lines().filter_map(|line| line.strip_prefix("end ")?.parse().ok()).collect::<Vec<_>>();
+        match !ends.is_empty() && root_text(&ends) == text {
+            true => Ok(Some(ends)),
+            false => Err(self.damaged(ROOT, "it does not have the ends of partitions")),
+        }
     }
 
-    pub async fn check_partitions(&self, found: u32) -> Result<(), ArchiveError> {
-        match self.partitions().await? {
+    pub async fn check_partitions(&self, found: usize) -> Result<(), ArchiveError> {
+        match self.ends().await?.map(|ends| ends.len()) {
             Some(archived) if archived != found => {
                 Err(ArchiveError::Partitions { place: self.place.clone(), archived, found })
             }
@@ -79,12 +84,9 @@ impl Archive {
         }
     }
 
-    /// Marks the archive as complete. Call it after each run.
-    pub async fn complete(&self, partitions: u32) -> Result<(), ArchiveError> {
-        match self.partitions().await? {
-            Some(_) => self.check_partitions(partitions).await,
-            None => self.put(ROOT, format!("{ROOT_TITLE}{partitions}\n").into(), PutMode::Overwrite).await.map(drop),
-        }
+    /// Records the ends of all partitions after a complete run.
+    pub async fn complete(&self, ends: &[Position]) -> Result<(), ArchiveError> {
+        self.put(ROOT, root_text(ends).into(), PutMode::Overwrite).await.map(drop)
     }
 
     pub(crate) async fn manifest(&self, partition: u32, first: Position) -> Result<Option<Manifest>, ArchiveError> {
@@ -204,4 +206,9 @@ pub(crate) const CHECKPOINT: &str = "checkpoint";
 
 pub(crate) fn object(partition: u32, name: &str) -> String {
     format!("{partition}/{name}")
+}
+
+fn root_text(ends: &[Position]) -> String {
+    let ends: String = ends.iter().map(|end| format!("end {end}\n")).collect();
+    with_digest(format!("{ROOT_TITLE}\n{ends}"))
 }

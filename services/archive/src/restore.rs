@@ -16,26 +16,30 @@ const READ_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     pub before: Position,
+    /// Last restored position, and the hash of the record there.
     pub end: Position,
     pub head: Hash,
+    /// Last verified position.
+    pub verified: Position,
     pub segments: u64,
     /// Checkpoint whose root the records have; `None` if none was archived.
     pub signed: Option<Checkpoint>,
 }
 
-/// Verifies a partition's archive to its end, and adds the records that `target` lacks, which must be a prefix. With `key`,
-/// the checkpoint must have its signature. `done` counts records.
+/// Verifies a partition's archive to its end, and adds the records up to `upto` that `target` lacks, which must be a prefix.
+/// With `key`, the checkpoint must have its signature. `done` counts records.
 pub async fn restore<'a>(
     archive: &'a Archive,
     partition: u32,
     target: Option<&'a mut (dyn Store + 'a)>,
+    upto: Position,
     key: Option<&VerifierKey>,
     done: &'a AtomicU64,
 ) -> Result<Restored, ArchiveError> {
     let signed = checkpoint(archive, partition, key).await?;
     let before = target.as_ref().map_or(0, |target| target.end());
     let (tree, head) = (Tree::default(), genesis(partition));
-    let mut walk = Walk { archive, partition, target, signed, before, tree, head, done };
+    let mut walk = Walk { archive, partition, target, upto, signed, before, tree, head, end: (0, head), done };
     walk.compare()?;
     let mut segments = 0;
     while let Some(manifest) = next(archive, partition, walk.tree.size() + 1).await? {
@@ -74,10 +78,13 @@ struct Walk<'a> {
     archive: &'a Archive,
     partition: u32,
     target: Option<&'a mut (dyn Store + 'a)>,
+    upto: Position,
     signed: Option<Checkpoint>,
     before: Position,
     tree: Tree,
     head: Hash,
+    /// Last position up to `upto`, and the hash of the record there.
+    end: (Position, Hash),
     done: &'a AtomicU64,
 }
 
@@ -119,7 +126,7 @@ impl Walk<'_> {
         if common.is_some_and(|common| hash(&common.bytes) != target.head()) {
             return Err(self.other_log());
         }
-        let lacking = block.iter().filter(|record| record.position > self.before);
+        let lacking = block.iter().filter(|record| record.position > self.before && record.position <= self.upto);
         let records: Vec<Bytes> = lacking.map(|record| record.bytes.clone()).collect();
         if !records.is_empty() {
             target.append(target.end(), &records)?;
@@ -145,6 +152,9 @@ impl Walk<'_> {
         for record in records {
             self.head = hash(&record.bytes);
             self.tree.append(&self.head, |_, _| {});
+            if record.position <= self.upto {
+                self.end = (record.position, self.head);
+            }
             self.compare()?;
         }
         self.done.fetch_add(records.len() as u64, Ordering::Relaxed);
@@ -162,14 +172,17 @@ impl Walk<'_> {
     }
 
     fn end(self, segments: u64) -> Result<Restored, ArchiveError> {
-        let (partition, end) = (self.partition, self.tree.size());
-        if let Some(size) = self.signed.as_ref().map(|signed| signed.size).filter(|size| *size > end) {
-            return Err(ArchiveError::Missed { partition, end, size });
+        let (partition, verified, (end, head)) = (self.partition, self.tree.size(), self.end);
+        if let Some(size) = self.signed.as_ref().map(|signed| signed.size).filter(|size| *size > verified) {
+            return Err(ArchiveError::Missed { partition, end: verified, size });
+        }
+        if self.upto != Position::MAX && end < self.upto {
+            return Err(self.archive.damaged(&object(partition, "manifests"), "segments are missing at the end"));
         }
         if self.before > end {
             return Err(self.other_log());
         }
-        Ok(Restored { before: self.before, end, head: self.head, segments, signed: self.signed })
+        Ok(Restored { before: self.before, end, head, verified, segments, signed: self.signed })
     }
 
     fn other_log(&self) -> ArchiveError {

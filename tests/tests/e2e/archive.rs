@@ -154,11 +154,11 @@ async fn pl_37_an_archive_and_a_restore_killed_at_many_points_lose_nothing() {
     let at = tempfile::tempdir().unwrap();
     let [data, archive, restored] = ["data", "archive", "restored"].map(|name| at.path().join(name));
     let [from, to, back] = [&data, &archive, &restored].map(|path| path.to_str().unwrap());
-    played(&data, 8).await;
+    played(&data, 30).await;
     let arguments = ["archive", "--from", from, "--to", to, "--segment-bytes", "4096"];
     let (mut kills, mut more) = (0, 0);
     loop {
-        let (before, wanted) = (files(&archive), more % 5);
+        let (before, wanted) = (files(&archive), more % 3);
         if killed(&arguments, || files(&archive) >= before + wanted) {
             break;
         }

@@ -17,14 +17,14 @@ fn log(count: usize) -> Vec<Bytes> {
 }
 
 fn key() -> SignerKey {
-    SignerKey::new("example.com/log/2", KeyKind::Log, [7; 32]).unwrap()
+    SignerKey::new("example.com/log/2", KeyKind::Log, [7; 32]).expect("the name is valid")
 }
 
 fn signed(log: &[Bytes]) -> (Checkpoint, Note) {
     let mut tree = Tree::default();
     log.iter().for_each(|record| tree.append(&hash(record), |_, _| {}));
     let checkpoint = Checkpoint { origin: "example.com/log/2".into(), size: tree.size(), root: tree.root() };
-    let note = checkpoint.sign(&key()).unwrap();
+    let note = checkpoint.sign(&key()).expect("the checkpoint is a note");
     (checkpoint, note)
 }
 
@@ -44,12 +44,12 @@ async fn upload(
 
 fn memory(log: &[Bytes]) -> MemoryStore {
     let mut store = MemoryStore::new(PARTITION);
-    store.append(0, log).unwrap();
+    store.append(0, log).expect("the records chain");
     store
 }
 
 async fn restored(archive: &Archive, store: &mut MemoryStore) -> Result<Restored, ArchiveError> {
-    restore(archive, PARTITION, Some(store), None, &AtomicU64::new(0)).await
+    restore(archive, PARTITION, Some(store), Position::MAX, None, &AtomicU64::new(0)).await
 }
 
 /// Returns the archived records.
@@ -64,11 +64,11 @@ fn place(objects: &Arc<InMemory>) -> Archive {
 }
 
 async fn names(objects: &InMemory) -> Vec<Path> {
-    objects.list(None).map(|found| found.unwrap().location).collect().await
+    objects.list(None).map(|found| found.expect("objects in memory").location).collect().await
 }
 
 fn end(log: &[Bytes]) -> (Position, Hash) {
-    (log.len() as Position, hash(log.last().unwrap()))
+    (log.len() as Position, hash(log.last().expect("there are records")))
 }
 
 #[tokio::test]
@@ -84,14 +84,15 @@ async fn pl_37_an_archived_log_is_restored_to_its_end_byte_for_byte() {
         before = archived.end;
         let mut store = memory(&log[..upto / 2]);
         let (key, done) = (key(), AtomicU64::new(0));
-        let restored = restore(&archive, PARTITION, Some(&mut store), Some(key.verifier()), &done).await.unwrap();
+        let restored =
+            restore(&archive, PARTITION, Some(&mut store), Position::MAX, Some(key.verifier()), &done).await.unwrap();
         assert_eq!(done.into_inner(), upto as u64);
         assert_eq!((restored.end, restored.head), end(&log[..upto]));
         assert_eq!(restored.signed, Some(signed(&log[..upto]).0));
         assert_eq!(read_all(&*store.reader(), 1), log[..upto]);
     }
     let segments = names(&objects).await.iter().filter(|name| name.as_ref().contains("segments")).count();
-    let restored = restore(&archive, PARTITION, None, None, &AtomicU64::new(0)).await.unwrap();
+    let restored = restore(&archive, PARTITION, None, Position::MAX, None, &AtomicU64::new(0)).await.unwrap();
     assert!(segments > 10 && restored.segments == segments as u64, "one object per segment: {segments}, {restored:?}");
 }
 
@@ -101,12 +102,28 @@ async fn pl_37_an_archive_in_a_folder_is_restored() {
     let place = folder.path().join("new/archive").display().to_string();
     assert!(matches!(Archive::open(&place), Err(ArchiveError::Place { .. })));
     let archive = Archive::create(&place).unwrap();
-    assert_eq!(archive.partitions().await.unwrap(), None);
+    assert_eq!(archive.ends().await.unwrap(), None);
     upload(&archive, &log, None).await.unwrap();
-    archive.complete(3).await.unwrap();
+    archive.complete(&[7, 0, 90]).await.unwrap();
     let archive = Archive::open(&place).unwrap();
-    assert_eq!(archive.partitions().await.unwrap(), Some(3));
+    assert_eq!(archive.ends().await.unwrap(), Some(vec![7, 0, 90]));
     assert!(matches!(archive.check_partitions(4).await, Err(ArchiveError::Partitions { archived: 3, found: 4, .. })));
+    let root = folder.path().join("new/archive/archive");
+    let text = std::fs::read(&root).unwrap();
+    for at in 0..text.len() {
+        let mut changed = text.clone();
+        changed[at] ^= 1;
+        std::fs::write(&root, changed).unwrap();
+        assert!(archive.ends().await.is_err(), "byte {at}");
+    }
+    let (mut store, done) = (memory(&[]), AtomicU64::new(0));
+    for upto in [90, 95] {
+        let restored = restore(&archive, PARTITION, Some(&mut store), upto, None, &done).await.unwrap();
+        assert_eq!((restored.end, restored.head, restored.verified), (upto, store.head(), 100));
+        assert_eq!(read_all(&*store.reader(), 1), log[..usize::try_from(upto).unwrap()]);
+    }
+    let short = restore(&archive, PARTITION, None, 101, None, &done).await.unwrap_err();
+    assert!(matches!(short, ArchiveError::Damaged { .. }), "{short}");
     assert_eq!(content(&archive).await.unwrap(), log);
 }
 
@@ -130,7 +147,10 @@ async fn pl_37_a_run_stopped_at_any_operation_loses_nothing() {
             operations += 1;
         };
         assert!(operations > 20, "{operations}");
-        assert_eq!(restore(&place(&objects), PARTITION, None, None, &AtomicU64::new(0)).await.unwrap().end, 130);
+        assert_eq!(
+            restore(&place(&objects), PARTITION, None, Position::MAX, None, &AtomicU64::new(0)).await.unwrap().end,
+            130
+        );
     }
 }
 
@@ -175,7 +195,8 @@ async fn pl_37_a_changed_shortened_or_removed_object_is_found() {
                 None => altered_objects.delete(&name).await.unwrap(),
             }
             let archive = place(&altered_objects);
-            let found = restore(&archive, PARTITION, None, Some(key.verifier()), &AtomicU64::new(0)).await;
+            let found =
+                restore(&archive, PARTITION, None, Position::MAX, Some(key.verifier()), &AtomicU64::new(0)).await;
             assert!(found.is_err(), "{name}: {altered:?}");
         }
     }
@@ -207,10 +228,12 @@ async fn pl_37_an_archive_whose_checkpoint_another_key_signed_or_that_is_too_sho
     let archive = place(&objects);
     upload(&archive, &log, Some(signed(&log))).await.unwrap();
     let other = SignerKey::new("example.com/log/2", KeyKind::Log, [8; 32]).unwrap();
-    let refused = restore(&archive, PARTITION, None, Some(other.verifier()), &AtomicU64::new(0)).await.unwrap_err();
+    let refused = restore(&archive, PARTITION, None, Position::MAX, Some(other.verifier()), &AtomicU64::new(0))
+        .await
+        .unwrap_err();
     assert!(matches!(refused, ArchiveError::Signature { .. }), "{refused}");
     let tail = Path::from("2/tail");
     objects.delete(&tail).await.unwrap();
-    let short = restore(&archive, PARTITION, None, None, &AtomicU64::new(0)).await.unwrap_err();
+    let short = restore(&archive, PARTITION, None, Position::MAX, None, &AtomicU64::new(0)).await.unwrap_err();
     assert!(matches!(short, ArchiveError::Missed { size: 60, .. }), "{short}");
 }

@@ -152,15 +152,16 @@ impl Iterator for Unsealer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::scan::{Tail, scan};
     use super::*;
-    use crate::{Tail, chain::genesis, scan};
+    use crate::chain::{genesis, hash};
 
     fn records(count: usize, bytes: usize) -> Vec<Bytes> {
         let mut head = genesis(3);
         let link = |number: usize| {
             let payload = vec![number.to_le_bytes()[0]; bytes];
             let record = Bytes::from([&[0x0A, 0x20][..], &head, &payload].concat());
-            head = crate::hash(&record);
+            head = hash(&record);
             record
         };
         (0..count).map(link).collect()
@@ -187,7 +188,7 @@ mod tests {
     fn pl_37_a_sealed_segment_is_a_segment_file_with_the_same_records() {
         let (records, folder) = (records(2_000, 300), tempfile::tempdir().unwrap());
         let segment = sealed(&records);
-        assert_eq!((segment.first, segment.last, segment.head), (1, 2_000, crate::hash(&records[1_999])));
+        assert_eq!((segment.first, segment.last, segment.head), (1, 2_000, hash(&records[1_999])));
         assert_eq!(unsealed(segment.bytes.clone()).unwrap(), records);
         std::fs::write(folder.path().join(format!("{:020}.log", 1)), &segment.bytes).unwrap();
         let mut scan = scan(folder.path()).unwrap();

@@ -1,20 +1,21 @@
 use super::{Failure, config_file::LogAccess, progress::shown, say};
 use motherlode_archive::{Archive, Archived, Options, Upload};
-use motherlode_log::Position;
+use motherlode_log::{Hash, Position, Record};
 use motherlode_proofs::Files;
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
-use motherlode_server::{LogLocation, home_position};
+use motherlode_server::{LogLocation, Records, RecordsError, home_position, log_folder};
 use motherlode_state::HOME;
 use motherlode_tiles::{Checkpoint, Note};
 use std::{
     fmt::Write as _,
+    fs::{self, File},
+    io,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Archives a log up to its last signed checkpoint, or to its end if it has no checkpoint. The service may be in use. If the
-/// command is stopped, the next run continues.
+/// Archives a log to its end. The service may be in use. If the command is stopped, the next run continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to archive: a data folder, or nats://host:port,...
@@ -73,7 +74,7 @@ async fn all(
     data: &Path,
     done: &AtomicU64,
 ) -> Result<Vec<Archived>, Failure> {
-    archive.check_partitions(partitions).await?;
+    archive.check_partitions(partitions as usize).await?;
     let (mut archived, mut home_end) = (vec![], Position::MAX);
     for partition in HOME..partitions {
         let found = one(args, archive, from, (partition, home_end), data, done).await?;
@@ -82,7 +83,7 @@ async fn all(
         }
         archived.push(found);
     }
-    archive.complete(partitions).await?;
+    archive.complete(&archived.iter().map(|partition| partition.end).collect::<Vec<_>>()).await?;
     Ok(archived)
 }
 
@@ -95,23 +96,14 @@ async fn one(
     done: &AtomicU64,
 ) -> Result<Archived, Failure> {
     let signed = checkpoint(data, partition)?;
-    let size = signed.as_ref().map(|(checkpoint, _)| checkpoint.size);
     let options = Options { segment_bytes: args.segment_bytes, bytes_per_second: args.rate };
     let mut upload = Upload::begin(archive, partition, options, signed).await?;
-    let (after, head) = upload.after();
-    // Records after the checkpoint may not be durable yet.
-    let end = size.map_or(Position::MAX, |size| size.max(upload.end()));
-    let mut records = match from {
-        LogLocation::Folder { .. } => from.records_after(partition, after, head)?,
-        LogLocation::Stream(_) => from.existing(partition)?,
-    };
-    loop {
-        let (batch, fault) = records.batch();
-        if batch.is_empty() && fault.is_none() {
-            return Ok(upload.finish().await?);
-        }
+    let (after, _) = upload.after();
+    let (mut records, (mut batch, mut fault)) = open(from, partition, upload.after())?;
+    while !batch.is_empty() || fault.is_some() {
+        sync(from, partition)?;
         for record in batch.into_iter().filter(|record| record.position > after) {
-            if record.position > end || (partition != HOME && home_position(&record) > home_end) {
+            if partition != HOME && home_position(&record) > home_end {
                 return Ok(upload.finish().await?);
             }
             upload.take(record).await?;
@@ -120,7 +112,43 @@ async fn one(
         if let Some(fault) = fault {
             return Err(fault.into());
         }
+        (batch, fault) = records.batch();
     }
+    Ok(upload.finish().await?)
+}
+
+/// Makes the read records durable before they are archived, since a power cut removes other records from the log.
+fn sync(from: &LogLocation, partition: u32) -> Result<(), Failure> {
+    let LogLocation::Folder { data, .. } = from else { return Ok(()) };
+    let folder = log_folder(data, partition);
+    let sync = || {
+        let mut segments = fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+        segments.retain(|path| path.extension().is_some_and(|ending| ending == "log"));
+        segments.sort();
+        for segment in segments.iter().rev().take(2) {
+            File::open(segment)?.sync_data()?;
+        }
+        File::open(&folder)?.sync_all()
+    };
+    sync().map_err(|error: io::Error| Failure::unreadable(&folder, &error, ""))
+}
+
+type Batch = (Vec<Record>, Option<RecordsError>);
+
+/// Opens the records after a position, with the first batch. A log that does not continue there is read from its start, which
+/// distinguishes damage from another log.
+fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> Result<(Records, Batch), RecordsError> {
+    if let LogLocation::Folder { .. } = from
+        && let Ok(mut records) = from.records_after(partition, after, head)
+    {
+        let (batch, fault) = records.batch();
+        if fault.is_none() || !batch.is_empty() {
+            return Ok((records, (batch, fault)));
+        }
+    }
+    let mut records = from.existing(partition)?;
+    let first = records.batch();
+    Ok((records, first))
 }
 
 /// Reads the checkpoint in the data folder. Its root is compared with the records; `restore --key` verifies the signature.

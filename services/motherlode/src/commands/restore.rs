@@ -53,20 +53,20 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&text(args, &archive, &restored))
 }
 
-/// Restores home last, so that the other partitions refer only to records that home has, even if the archive grows.
+/// Restores each partition to its end at the last complete run.
 async fn all(
     args: &Args,
     archive: &Archive,
     target: Option<&Target>,
     done: &AtomicU64,
 ) -> Result<Vec<Restored>, Failure> {
-    let partitions = archive.partitions().await?.ok_or_else(|| ArchiveError::Incomplete(archive.to_string()))?;
+    let ends = archive.ends().await?.ok_or_else(|| ArchiveError::Incomplete(archive.to_string()))?;
     let mut restored = vec![];
-    for partition in (HOME..partitions).rev() {
+    for (partition, end) in (HOME..).zip(ends) {
         let key = args.key.as_ref().map(|key| of_partition(key, partition)).transpose().map_err(Failure::unusable)?;
         let mut store = target.map(|target| target.open(partition)).transpose()?;
         let store = store.as_mut().map(|store| &mut **store as &mut dyn Store);
-        restored.insert(0, restore(archive, partition, store, key.as_ref(), done).await?);
+        restored.push(restore(archive, partition, store, end, key.as_ref(), done).await?);
     }
     Ok(restored)
 }
