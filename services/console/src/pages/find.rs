@@ -1,4 +1,4 @@
-use super::parts::facts;
+use super::{day, parts::facts};
 use crate::{
     failure::{Failure, capital},
     fields::query,
@@ -53,11 +53,22 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         Sought::Request { operator, player, request } => {
             let currency_code = if currency.is_empty() { "EUR" } else { currency }.to_owned();
             let account = Account { operator_id: operator.to_owned(), player_id: player.to_owned(), currency_code };
-            let asked =
-                GetRequestRequest { account: Some(account), request_id: request.to_owned(), ..Default::default() };
+            let asked = GetRequestRequest {
+                account: Some(account.clone()),
+                request_id: request.to_owned(),
+                ..Default::default()
+            };
             match visit.api.ledger().get_request(asked).await {
                 Ok(answer) => {
-                    let found = outcome(request, &answer.into_inner().outcome.unwrap_or_default());
+                    let of = answer.into_inner().outcome.unwrap_or_default();
+                    let refused = of.state() == State::Unseen;
+                    let found = html! {
+                        (outcome(request, &of))
+                        @if refused {
+                            p { "A refused bet leaves no record. These limits of the player refuse bets:" }
+                            (day::today(&visit, &account).await?)
+                        }
+                    };
                     Ok(layout::page(&visit, "Find", form(&visit, found)).await)
                 }
                 Err(status) => refused(&visit, status).await,
@@ -79,7 +90,7 @@ async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
 }
 
 /// Returns the operator if only one is known.
-async fn only_operator(visit: &Visit) -> String {
+pub(super) async fn only_operator(visit: &Visit) -> String {
     let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
     let mut operators = answer.map(|answer| answer.into_inner().operator_ids).unwrap_or_default();
     operators.retain(|operator| operator != PLATFORM);
