@@ -1,4 +1,4 @@
-# Common tasks; `just` lists them. Each is one command that works without just as well.
+# Common tasks; `just` lists them.
 
 [private]
 default:
@@ -8,7 +8,7 @@ default:
 run *ARGS:
     cargo run --profile quick -- serve {{ ARGS }}
 
-# All tests, or some parts of them: `just test -h` names the parts
+# Run all tests, or the named parts; `just test -h` lists the parts
 test *PARTS:
     ./tests/run {{ PARTS }}
 
@@ -17,29 +17,30 @@ lint:
     cargo fmt --all
     cargo clippy --workspace --all-targets -- -D warnings
 
-# Everything that a change must pass
+# Run all checks that a change must pass
 ci:
     .ci/run
 
-# Criterion benches of the hot paths
+# Run the Criterion benchmarks of the hot paths
 bench *ARGS:
     cargo bench --workspace {{ ARGS }}
 
-# Fuzz all targets, or those named: `just fuzz record segment`; FUZZ_RUNS is how often each is run
+# Fuzz all targets, or the named targets (`just fuzz record segment`); FUZZ_RUNS sets the number of
+# runs per target
 fuzz *TARGETS:
     FUZZ_TARGETS="{{ TARGETS }}" ./tests/run fuzz
 
-# Open the console of a service that runs here in a browser
+# Open the console of the local service in a browser
 console:
     python3 -m webbrowser http://127.0.0.1:50080/
 
-# Write the generated documents: errors, calls, configuration, command line
+# Generate the documents of errors, calls, configuration and command line
 documents:
     MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode-runtime at_c1_the_errors_reference
     MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode --lib pages
     MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode-tests --test tidy configuration
     MOTHERLODE_WRITE_DOCUMENTS=1 cargo test -q -p motherlode-tests --test e2e every_call_has_its_page
 
-# Build the site of the documents in target/site
+# Build the documentation site in target/site
 site:
     docs/build

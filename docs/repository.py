@@ -1,7 +1,7 @@
 """MkDocs hook: the repository's other Markdown files become pages, and links between them stay valid.
 
-Documents link files by their path in the repository. A link to Markdown becomes a link to its page; a link to another file or
-folder becomes its path as text, since the site has no source code. A link to nothing fails the build.
+Documents link files by their path in the repository. A link to Markdown becomes a link to its page. A link to any other file
+or folder becomes the path as text, since the site has no source code. A broken link fails the build.
 """
 import logging
 import posixpath

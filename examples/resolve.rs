@@ -35,6 +35,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("  {}", names.collect::<String>());
         }
     }
-    println!("wins {} coins, then awaits {:?}", outcome.round_win_coins, outcome.awaiting);
+    println!("wins {} coins, then waits for {:?}", outcome.round_win_coins, outcome.awaiting);
     Ok(())
 }

@@ -5,8 +5,8 @@
 
 FILE is the output of `motherlode proof`, VKEY the log's public key from a trusted source. Written from the
 specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto), as a
-base for own programs. Each draw is compared with its seal in the log. Steps are not resolved again, which needs the
-games (`motherlode verify`).
+starting point for your own verifier. Checks each draw against its seal in the log. Does not recompute outcomes, which
+needs the games (`motherlode verify`).
 """
 
 import base64
@@ -38,7 +38,7 @@ def checkpoint(note, vkey):
     """Returns the size and the root of a checkpoint signed with the key."""
     name, key_id, key = vkey.split("+", 2)
     key = decode(key)
-    check(len(key) == 33 and key[0] == 1, "not the key of a log")
+    check(len(key) == 33 and key[0] == 1, "the key is not a log's public key")
     check(sha256(name.encode(), b"\n", key)[:4].hex() == key_id, "the key has the wrong id")
     text, _, lines = note.rpartition("\n\n")
     text += "\n"
@@ -96,7 +96,7 @@ def fields(message):
             yield number, value
         else:
             length, at = varint(message, at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
-            check(at + length <= len(message), "a message is cut off")
+            check(at + length <= len(message), "a message is truncated")
             yield number, message[at : at + length]
             at += length
 
@@ -119,13 +119,13 @@ def records_of(extra, *kinds):
     for kind in kinds:
         found.append([])
         for message in parts(extra, kind):
-            check(not one(message, 5), "outcomes are left out, and deriving them needs the games: request the whole proof")
+            check(not one(message, 5), "the proof omits outcomes, which only the games can compute: request the whole proof")
             own, copied = one(message, 2) or b"", one(message, 4) or b""
             runs, at, begun = [], 0, len(text)
             while at < len(copied):
                 number, at = varint(copied, at)
                 runs.append(number)
-            check(len(runs) % 3 == 0 and sum(runs[2::3]) <= 4096, "too much is copied")
+            check(len(runs) % 3 == 0 and sum(runs[2::3]) <= 4096, "a record copies more than 4,096 bytes")
             for more, start, length in zip(runs[::3], runs[1::3], runs[2::3]):
                 text, own = text + own[:more], own[more:]
                 check(start + length <= len(text), "a copied range is out of bounds")
@@ -144,7 +144,7 @@ def whole(number, records):
     started, settled, voided = (any(one(event, kind, 1) == number for event in events) for kind in (5, 8, 9))
     check(started, f"there is no bet of round {number} in the records")
     counted = steps and steps == list(range(1, len(steps) + 1))
-    check(counted and (settled or voided), "the records are not the whole round: a step or its end is missing")
+    check(counted and (settled or voided), "the records are not the whole round: a step or the end is missing")
     return settled
 
 
@@ -170,13 +170,13 @@ def draws(round_id, records, sealing):
                 dealt += parts(event, 44, 2)
             lost = lost or one(event, 45, 1) == number
     # A settled round has revealed its draws, even if it was voided later.
-    check(lost and not settled or len(dealt) == len(used), "a dealt value is not revealed")
+    check(lost and not settled or len(dealt) == len(used), "a dealt value was not revealed")
     found = []
     for (draw, step, client_seed, position, sealed_by), value in zip(used, dealt):
         where, seal, entry = seals.get(draw, (position, None, None))
         shown = where < position
-        check(not shown or sealed_by in (None, entry), f"draw {draw}: not sealed in the record that the step names")
-        check(not shown or sha256(f"motherlode/seal/v1\n{value.hex()}\n".encode()) == seal, f"draw {draw}: does not match its seal")
+        check(not shown or sealed_by in (None, entry), f"draw {draw}: the record that the step names did not seal it")
+        check(not shown or sha256(f"motherlode/seal/v1\n{value.hex()}\n".encode()) == seal, f"draw {draw}: the dealt value does not match the seal")
         lines = ("motherlode/seed/v1", value.hex(), client_seed.hex(), round_id, step)
         seed = sha256("".join(f"{line}\n" for line in lines).encode())
         found.append((draw, seed, where if shown else None))
@@ -205,8 +205,8 @@ def proven(proof, vkey):
         check(positions == sorted(set(positions)), "the records are not in the log's order")
     # The file's own proof covers the last record. A record whose hash is in a proven record needs no path.
     last = int(index.removeprefix("index ")) + 1
-    check(records and records[-1][0] == last and not records[-1][2], "the index belongs to another record")
-    check(all(position < last for position, _, _ in sealing), "the index belongs to another record")
+    check(records and records[-1][0] == last and not records[-1][2], "the index of the proof belongs to another record")
+    check(all(position < last for position, _, _ in sealing), "the index of the proof belongs to another record")
     stream = one(records[-1][1], 4).decode()
     round_id = (one(extra, 2) or b"").decode() or f"{stream.removeprefix('player/')}/{one(extra, 4)}"
     check(f"player/{round_id}".rpartition("/")[0] == stream, "the round belongs to another player")
@@ -214,8 +214,8 @@ def proven(proof, vkey):
     for position, record, own in sorted(sealing + records, reverse=True):
         entry, own = sha256(record), own if position < last else [decode(hash) for hash in path]
         if own or entry not in named:
-            check(root_of(entry, position - 1, size, own) == root, f"position {position}: not in the log")
-        check(one(record, 4).decode() == stream, f"position {position}: belongs to another player")
+            check(root_of(entry, position - 1, size, own) == root, f"position {position}: the record is not in the log")
+        check(one(record, 4).decode() == stream, f"position {position}: the record belongs to another player")
         named.update(parts(record, 10, 6, 8, 6))
     sealing, records = ([(position, record) for position, record, _ in some] for some in found)
     return round_id, size, records, draws(round_id, records, sealing)
@@ -231,5 +231,5 @@ if __name__ == "__main__":
     for position, record in records:
         print(f"  position {position}: {len(record)} bytes, SHA-256 {hashlib.sha256(record).hexdigest()}")
     for draw, seed, where in drawn:
-        sealed = "its seal is not in the proof" if where is None else f"dealt as it was sealed at position {where}"
+        sealed = "the seal is not in the proof" if where is None else f"the dealt value matches the seal at position {where}"
         print(f"  draw {draw}: {sealed}; seed {seed.hex()}")

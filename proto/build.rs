@@ -1,4 +1,4 @@
-//! Compiles the protos with a compiler in Rust, so the build needs no protoc.
+//! Compiles the protos with a compiler written in Rust, so the build does not need protoc.
 
 use prost::Message;
 use prost_build::ServiceGenerator;
@@ -31,7 +31,7 @@ const PROTOS: [&str; 19] = [
     "motherlode/proof/v1/proof.proto",
     "motherlode/wallet/v1/wallet.proto",
     "motherlode/job/v1/job.proto",
-    // Details of refusals; their JSON form needs the descriptors.
+    // Details of refusals, whose JSON form needs descriptors.
     "google/rpc/error_details.proto",
 ];
 
@@ -45,15 +45,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::write(out.join("calls.rs"), contract.calls()?)?;
     fs::write(out.join("messages.rs"), contract.messages())?;
     let mut config = prost_build::Config::new();
-    // `clients.rs` has the clients.
+    // The clients are in `clients.rs`.
     let served = tonic_prost_build::configure().build_client(false).service_generator();
     config.service_generator(Box::new(Served(served)));
     tonic_prost_build::configure()
         .build_client(false)
         .build_server(false)
-        // A second type would be incompatible with that of tonic-types.
+        // A second Rust type would be incompatible with that of tonic-types.
         .extern_path(".google.rpc", "::tonic_types::pb")
-        // By far the largest answer, and moved often.
+        // This is by far the largest answer, and it is moved often.
         .boxed(".motherlode.spin.v1.PlayStreamResponse.answer.played")
         .compile_fds_with_config(descriptors, config)?;
     for service in &contract.0 {
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Has its own trait and codec, in `src/play_stream.rs`.
+/// Call with its own trait and codec, in `src/play_stream.rs`.
 const PLAY_STREAM: &str = "PlayStream";
 
 struct Served(Box<dyn ServiceGenerator>);

@@ -1,9 +1,9 @@
-"""Checks a long log of a running service with programs that share no code with it.
+"""Checks a long log of a running service with programs that share no code with the service.
 
     foreign_verifiers.py ROUNDS        with MOTHERLODE_BIN, as `tests/run proofs` does
 
-tlog-scales, and Go's sumdb if Go is installed, check the checkpoint's signature, and for each record its inclusion and
-that the tree up to it is a prefix of the whole.
+tlog-scales, and Go's sumdb if Go is installed, check the checkpoint's signature, and that the tree includes each record and
+continues the tree before it.
 """
 
 import functools
@@ -19,7 +19,7 @@ from tlog_scales import backend, reader, signing
 from tlog_scales.tiles import leaf_hash
 
 HERE = Path(__file__).parent
-# Go needs Debian's packages golang-go and golang-golang-x-mod-dev.
+# On Debian, Go needs the packages golang-go and golang-golang-x-mod-dev.
 GO_PATH = Path("/usr/share/gocode")
 BINARY = os.environ["MOTHERLODE_BIN"]
 

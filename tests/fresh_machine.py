@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the README's two commands in a plain Debian root with only the README's packages.
+"""Runs the README's two commands in a plain Debian root that has only the packages named in the README.
 
     tests/fresh_machine.py [--keep FOLDER] [--environment] [COMMAND]
 
-Needs root on Debian, debootstrap, and this machine's Rust toolchain, network and cargo registry; builds the sources at
-HEAD. The first command must serve until SIGINT; the second must succeed. --environment only runs the steps of tests/run
-before its first build. COMMAND is run in the sources instead. --keep keeps the root, since a clean build is slow.
+Needs root on Debian, debootstrap and a network. Builds the sources at HEAD. The first command must serve until SIGINT; the
+second must succeed. With --environment, only the steps of tests/run before its first build run.
 """
 
 import argparse
@@ -57,7 +56,7 @@ def lend(root):
 
 
 def inside(root, line, stop=None, **more):
-    """Runs a shell line in separate namespaces; with `stop`, until the output contains it."""
+    """Runs a shell line in separate namespaces. With `stop`, runs it until the output contains this text."""
     toolchain = run("rustc", "--print", "sysroot", cwd=ROOT, capture_output=True, text=True).stdout.strip()
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     certificates, wheels = Path("/etc/ssl/certs"), Path(os.environ.get("PIP_FIND_LINKS", "/nowhere"))
@@ -83,8 +82,8 @@ def inside(root, line, stop=None, **more):
         if stop in said:
             break
     else:
-        sys.exit(f"it ended without saying {stop!r}")
-    # Signals the deepest child, the program, as Ctrl-C does.
+        sys.exit(f"the command ended without printing {stop!r}")
+    # Sends SIGINT to the program, the deepest child.
     deepest = process.pid
     while children := Path(f"/proc/{deepest}/task/{deepest}/children").read_text().split():
         deepest = int(children[0])

@@ -2,8 +2,8 @@
 
     python3 tests/long_export.py MOTHERLODE [ROUNDS ...]
 
-Exports each table in each format by a new process. Fails if a peak is above the bound, or grows from the shortest log
-to the longest.
+A new process exports each table in each format. The test fails if a process's peak memory is above the bound, or grows from
+the shortest to the longest log.
 """
 
 import os
@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 PLAYERS = 5_000
-# Bounds in megabytes. Peaks vary between runs, and the shorter log does not fill a row group of Parquet.
+# Bounds in megabytes. They leave room because peaks vary between runs, and because the shorter log does not fill a row group
+# of Parquet.
 BOUND, MORE = 128, 16
 WHATS, FORMATS = ["rounds", "transactions", "revenue", "events"], ["csv", "jsonl", "parquet"]
 

@@ -17,7 +17,7 @@ def serving(motherlode, data):
     service = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     console = ""
     for line in service.stdout:
-        if line.startswith("console for people: "):
+        if line.startswith("console: "):
             console = line.split(": ")[1].strip().rstrip("/")
         if "motherlode listens on " in line:
             break

@@ -1,15 +1,15 @@
-"""Measures the cost of reads as ratios: a page of 60 free spins, Find in a long log, bets with fifty consoles, bets
-with all kinds of readers, and bets by the log's length.
+"""Measures the cost of reads as ratios: a page of 60 free spins, Find in a long log, bets with fifty consoles open, bets
+with all kinds of readers, and bets on logs of different lengths.
 
     python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 
 SCRIPTED is the service with the tests' dealer, LONG_LOG the example of services/audit. ROUNDS is the length of Find's
-log, 10,000,000 by default. Without figures, measures all but `spinning` and `lengths`.
+log, 10,000,000 by default. If no figure is named, measures all except `spinning` and `lengths`.
 
-`spinning` is the control of `readers`, with two busy processes of the lowest priority instead: it shows the resolution
-of a machine with two cores. Readers run with SCHED_IDLE unless FIGURES_READERS is `equal`. `lengths` plays on the logs
-in the folders of FIGURES_LOGS, separated by colons, shortest first. FIGURES_TURNS sets the number of turns (default 9)
-and FIGURES_SECONDS the seconds per part of a turn (default 40).
+`spinning` is the control measurement for `readers`, with two busy processes of the lowest priority instead of readers.
+Readers run with SCHED_IDLE unless FIGURES_READERS is `equal`. `lengths` plays on the logs in the folders of FIGURES_LOGS,
+separated by colons, shortest first. FIGURES_TURNS sets the number of turns (default 9) and FIGURES_SECONDS the seconds per
+part of a turn (default 40).
 
 Needs the packages and stubs of `tests/run python`; run it with tests/.venv/bin/python.
 """
@@ -42,9 +42,9 @@ PLAYERS = 5_000
 CONSOLES = 50
 TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
-# Maximum of the median ratio of p99 over the turns.
+# Maximum permitted median, over the turns, of the ratio of p99.
 RATIO_MAX = 1.2
-# Readers have the same priority as bets.
+# Gives readers the same priority as bets.
 EQUAL = os.environ.get("FIGURES_READERS") == "equal"
 
 
@@ -55,7 +55,7 @@ def serving(motherlode, data):
     service = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet)
     told = {}
     for line in service.stdout:
-        if line.startswith("console for people: http://"):
+        if line.startswith("console: http://"):
             told["console"] = line.split("http://")[1].strip().rstrip("/")
         if "motherlode listens on " in line:
             told["address"] = line.split("listens on ")[1].split(",")[0]
@@ -97,7 +97,7 @@ def told(what, of, median, longest, base):
 
 
 def page_of_sixty(scripted):
-    """Measures the page of a round with 60 free spins, and the call behind it."""
+    """Measures the page of a round with 60 free spins, and the gRPC call that the page makes."""
     with tempfile.TemporaryDirectory() as data, serving(scripted, data) as (address, console):
         client = Client(address)
         alice = client.fund("alice")
@@ -189,7 +189,7 @@ def bets_beside(motherlode, share, who, beside):
         for told, all_of in [("p50", all_p50), ("p99", all_p99)]:
             within, without = (statistics.median(all_of[watched]) for watched in [True, False])
             print(f"  {told}, median of the turns: {within:.2f} ms with {who}, {without:.2f} ms without: {within / without:.2f}")
-        # Noise: ratio of p99 between parts without other load.
+        # Noise is the ratio of p99 between two parts without other load.
         noise = [max(pair) / min(pair) for pair in zip(all_p99[False], all_p99[False][1:])]
         median, quarters = statistics.median(ratios), statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         print(f"  ratio: median {median:.2f}, half of the turns {quarters[0]:.2f} to {quarters[2]:.2f}, all {min(ratios):.2f} to {max(ratios):.2f}")
@@ -307,7 +307,8 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """Highest sustained constant rate. A closed loop waits for answers, and so makes larger groups."""
+    """Returns the highest sustained constant rate. A closed loop would measure more, because it waits for answers and
+    so forms larger groups."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):

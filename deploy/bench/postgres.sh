@@ -1,16 +1,15 @@
 #!/bin/sh
-# Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL, in turns on one machine and disk. The order
-# rotates, since a cloud disk's burst budget favours the first.
+# Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL. Both run alternately on one machine and disk, in
+# rotating order, since the burst budget of a cloud disk would favour the first.
 #
-# A round is one transaction: the player's balance, the round with its unique request id, and last, to lock it briefly,
-# the contribution to the one jackpot row; with fsync and synchronous_commit. Two variants: separate statements, and one
-# stored function, which avoids network round trips under the lock. PostgreSQL draws and evaluates nothing; Motherlode's
-# side is the whole service over gRPC.
+# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. It ends with the update of the only jackpot
+# row, so that this row is locked briefly. The variants are separate statements and one stored function. PostgreSQL draws
+# and evaluates nothing.
 #
 #     deploy/bench/postgres.sh [turns] [seconds per turn]
 #
-# FOLDER (default: target) has the data, MOTHERLODE is the binary (default: built here). Installs Debian's postgresql-15
-# if it is missing (as root). Prints ratios, and stops the processes that it started.
+# FOLDER (default: target) is for the data, MOTHERLODE is the binary (default: built by this script). Installs Debian's
+# postgresql-15 if it is missing (as root).
 set -eu
 cd "$(dirname "$0")/../.."
 turns=${1:-3} seconds=${2:-5} clients=32 connections=4 players=1000
@@ -56,7 +55,7 @@ CREATE TABLE round (player bigint, request_id uuid, seed bytea, outcome bytea, b
 CREATE TABLE jackpot (pool text PRIMARY KEY, increments numeric(38, 9) NOT NULL);
 INSERT INTO account SELECT player, 1000000000000 FROM generate_series(1, $players) AS player;
 INSERT INTO jackpot VALUES ('bewitched', 0);
--- As many bytes of seed and outcome as a round of the service logs.
+-- The seed and the outcome have as many bytes as the service logs for a round.
 CREATE FUNCTION play(who bigint) RETURNS bigint LANGUAGE plpgsql AS \$\$
 DECLARE balance bigint;
 BEGIN

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Executes the Dockerfile's steps without a container engine: each stage in a plain root of Debian packages.
+"""Executes the Dockerfile's steps without a container engine. Each stage runs in a plain root of Debian packages.
 
     deploy/container/check.py [--binary FILE] [--keep FOLDER]
 
-Runs as root on Debian 12 with debootstrap and a network. The build stage uses this machine's Rust toolchain, or
---binary. The image runs as its USER in its own namespaces, on a read-only root with loopback only: the check reads its
-health, plays rounds over TLS, restarts it on its volume, and audits the log.
+Runs as root on Debian 12 with debootstrap and a network. The build stage uses this machine's Rust toolchain, or --binary.
+The check reads the service's health, plays rounds over TLS, restarts the service on the same volume, and audits the log.
 """
 
 import argparse
@@ -25,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DOCKERFILE = HERE / "Dockerfile"
 SUITE = "bookworm"
-# Replacement of each base image: Debian's packages, installed or only unpacked.
+# Debian packages that replace each base image, and whether they are installed or only unpacked.
 RUST, DISTROLESS = "docker.io/library/rust:", "gcr.io/distroless/cc-debian12:nonroot"
 RUST_PACKAGES = "gcc,libc6-dev,ca-certificates"
 DISTROLESS_PACKAGES = "base-files netbase tzdata ca-certificates libc6 libssl3 libgcc-s1 libgomp1 libstdc++6".split()
@@ -69,7 +68,7 @@ def base(image, root):
         return
     if image == "scratch":
         return
-    assert image == DISTROLESS, f"nothing is known that stands for {image}"
+    assert image == DISTROLESS, f"no replacement is known for the base image {image}"
     with tempfile.TemporaryDirectory() as packages:
         run("apt-get", "download", "-qq", *DISTROLESS_PACKAGES, cwd=packages, stderr=subprocess.DEVNULL)
         for package in Path(packages).iterdir():
@@ -100,14 +99,14 @@ def mounted(*mounts):
 
 
 def execute(stage, rest, binary, cache):
-    """Executes a RUN with folders as cache mounts, and this machine's toolchain."""
+    """Executes a RUN step with this machine's toolchain."""
     words = rest.split()
     caches = [word.split("target=")[1] for word in words if word.startswith("--mount=type=cache")]
     line = " ".join(word for word in words if not word.startswith("--mount"))
     toolchain = Path(run("rustc", "--print", "sysroot", cwd=ROOT, capture_output=True, text=True).stdout.strip())
     version = stage.image.removeprefix(RUST).split("-")[0]
     found = run(toolchain / "bin/rustc", "--version", capture_output=True, text=True).stdout
-    assert f"rustc {version} " in found, f"the image has {version}, this machine {found}"
+    assert f"rustc {version} " in found, f"the image uses Rust {version}, but this machine has {found}"
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     mounts = [(toolchain, stage.root / "opt/rust", True)]
     for number, target in enumerate(caches):
@@ -115,7 +114,7 @@ def execute(stage, rest, binary, cache):
         folder.mkdir(parents=True, exist_ok=True)
         mounts.append((folder, stage.root / target.lstrip("/"), False))
     if binary:
-        say(f"RUN, with {binary} for what cargo would build")
+        say(f"RUN, with {binary} instead of a build by cargo")
         (stage.root / "usr/local/bin/cargo").write_text('#!/bin/sh\necho "skipped: cargo $*"\n')
         (stage.root / "usr/local/bin/cargo").chmod(0o755)
         (cache / "0/release").mkdir(parents=True, exist_ok=True)
@@ -157,7 +156,7 @@ def build(work, binary):
             image, *name = rest.split(" AS ")
             stage = Stage(image, work / f"stage{len(stages)}")
             stages[name[0] if name else "last"] = stage
-            say(f"FROM {image}: Debian's packages stand for it")
+            say(f"FROM {image}: replaced by Debian packages")
             stage.root.mkdir()
             base(image, stage.root)
         elif keyword == "WORKDIR":
@@ -175,7 +174,7 @@ def build(work, binary):
         elif keyword in ("ENTRYPOINT", "CMD"):
             stage.told[keyword] = json.loads(rest)
         else:
-            assert keyword in ("ARG", "EXPOSE", "STOPSIGNAL"), f"{keyword} is unknown here"
+            assert keyword in ("ARG", "EXPOSE", "STOPSIGNAL"), f"this check does not support {keyword}"
             stage.told[keyword] = rest
     return stage
 
@@ -202,7 +201,8 @@ class Container:
         user = stage.user
         root = stage.root
         inner = f"--root={root} --wd={stage.folder} --setuid={user.split(':')[0]} --setgid={user.split(':')[1]}"
-        # The container has its own namespaces and a read-only root; only the volume and the configuration are of this machine.
+        # The container has separate namespaces and a read-only root. Only the volume and the configuration come from this
+        # machine.
         setup = (
             f"ip link set lo up && mount --bind {root} {root} && mount --bind {volume} {root}{place} && "
             f"mount -t proc proc {root}/proc && mount -o remount,bind,ro {root} && "
@@ -215,7 +215,7 @@ class Container:
         until = time.monotonic() + START_SECONDS_MAX
         while not (self.is_running() and self.inside("health", *HEALTH).returncode == 0):
             ended = self.outer.poll() is not None or time.monotonic() > until
-            assert not ended, f"it does not come to serve: {Path(log.name).read_text()}"
+            assert not ended, f"the service does not become ready: {Path(log.name).read_text()}"
             time.sleep(0.2)
 
     def is_running(self):
@@ -225,7 +225,7 @@ class Container:
         return bool(children) and os.readlink(f"/proc/{self.id}/exe").endswith("/motherlode")
 
     def inside(self, *arguments):
-        """Runs the program in the namespaces, as the user of the service."""
+        """Runs the program in the container."""
         user, group = self.stage.user.split(":")
         spaces = [f"--target={self.id}", "--mount", "--net", "--pid", f"--root=/proc/{self.id}/root"]
         command = ["nsenter", *spaces, f"--setuid={user}", f"--setgid={group}", "/usr/local/bin/motherlode", *arguments]
@@ -264,16 +264,16 @@ def check(stage, work, program):
         rounds = ["neptune", "--auto", "--rounds=3", "--token-file=/etc/motherlode/token"]
         played = container.inside("play", *rounds, *TARGET)
         if start == 2 and "SEAL_CHANGED" in played.stderr:
-            # The page in memory ended with the first container, so unused seals ended (PL-40).
+            # The page in memory was lost with the first container, so the restart revoked unused seals (PL-40).
             played = container.inside("play", *rounds, *TARGET)
         assert played.returncode == 0, played.stdout + played.stderr
         say(played.stdout.strip().splitlines()[-1].strip())
-        assert container.inside("play", "neptune", "--auto", *TARGET).returncode != 0, "nobody plays without a token"
+        assert container.inside("play", "neptune", "--auto", *TARGET).returncode != 0, "a call without a token must be refused"
         assert container.stop() == 0
     owners = {entry.stat().st_uid for entry in [volume, *volume.rglob("*")]}
     assert owners == {NONROOT}, owners
     run(program, "audit", volume, stdout=subprocess.DEVNULL)
-    say("stopped twice with exit code 0; the volume's log audits; all of it is the user's")
+    say("stopped twice with exit status 0; the audit of the volume's log has no finding; all files belong to the user")
 
 
 def main():
@@ -282,7 +282,7 @@ def main():
     parser.add_argument("--keep", type=Path, help="work in this folder and keep it")
     arguments = parser.parse_args()
     if os.geteuid() != 0:
-        sys.exit("it makes roots and namespaces: run it as root")
+        sys.exit("this creates roots and namespaces: run it as root")
     work = arguments.keep or Path(tempfile.mkdtemp())
     work.mkdir(exist_ok=True)
     try:

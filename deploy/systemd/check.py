@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Boots systemd in a container with the unit: start, readiness, restored files, and a broken configuration.
+"""Boots systemd with the unit in a container. Checks the start, readiness, restored files, and a broken configuration.
 
     deploy/systemd/check.py --binary FILE
 
@@ -61,7 +61,7 @@ def main():
     parser.add_argument("--binary", type=Path, required=True)
     arguments = parser.parse_args()
     if os.geteuid() != 0:
-        sys.exit("it boots a container: run it as root")
+        sys.exit("this boots a container: run it as root")
     work = Path(tempfile.mkdtemp())
     try:
         prepare(work / "root", arguments.binary)

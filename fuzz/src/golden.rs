@@ -1,4 +1,4 @@
-//! Real records with every kind of event.
+//! Records of a real log with every kind of event.
 
 use bytes::Bytes;
 use motherlode_proto::convert::record::{self, Logged};

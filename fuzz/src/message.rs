@@ -1,4 +1,4 @@
-//! Generates well-formed messages with expected and unexpected values from the descriptors, so new calls and fields are
+//! Generates well-formed messages with valid and invalid values from the descriptors, so new calls and fields are
 //! fuzzed automatically.
 
 use arbitrary::{Result, Unstructured};
@@ -7,18 +7,17 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor, MethodDescriptor};
 use std::sync::LazyLock;
 
-/// Deepest nesting, and most elements of a list.
+/// Deepest nesting of messages, and highest number of elements in a list.
 const DEPTH_MAX: u8 = 6;
 const ELEMENTS_MAX: u8 = 3;
 
 pub static POOL: LazyLock<DescriptorPool> =
-    LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("the descriptors are whole"));
+    LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("the descriptors are valid"));
 
-/// Methods in the order of the contract.
 pub static METHODS: LazyLock<Vec<MethodDescriptor>> =
     LazyLock::new(|| POOL.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect());
 
-/// Texts valid in some field, and nearly valid texts.
+/// Texts that are valid in some field, or nearly valid.
 const TEXTS: [&str; 48] = [
     "acme",
     "demo",
@@ -70,7 +69,6 @@ const TEXTS: [&str; 48] = [
     "99999999999999999999",
 ];
 
-/// Edge cases of integers.
 const NUMBERS: [u64; 16] = [
     0,
     1,

@@ -1,4 +1,4 @@
-//! Generated commits, valid or nearly so, applied to every fold.
+//! Applies generated commits, most of them valid, to every fold.
 
 use crate::{golden, message};
 use arbitrary::{Result, Unstructured};
@@ -16,7 +16,7 @@ use prost::Message;
 const POOL: &str = "bewitched";
 const CURRENCIES: [Currency; 4] = [Currency::EUR, Currency::JPY, Currency::KWD, Currency::PLAY];
 
-/// The books are folded twice: as by a replay, and as by the writer.
+/// Books that are folded twice: as a replay folds them, and as the writer does.
 #[derive(Default)]
 pub struct Story {
     books: Books,
@@ -70,12 +70,11 @@ impl Story {
         Ok(())
     }
 
-    /// Checks that both books are equal, and that a snapshot of them can be read back.
     pub fn end(mut self) {
         self.absorb();
-        assert!(self.books == self.durable, "the writer's books are not the replay's");
+        assert!(self.books == self.durable, "the books of writer and replay differ");
         let read = sealed_snapshot(&snapshot_body(&self.books));
-        assert!(read.is_some_and(|read| read == self.books), "a snapshot is read as something else");
+        assert!(read.is_some_and(|read| read == self.books), "reading a snapshot gives other books");
     }
 
     fn begin(&mut self) {
@@ -126,12 +125,12 @@ impl Story {
         let before = self.books.clone();
         let mut staged = self.stage.apply_recalling(&self.durable, commit, recalled);
         let replayed = self.books.apply_recalling(commit, recalled);
-        assert_eq!(balanced, replayed.is_ok(), "postings and fold disagree");
+        assert_eq!(balanced, replayed.is_ok(), "the fold accepts unbalanced postings, or refuses balanced ones");
         if replayed.is_err() {
             assert!(self.books == before, "a refused commit changed the books");
         }
         if staged.is_err() && staged != replayed {
-            // Pools absorb durable commits only; after the batch the writer must agree with the replay.
+            // Pools absorb only durable commits. After the batch is absorbed, the writer must agree with the replay.
             self.absorb();
             staged = self.stage.apply_recalling(&self.durable, commit, recalled);
         }
@@ -158,11 +157,11 @@ impl Story {
             let _ = self.books.pool_step(&pool.name);
         }
         if let Some(player) = self.books.player(&commit.stream) {
-            assert!(player.balances().all(|(_, balance)| balance >= Minor::ZERO), "PL-09: never negative");
+            assert!(player.balances().all(|(_, balance)| balance >= Minor::ZERO), "PL-09: no balance is negative");
             let (balances_after, due_after) = (player.balances().collect(), player.due().collect());
             let logged = record::Logged { commit: commit.clone(), balances_after, due_after, proposer: None };
             let read = record::decode(&record::encode(&[0; 32], &logged));
-            assert_eq!(read.as_ref(), Ok(&logged), "a commit that was taken is read as something else");
+            assert_eq!(read.as_ref(), Ok(&logged), "reading an accepted commit gives another commit");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Well-formed messages to every call: no status is a fault of the service, and the books balance.
+//! Sends well-formed messages to every call. No answer reports an internal error, and the books balance.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;
@@ -17,9 +17,9 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-/// A game's first query computes its mathematics, which takes seconds here.
+/// Timeout; a game's first query computes its mathematics for seconds.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
-/// Time to read from an endless stream.
+/// Time for which an endless stream is read.
 const LISTEN: Duration = Duration::from_millis(5);
 
 static CHANNEL: OnceLock<Channel> = OnceLock::new();

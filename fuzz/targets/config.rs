@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = config.write_partitions();
             let canonical = config.canonical();
             assert!(canonical.ends_with("}\n") && canonical.lines().count() == 1);
-            Profiles::new(&config.jurisdictions).expect("it was checked");
+            Profiles::new(&config.jurisdictions).expect("the configuration was validated");
         }
         Err(error) => drop(error.to_string()),
     }

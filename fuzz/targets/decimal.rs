@@ -1,4 +1,4 @@
-//! Each accepted decimal is written back as text of an equal number.
+//! An accepted decimal is written back as text that parses to the same number.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

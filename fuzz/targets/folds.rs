@@ -1,4 +1,4 @@
-//! The folds of writer and replay agree, postings balance, and balances are not negative.
+//! The folds of the writer and of a replay agree, postings balance, and no balance is negative.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;

@@ -1,4 +1,5 @@
-//! Arbitrary bytes on a connection, with or without HTTP/2's preface: no panic, and the next connection is accepted.
+//! Arbitrary bytes on a connection, with or without the HTTP/2 preface. Nothing panics, and the next connection is
+//! accepted.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;
@@ -13,7 +14,7 @@ const BEGINNING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"
 const LISTEN: Duration = Duration::from_millis(3);
 
 async fn send(bytes: &[u8]) {
-    let mut stream = TcpStream::connect(SERVICE.address()).await.expect("the service takes connections");
+    let mut stream = TcpStream::connect(SERVICE.address()).await.expect("the service accepts connections");
     let _ = stream.set_nodelay(true);
     let (raw, bytes) = bytes.split_first().map_or((false, bytes), |(first, rest)| (first % 8 == 7, rest));
     if !raw && stream.write_all(BEGINNING).await.is_err() {
@@ -22,7 +23,7 @@ async fn send(bytes: &[u8]) {
     let _ = stream.write_all(bytes).await;
     let mut answer = [0; 4096];
     while let Ok(Ok(1..)) = tokio::time::timeout(LISTEN, stream.read(&mut answer)).await {}
-    // The system could not hold thousands of lingering connections per second.
+    // Thousands of lingering connections per second would be too many for the system.
     let _ = stream.set_zero_linger();
 }
 

@@ -1,4 +1,4 @@
-//! Messages of a JetStream stream: mutated ones of a real stream, and arbitrary ones.
+//! JetStream messages: some mutated from a real stream, some arbitrary.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
@@ -56,7 +56,7 @@ fn run(choose: &mut Unstructured<'_>) -> Result<()> {
     }
     let (found, position) = walk(0, messages);
     assert_eq!(found.len() as u64 + 1, position);
-    assert!(RECORDS.starts_with(&found), "a record that never was");
+    assert!(RECORDS.starts_with(&found), "a record was invented");
     Ok(())
 }
 

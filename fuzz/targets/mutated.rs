@@ -1,4 +1,4 @@
-//! A damaged log that opens has an exact prefix of its records; after a crash, all acknowledged records.
+//! A damaged log that opens contains a prefix of its records; after a crash, all acknowledged records.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
@@ -17,14 +17,14 @@ use std::{
 
 const OPTIONS: Options = Options { segment_bytes: 6 << 10, zero_bytes: 1 << 10 };
 
-/// Golden records, chained for this partition, by appends of 1, 2, 3, 4 records.
+/// Golden records, chained for this partition, in appends of 1 to 4 records.
 static APPENDS: LazyLock<Vec<Vec<Bytes>>> = LazyLock::new(|| {
     let all = golden::records(golden::LOGS[0]);
     let (mut head, mut rest, mut appends) = (genesis(3), &all[..all.len().min(24)], vec![]);
     while !rest.is_empty() {
         let (some, more) = rest.split_at((appends.len() % 4 + 1).min(rest.len()));
         let append = records(head, some);
-        head = hash(append.last().expect("one at least"));
+        head = hash(append.last().expect("an append has a record"));
         appends.push(append);
         rest = more;
     }
@@ -65,7 +65,7 @@ fn run(choose: &mut Unstructured<'_>) -> Result<()> {
     let all = APPENDS.concat();
     let sound = |records: &[Bytes]| all.starts_with(records);
     {
-        let store = open(&disk).expect("what a crash leaves opens");
+        let store = open(&disk).expect("a log can be opened after a crash");
         let found = read_all(&*store.reader(), 1);
         assert!(sound(&found) && found.len() >= acknowledged, "{} of {acknowledged}", found.len());
     }
@@ -101,7 +101,7 @@ fn run(choose: &mut Unstructured<'_>) -> Result<()> {
     let scanned: Vec<_> =
         scan_on(Arc::new(disk.clone()), Path::new("p")).into_iter().flatten().map_while(|found| found.ok()).collect();
     let scanned: Vec<_> = scanned.into_iter().map(|record| record.bytes).collect();
-    assert!(sound(&scanned), "a record that never was");
+    assert!(sound(&scanned), "a record was invented");
     if let Ok(store) = open(&disk) {
         assert_eq!(read_all(&*store.reader(), 1), scanned);
     }

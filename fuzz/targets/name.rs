@@ -1,4 +1,4 @@
-//! Each accepted name is written back unchanged, so no object has two names.
+//! An accepted name is written back unchanged, so no object has two names.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

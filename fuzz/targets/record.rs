@@ -1,4 +1,4 @@
-//! Decoding and encoding of records and copies are inverse.
+//! Encoding reverses decoding for records of the log and of copies.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -1,4 +1,5 @@
-//! Arbitrary stakes, seeds and choices: a refused choice changes nothing, rounds end, and a replay is equal.
+//! Arbitrary stakes, seeds and choices: a refused choice changes nothing, rounds end, and a replay gives equal
+//! outcomes.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
@@ -71,14 +72,14 @@ fn run(choose: &mut Unstructured<'_>) -> Result<()> {
         match done {
             Err(_) => {
                 assert_eq!(round.awaiting(), before, "a refused choice changed the round");
-                assert!(rule != Some(given), "the rule's own choice is refused");
+                assert!(rule != Some(given), "a choice made by the game's rule was refused");
             }
             Ok(()) => {
                 let (mut one, mut other) = (vec![], vec![]);
                 write_outcome(game, &out, &mut one);
                 write_outcome(game, &second, &mut other);
                 assert_eq!(one, other);
-                v1::Outcome::decode(&one[..]).expect("what was written is an outcome");
+                v1::Outcome::decode(&one[..]).expect("an encoded outcome can be decoded");
             }
         }
     }

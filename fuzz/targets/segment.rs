@@ -1,4 +1,4 @@
-//! Arbitrary segment files: a log that opens is whole, equal for every reader, and accepts appends.
+//! Arbitrary segment files. A log that can be opened is complete, equal for every reader, and accepts appends.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;
@@ -22,11 +22,11 @@ fuzz_target!(|bytes: &[u8]| {
     let scanned = scan_on(disk.clone(), folder).map(Iterator::collect::<Result<Vec<_>, _>>);
     let Ok(mut store) = SegmentStore::open_on(disk.clone(), folder, 3, OPTIONS) else { return };
     let found = read_all(&*store.reader(), 1);
-    let scanned = scanned.expect("what opens can be scanned").expect("what opens is sound");
+    let scanned = scanned.expect("an opened log can be scanned").expect("an opened log is sound");
     assert_eq!(scanned.into_iter().map(|record| record.bytes).collect::<Vec<_>>(), found);
     let more = records(store.head(), [b"more"]);
-    store.append(store.end(), &more).expect("what opens takes appends");
+    store.append(store.end(), &more).expect("an opened log accepts appends");
     drop(store);
-    let store = SegmentStore::open_on(disk, folder, 3, OPTIONS).expect("it opens again");
+    let store = SegmentStore::open_on(disk, folder, 3, OPTIONS).expect("the log can be opened again");
     assert_eq!(read_all(&*store.reader(), 1), [found, more].concat());
 });

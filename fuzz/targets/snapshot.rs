@@ -1,4 +1,4 @@
-//! Arbitrary bytes, also after a valid digest and header. Accepted books answer queries.
+//! Arbitrary bytes, some after a valid digest and header. Accepted books answer queries.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -1,4 +1,4 @@
-//! Each accepted text is written back unchanged, and is no valid proof.
+//! An accepted text is written back unchanged, and is not a valid proof.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;
@@ -9,7 +9,7 @@ use std::{fmt::Display, str::FromStr};
 
 fn again<T: FromStr + Display>(text: &str) -> Option<T> {
     let read: T = text.parse().ok()?;
-    assert_eq!(read.to_string(), text, "one spelling for each");
+    assert_eq!(read.to_string(), text, "every value has one spelling");
     Some(read)
 }
 
@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     again::<Tile>(text);
     again::<VerifierKey>(text);
     if let Some(note) = again::<Note>(text) {
-        assert!(note.verify(key.verifier()).is_err(), "nobody has the key");
+        assert!(note.verify(key.verifier()).is_err(), "no input can be signed with the secret key");
     }
     again::<Proof>(text);
     again::<AddCheckpoint>(text);

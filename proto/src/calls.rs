@@ -1,5 +1,5 @@
-//! Server side of the services. Only decoding and encoding are compiled per call; tonic's servers compile the rest
-//! again for every method. Calls with a stream of requests keep their types, and PlayStream has its own codec.
+//! Server side of the services. Only decoding and encoding are compiled per call; tonic's generated servers would
+//! compile all code per call. Calls with a stream of requests keep their types, and PlayStream has its own codec.
 
 use std::{
     convert::Infallible,
@@ -157,12 +157,12 @@ fn decoded<M: Wire>(request: Request<Bytes>) -> Result<Request<M>, Status> {
     if let Some(request) = extensions.get::<RequestOf>() {
         request.set::<M>(bytes.clone());
     }
-    // Same status as tonic's codec: <https://grpc.github.io/grpc/core/md_doc_statuscodes.html>.
+    // tonic's codec returns the same status: <https://grpc.github.io/grpc/core/md_doc_statuscodes.html>.
     let message = M::read(&bytes).map_err(|error| Status::internal(error.to_string()))?;
     Ok(Request::from_parts(metadata, extensions, message))
 }
 
-/// Server of a service: its traits, the type's name, the service's name, and each call with its path and kind.
+/// Defines the server of a service from its traits, type name, service name, and calls with path and kind.
 macro_rules! served {
     ([$($service:path),+], $calls:ident, $name:literal, $($path:literal $kind:ident $method:ident)+) => {
         #[doc = concat!("Serves `", $name, "`.")]

@@ -1,4 +1,4 @@
-//! Client side of the services, with the structure of [`calls`](crate::calls).
+//! Client side of the services, structured like [`calls`](crate::calls).
 
 use crate::{
     codec::{FnCodec, encoded, whole},
@@ -32,7 +32,7 @@ impl<T> Client<T> {
         Self(Grpc::new(connection))
     }
 
-    /// Sets the longest accepted answer; 4 MiB by default.
+    /// Sets the length of the longest accepted answer, which is 4 MiB by default.
     #[must_use]
     pub fn max_decoding_message_size(self, bytes: usize) -> Self {
         Self(self.0.max_decoding_message_size(bytes))
@@ -107,7 +107,7 @@ impl<R: Wire> Future for Answering<'_, R> {
     }
 }
 
-/// Client of a service: its name, and each call with its kind, path, request and answer.
+/// Defines the client of a service from its name, and calls with kind, path, request and answer.
 macro_rules! called {
     ($client:ident, $name:literal, $($kind:ident $method:ident $path:literal $request:path => $answer:path;)+) => {
         #[doc = concat!("Calls `", $name, "`.")]
@@ -115,7 +115,7 @@ macro_rules! called {
         pub struct $client<T>($crate::clients::Client<T>);
 
         impl $client<tonic::transport::Channel> {
-            /// `address` is a URL such as `http://127.0.0.1:50051`.
+            /// Connects to a URL such as `http://127.0.0.1:50051`.
             pub async fn connect(address: impl Into<bytes::Bytes>) -> Result<Self, tonic::transport::Error> {
                 Ok(Self::new(tonic::transport::Endpoint::from_shared(address)?.connect().await?))
             }

@@ -8,7 +8,7 @@ use tonic::{
 type Write<E> = fn(E, &mut EncodeBuf<'_>);
 type Read<D> = fn(&mut DecodeBuf<'_>) -> Result<D, DecodeError>;
 
-/// Codec that writes and reads a message by a function each.
+/// Codec that encodes with one function and decodes with another.
 #[derive(Debug)]
 pub struct FnCodec<E, D> {
     write: Write<E>,
@@ -21,7 +21,7 @@ impl<E, D> FnCodec<E, D> {
     }
 }
 
-/// Codec of messages passed as encoded bytes.
+/// Codec of messages that are passed as encoded bytes.
 #[must_use]
 pub fn encoded() -> FnCodec<Bytes, Bytes> {
     FnCodec::new(|message, buffer| buffer.put(message), |buffer| Ok(whole(buffer)))
@@ -60,7 +60,7 @@ impl<E, D> Decoder for FnCodec<E, D> {
     type Item = D;
     type Error = Status;
 
-    /// Faults have the same status as those of tonic's codec.
+    /// Errors have the same status as in tonic's codec.
     fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<D>, Status> {
         (self.read)(buffer).map(Some).map_err(|error| Status::internal(error.to_string()))
     }

@@ -1,4 +1,4 @@
-//! Server side of PlayStream. Each answer is encoded once and then copied to the connection's buffer.
+//! Server side of PlayStream. Each answer is encoded once, then copied to the buffer of the connection.
 
 use crate::{codec::FnCodec, convert::asked::read_call, spin::v1::PlayStreamRequest};
 use bytes::{Buf as _, BufMut};
@@ -35,7 +35,7 @@ pub type StreamAnswers = Pin<Box<dyn Stream<Item = Result<StreamAnswer, Status>>
 
 #[tonic::async_trait]
 pub trait PlayStream: Send + Sync + 'static {
-    /// Starts calls in the order of arrival, and answers in the order of completion.
+    /// Starts calls in order of arrival, and returns answers in order of completion.
     async fn play_stream(
         &self,
         request: Request<Streaming<PlayStreamRequest>>,

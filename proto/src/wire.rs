@@ -1,4 +1,4 @@
-//! Encoding and decoding of calls' messages, compiled here once for all crates.
+//! Encodes and decodes messages of calls. The code is compiled in this crate once for all crates.
 
 use bytes::{Buf as _, Bytes};
 use prost::{
@@ -36,8 +36,8 @@ macro_rules! wire {
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// Request of a call, for the log line of its refusal: put into the request's extensions by a layer, set by a call with
-/// one message.
+/// Request of a call, for the log line of its refusal. A layer adds it to the request's extensions, and a call with a
+/// single request sets it.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
 
@@ -53,7 +53,7 @@ impl RequestOf {
         let _ = self.0.set((bytes, M::REQUEST_ID));
     }
 
-    /// `None` if no message was read or it has no request id.
+    /// `None` if no message was read, or it has no request id.
     #[must_use]
     pub fn id(&self) -> Option<String> {
         let (bytes, number) = self.0.get()?;

@@ -7,7 +7,7 @@ use std::{
 
 const DIGITS: usize = 12;
 
-/// Returns the first digits of the commit that is checked out in `root`; `read` gets each file that can change it.
+/// Returns the abbreviated hash of the commit checked out in `root`. Calls `read` with each file that determines it.
 pub fn commit_of(root: &Path, mut read: impl FnMut(&Path)) -> Option<String> {
     let git = folder(root)?;
     let head = git.join("HEAD");
@@ -33,7 +33,7 @@ pub fn commit_of(root: &Path, mut read: impl FnMut(&Path)) -> Option<String> {
     is_hash.then(|| commit[..DIGITS].to_owned())
 }
 
-/// `.git` is a folder, or a file with its place in a worktree.
+/// Returns the Git folder: `.git`, or in a worktree the folder that the file `.git` names.
 fn folder(root: &Path) -> Option<PathBuf> {
     let git = root.join(".git");
     if git.is_dir() {

@@ -1,4 +1,4 @@
-//! Generates the list of sprites from `assets`, so that code names no games.
+//! Generates the list of sprites from `assets`, so that the code does not name games.
 
 use std::{env, fs, io, path::PathBuf};
 

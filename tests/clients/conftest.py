@@ -55,7 +55,7 @@ class Service:
             if line.startswith("motherlode listens on "):
                 self.address = line.removeprefix("motherlode listens on ").split(",")[0].strip()
                 break
-        assert self.address, f"it prints no address: {''.join(self.log)}"
+        assert self.address, f"the service printed no address: {''.join(self.log)}"
 
     def end(self):
         self.process.kill()

@@ -1,4 +1,5 @@
-// Makes a test's calls with the published package: a call in JSON per line, its result in JSON per line.
+// Makes calls for a test with the published package. Reads one call per line as JSON and writes each result as a line of
+// JSON.
 import { createInterface } from "node:readline";
 
 import { fromJson, toJson } from "@bufbuild/protobuf";
@@ -12,7 +13,7 @@ const parents = (thrown) => {
   for (let kind = Object.getPrototypeOf(thrown); kind !== null; kind = Object.getPrototypeOf(kind)) names.push(kind.constructor.name);
   return names;
 };
-// For cancellation.
+// Running calls, so that the test can cancel them.
 let underWay;
 
 async function call({ target, policy, service, method, request, timeoutMs }) {

@@ -9,9 +9,9 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
 
 PASS = "pass"
-# The service has committed, but the caller gets UNAVAILABLE, or nothing.
+# The service commits the call, but the caller gets UNAVAILABLE or no answer.
 LOSE, SILENT = "lose", "silent"
-# The service is not called, and the caller gets UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
+# The service is not called; the caller gets UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
 DOWN, BUSY = "down", "busy"
 BUSY_S = 0.2
 

@@ -30,7 +30,7 @@ def npm(folder, *command):
     told = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--prefer-offline", "--no-audit", "--no-fund"]
     ran = subprocess.run(["npm", *command, *told], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if ran.returncode != 0 and (unreachable := UNREACHABLE.search(ran.stdout)):
-        pytest.skip(f"npm can't fetch packages here: {unreachable[0]}")
+        pytest.skip(f"npm cannot fetch packages on this machine: {unreachable[0]}")
     assert ran.returncode == 0, ran.stdout
     return ran.stdout
 
@@ -39,10 +39,10 @@ def npm(folder, *command):
 def tarball(tmp_path_factory):
     for needed in ["node", "npm"]:
         if not shutil.which(needed):
-            pytest.skip(f"no {needed} here")
+            pytest.skip(f"{needed} is not installed")
     version = subprocess.run(["node", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     if int(version.lstrip("v").split(".")[0]) < NODE:
-        pytest.skip(f"node here is {version}: it needs {NODE}")
+        pytest.skip(f"node is {version}, but the client needs {NODE}")
     root = tmp_path_factory.mktemp("typescript")
     for linked in ["LICENSE-APACHE", "LICENSE-MIT", "proto"]:
         (root / linked).symlink_to(ROOT / linked)

@@ -1,4 +1,4 @@
-"""Renders deploy/kubernetes without kubectl, with the features of kustomize that it uses.
+"""Renders deploy/kubernetes without kubectl. Supports only the features of kustomize that these files use.
 
 An unknown field is an error. If kubectl is installed, a test compares both renderings.
 """
@@ -15,7 +15,7 @@ KEYS = {"containers": "name", "volumes": "name", "volumeMounts": "mountPath", "p
 
 def render(folder: Path) -> list[dict]:
     told = yaml.safe_load((folder / "kustomization.yaml").read_text())
-    assert not told.keys() - FIELDS, f"{folder}: {told.keys() - FIELDS} is unknown here"
+    assert not told.keys() - FIELDS, f"{folder}: {told.keys() - FIELDS} is not supported by this renderer"
     objects = []
     for resource in told["resources"]:
         path = folder / resource
@@ -48,14 +48,14 @@ def pod(found: dict) -> dict:
 
 
 def merge(into: dict, patch: dict, named: bool = False):
-    """Strategic merge. `named`: the patch's name is ignored, since its target was chosen by kind."""
+    """Strategic merge. `named`: ignores the patch's name, since the target was selected by kind."""
     for key, value in patch.items():
         if named and key in ("apiVersion", "kind", "metadata"):
             continue
         if isinstance(value, dict):
             merge(into.setdefault(key, {}), value)
         elif key in KEYS and key in into:
-            # As in kustomize, existing entries are changed in place, new ones come first.
+            # As in kustomize, existing entries are changed in place and new entries are inserted first.
             new = []
             for entry in value:
                 same = [found for found in into[key] if found[KEYS[key]] == entry[KEYS[key]]]

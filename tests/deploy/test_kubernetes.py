@@ -11,7 +11,7 @@ from test_container import certificate
 
 KUBERNETES = DEPLOY / "kubernetes"
 VERSIONS = ["1.30", "1.37"]
-# Kinds of operators, which are no part of Kubernetes.
+# Kinds that belong to operators and not to Kubernetes itself.
 CUSTOM = {"PodMonitor"}
 FOLDERS = sorted(path.parent.name for path in KUBERNETES.glob("*/kustomization.yaml"))
 
@@ -59,7 +59,7 @@ def test_the_schemas_refuse_what_is_wrong():
         kubernetes_validate.validate(wrong, VERSIONS[-1], strict=True)
 
 
-@pytest.mark.skipif(not shutil.which("kubectl"), reason="no kubectl: its rendering is not compared with the tests' own")
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is missing: its rendering is not compared with that of the tests")
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_kubectl_renders_the_same(folder):
     command = ["kubectl", "kustomize", KUBERNETES / folder]
@@ -198,7 +198,7 @@ def test_a_pod_ends_after_its_endpoint_and_has_time_for_its_calls():
     for found, objects in served():
         (container,) = containers(found)
         waits = container["lifecycle"]["preStop"]["sleep"]["seconds"]
-        # request_ms_max + award_wait_ms_max + 1 s, and time to close the log.
+        # The period covers request_ms_max + award_wait_ms_max + 1 s, plus time to close the log.
         assert waits > 0 and pod(found)["terminationGracePeriodSeconds"] >= waits + 13 + 15
         (priority,) = of(objects, "PriorityClass")
         assert pod(found)["priorityClassName"] == priority["metadata"]["name"]

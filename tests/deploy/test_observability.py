@@ -15,7 +15,7 @@ DASHBOARD = json.loads((FOLDER / "dashboard.json").read_text())
 RULES = [rule for group in yaml.safe_load((FOLDER / "rules.yaml").read_text())["groups"] for rule in group["rules"]]
 
 
-@pytest.mark.skipif(not PROMTOOL, reason="no promtool (Debian: apt-get install prometheus): alarms are only parsed")
+@pytest.mark.skipif(not PROMTOOL, reason="promtool is missing (Debian: apt-get install prometheus): alarms are parsed but not tested")
 @pytest.mark.parametrize("arguments", [["check", "rules", "rules.yaml"], ["test", "rules", "rules.test.yaml"]])
 def test_promtool_finds_nothing_wrong_and_alarms_sound_when_they_must(arguments):
     ran = subprocess.run([PROMTOOL, *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=60)
@@ -59,7 +59,7 @@ def test_every_picture_is_a_query_with_a_place_of_its_own():
         assert panel["datasource"]["uid"] == "${source}" and panel["description"]
         for target in panel["targets"]:
             for label in re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "")):
-                assert label in target["expr"], f"{panel['title']}: no label {label}"
+                assert label in target["expr"], f"{panel['title']}: the metric has no label {label}"
 
 
 def test_a_query_that_is_none_is_refused():

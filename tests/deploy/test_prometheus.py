@@ -1,4 +1,4 @@
-"""Prometheus itself scrapes a service: its alarms load, and every query of alarms and dashboard is answered."""
+"""Prometheus scrapes a service: it loads the alarms and answers every query of the alarms and the dashboard."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from test_observability import DASHBOARD, FOLDER, RULES
 PROMETHEUS = shutil.which("prometheus")
 SECONDS_MAX = 120
 
-pytestmark = pytest.mark.skipif(not PROMETHEUS, reason="no prometheus: nothing scrapes the service")
+pytestmark = pytest.mark.skipif(not PROMETHEUS, reason="prometheus is missing: nothing scrapes the service")
 
 
 def free_port():
@@ -35,7 +35,7 @@ def until(look, log):
 
 @pytest.fixture
 def ask(tmp_path):
-    """Returns the answer of Prometheus to a path with parameters, once it has scraped the service."""
+    """Returns the answer of Prometheus to a path with parameters, after Prometheus has scraped the service."""
     target, own, log = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}", tmp_path / "log"
     scrape = {"job_name": "motherlode", "scrape_interval": "1s", "static_configs": [{"targets": [target]}]}
     settings = {"rule_files": [str(FOLDER / "rules.yaml")], "scrape_configs": [scrape]}

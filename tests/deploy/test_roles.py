@@ -1,7 +1,7 @@
-"""Runs the containers' commands and probes of deploy/kubernetes/distributed on loopback, and checks readiness and
-liveness before and after the writer's death.
+"""Runs the containers' commands and probes of deploy/kubernetes/distributed on loopback. Checks readiness and liveness
+before and after the writer is killed.
 
-Only addresses and paths differ. The log is on one NATS server without TLS and credentials.
+Only addresses and paths differ from the manifests, and the log is on one NATS server without TLS and credentials.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ SECONDS_MAX = 120
 CERTIFICATE = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={0} -addext subjectAltName=DNS:{0}"
 ROLES = ["ledger", "spin", "jackpot"]
 
-pytestmark = pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (tests/run nats): the roles are not run")
+pytestmark = pytest.mark.skipif(not SERVER.is_file(), reason="nats-server is missing (tests/run nats): the roles are not run")
 
 
 def address(number):
@@ -156,8 +156,8 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
         return [node for node in among if node.kept().passes("readiness")]
 
     def writers():
-        """The ready ledger, if any. All are probed twice in the same order: a takeover between two probes makes the old
-        writer fail its second one."""
+        """Returns the ready ledger, if any. Probes all ledgers twice in the same order: if a takeover happens in
+        between, the second probe of the old writer fails."""
         found = ready(ready(ledgers))
         assert len(found) <= 1, log.read_text()
         return found
@@ -177,4 +177,4 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
     wait_until(lambda: ready(standby) == standby, log)
     wait_until(lambda: writer.kept().passes("liveness"), log)
     wait_until(writes, log)
-    assert all(node.passes("liveness") for node in nodes.values()), "standing by is no reason to be killed"
+    assert all(node.passes("liveness") for node in nodes.values()), "the liveness probe must succeed on a standby"

@@ -7,9 +7,10 @@ import pytest
 from conftest import BINARY, DEPLOY
 
 UNIT = DEPLOY / "systemd/motherlode.service"
-# Exposure in tenths, from 0 (sealed) to 100; a unit without hardening has 96.
+# Maximum exposure level of `systemd-analyze security` times ten, from 0 (fully confined) to 100. A unit without
+# hardening has 96.
 EXPOSURE_MAX = 15
-NO_SYSTEMD = "no systemd-analyze: the unit is not verified"
+NO_SYSTEMD = "systemd-analyze is missing: the unit is not verified"
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason=NO_SYSTEMD)
 
 
@@ -33,7 +34,7 @@ def test_a_start_checks_the_configuration_that_it_serves():
     check, serve = commands()
     assert (check[0], serve[0]) == ("config", "serve") and check[1:] == serve[1:]
     assert settings("Type") == ["notify"] and "AF_UNIX" in settings("RestrictAddressFamilies")[0].split()
-    assert settings("TimeoutStartSec") == ["infinity"], "a replay may take long"
+    assert settings("TimeoutStartSec") == ["infinity"], "the start must have no timeout, since a replay may take long"
 
 
 def test_files_that_root_restored_belong_to_the_service_at_the_next_start(tmp_path):
@@ -44,7 +45,7 @@ def test_files_that_root_restored_belong_to_the_service_at_the_next_start(tmp_pa
     elsewhere.touch()
     (folder / "link").symlink_to(elsewhere)
     if os.getuid() != 0:
-        pytest.skip("not root: no owner is changed")
+        pytest.skip("not root: the change of owner is not tested")
     os.chown(folder, 4711, 4711)
     subprocess.run(shlex.split(line.removeprefix("+").replace("%S", str(tmp_path))), check=True, timeout=60)
     owners = {path: path.lstat().st_uid for path in (folder / "log", folder / "log/0/lock", folder / "link", elsewhere)}

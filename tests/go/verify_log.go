@@ -1,5 +1,5 @@
-// Verify_log checks a tile log over HTTP with the code that checks Go's checksum database, and no code of Motherlode:
-// the checkpoint's signature, and for each record its inclusion and that the tree up to it is a prefix of the whole.
+// Verify_log checks a tile log over HTTP with the code that checks Go's checksum database and with no code of Motherlode. It
+// checks the checkpoint's signature, and that the tree includes each record.
 //
 //	verify_log http://127.0.0.1:PORT/log/0 VERIFIER-KEY
 package main
@@ -58,7 +58,7 @@ func (l *log) get(path string) ([]byte, error) {
 	return data, err
 }
 
-// Remembered hashes were verified by tlog.TileHashReader, which verifies tiles at each read.
+// Cached hashes are already verified, because tlog.TileHashReader verifies the tiles at each read.
 type remembered struct {
 	hashes []tlog.Hash
 }

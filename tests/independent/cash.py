@@ -1,7 +1,6 @@
-"""Exact change of a ways game's return by rounding to minor units (DM-17, DM-19).
+"""Exact change of the return of a ways game caused by rounding to minor units (DM-17, DM-19).
 
-A coin of n fifths of a minor unit rounds a win by the residue of its coins modulo 5, so windows are counted by residue,
-reel by reel.
+With a coin of n fifths of a minor unit, the rounding of a win depends only on its number of coins modulo 5.
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +11,7 @@ from math import factorial, lcm, prod
 from expanding import CRYSTALS
 
 FIFTHS = 5
-# Decimal places of ISO 4217; other currencies have 2.
+# Decimal places by ISO 4217; currencies not listed have 2.
 DIGITS = {"JPY": 0, "KWD": 3}
 
 
@@ -31,13 +30,13 @@ def rounded(coins, worth):
 class Drawn:
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
-        # Chances by crystals that landed on earlier reels and on this one, with a common denominator.
+        # Returns the chances, with a common denominator, by the crystals that landed on earlier reels and on this reel.
         chances = [self.landing(cells, before) for before in range(CRYSTALS + 1)]
         self.of = lcm(*(chance.denominator for row in chances for chance in row)) * self.all**number
         self.landed = [
             [int(chance * self.of / self.all ** (number - n)) for n, chance in enumerate(row)] for row in chances
         ]
-        # Number of ways in which the other cells show these symbols, by crystals.
+        # Numbers of ways of the other cells, by crystals.
         weights = [cells.symbols.get(symbol, 0) for symbol in symbols]
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 
@@ -66,8 +65,8 @@ def shown(cells, weights, others):
 
 
 def residues(reels, pays, cells=None, grown=0):
-    """Chances of a win's residues modulo 5. Each reel shows one of its columns and `grown` drawn cells below. `pays`
-    has each symbol's payments of 0, 1, ... reels on one way."""
+    """Returns the chances of a win's residues modulo 5. Each reel shows one of its columns and `grown` drawn cells
+    below. `pays` has each symbol's payments of 0, 1, ... reels on one way."""
     pays = {symbol: [pay % FIFTHS for pay in row] for symbol, row in pays.items()}
     symbols = [symbol for symbol, row in pays.items() if any(row)]
     rows = [pays[symbol] for symbol in symbols]
@@ -78,7 +77,6 @@ def residues(reels, pays, cells=None, grown=0):
         contents, seen = contents_of(columns, symbols, drawn), {}
         number *= len(columns) * (drawn.of if drawn else 1)
         after = defaultdict(int)
-        # Runs that pay when they end here, and runs that can still pay.
         ends = [(place, row[length]) for place, row in enumerate(rows) if row[length]]
         goes_on = packed([1 if any(row[length + 1 :]) else 0 for row in rows]) & RUNS
         for (landed, won, ways), times in states.items():
@@ -107,8 +105,8 @@ def residues(reels, pays, cells=None, grown=0):
     return [Fraction(ways, number) for ways in left]
 
 
-# Per symbol: a running flag, a carry bit, and an exponent of 2 modulo 5 (every number but 0 has one). A product is a
-# sum of exponents modulo 4.
+# Each symbol has a flag for a running combination, a carry bit, and an exponent of 2 modulo 5 (every residue except 0
+# is a power of 2). A product is then a sum of exponents modulo 4.
 POWERS = [1, 2, 4, 3]
 BITS, RUN, SYMBOLS = 4, 8, 8
 RUNS = sum(RUN << BITS * place for place in range(SYMBOLS))

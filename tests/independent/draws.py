@@ -1,11 +1,12 @@
-"""Sealed draws by log.proto and round.proto; `python3 draws.py` prints the known answers of draw_rules.rs."""
+"""Sealed draws as log.proto and round.proto define them; `python3 draws.py` prints the known answers of
+draw_rules.rs."""
 
 import hashlib
 import hmac
 
 
 def sha256(*lines) -> bytes:
-    """Hashes lines: each ends with a line feed, and bytes are written as lower-case hex."""
+    """Hashes lines that each end with a line feed; bytes are written as lower-case hexadecimal."""
     text = "".join(f"{line.hex() if isinstance(line, bytes) else line}\n" for line in lines)
     return hashlib.sha256(text.encode()).digest()
 

@@ -35,19 +35,20 @@ class DwarfMine:
         self.fractions = Counter()
 
     def free(self, super_high=None):
-        """Strips of free spins with the super-high symbol at the places marked `*`; without one, these places are left out."""
+        """Returns the strips of free spins with the super-high symbol in the cells marked `*`; without a super-high
+        symbol, these cells are omitted."""
         mark, symbol = "*", "" if super_high is None else self.file.codes[super_high]
         return self.file.strips(text.replace(mark, symbol) for text in self.file.data["reels"]["free"])
 
     def returns(self):
-        """Long-run return by part, in bets: every fifth crystal of a colour completes a collection."""
+        """Returns the long-run return by component, in bets. Every fifth crystal of a colour completes a collection."""
         base = sum(chance * self.mean_win(reels, grown) for chance, reels, grown in self.windows())
         free, collection = self.spins()
         won = base, free * self.mean_free_win(), collection * sum(map(self.mean_free_win, self.super_high))
         return dict(zip(Round.PARTS, (of / BET for of in won), strict=True))
 
     def rounding(self):
-        """Maps a coin's fifths of a minor unit to the change of the return by part, in bets."""
+        """Maps a coin's value, in fifths of a minor unit, to the change of each component of the return, in bets."""
         paid, free, collected = self.residues()
 
         def added(worth):
@@ -63,8 +64,8 @@ class DwarfMine:
         return added
 
     def residues(self):
-        """Residues modulo 5 of a paid spin's, a free spin's and Collection Free Spins' wins. 15 seconds, so cached
-        across versions with the same odds."""
+        """Residues modulo 5 of the wins of a paid spin, a free spin and Collection Free Spins. Cached, because this
+        takes 15 seconds."""
         pays = {s: [self.file.pays(s, length) for length in range(REELS + 1)] for s in self.paying}
         odds = repr((self.base, self.free(), vars(self.cells), pays))
         if odds not in RESIDUES:
@@ -80,7 +81,7 @@ class DwarfMine:
         return RESIDUES[odds]
 
     def windows(self):
-        """Yields chance, columns and new rows of the paid spin's windows, for each set of reels with a Bonus symbol."""
+        """Yields chance, columns and new rows for each set of reels with a Bonus symbol."""
         columns = [windows_of(strip, ROWS) for strip in self.base]
         for shows in product((True, False), repeat=REELS):
             reels = [

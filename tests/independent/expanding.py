@@ -1,4 +1,4 @@
-"""Exact mean win of windows whose reels grow by drawn cells, with crystals that land at most once (DM-03, DM-07 to
+"""Exact mean win of windows whose reels grow by drawn cells, where each crystal lands at most once (DM-03, DM-07 to
 DM-09)."""
 
 from collections import Counter
@@ -31,7 +31,7 @@ class Cells:
 
 
 def mean_ways_win(reels, symbol, pays, cells=None, grown=0):
-    running = {0: Fraction(1)}  # Mean product of counts by crystals landed.
+    running = {0: Fraction(1)}
     won = Fraction(0)
     for length in range(len(reels) + 1):
         if length == len(reels):

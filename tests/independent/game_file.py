@@ -24,7 +24,7 @@ class GameFile:
         self.symbols = self.data["symbols"]
         self.codes = [symbol["code"] for symbol in self.symbols]
         stake = self.data["stake"]
-        # Coin values by currency, or one list in the file for all currencies.
+        # Returns the coin values by currency; the file may have one list for all currencies.
         offered = ladders(stake.get("ladders", name))
         own = {currency: stake["coin_values"] for currency in offered} if "coin_values" in stake else offered
         self.coin_micros = {currency: micros(values) for currency, values in own.items()}

@@ -5,7 +5,7 @@ from functools import cache
 from itertools import product
 from math import comb
 
-# Positions on the middle reel, where Bonus symbols can be Multiplying, and on the others.
+# Numbers of positions on the middle reel, where Bonus symbols can be Multiplying, and on the other reels.
 MIDDLE, OUTER, RESPINS = 3, 12, 3
 
 
@@ -31,7 +31,8 @@ class HoldAndWin:
         self.from_here = cache(self.from_here)
 
     def starting(self, chances):
-        """Value of the feature per spin; `chances` has the chance of each pair (outer, middle) of numbers of Bonus symbols."""
+        """Returns the value of the feature per spin; `chances` maps each pair of numbers of Bonus symbols (outer reels,
+        middle reel) to its chance."""
         return sum(chance * self.from_here(*held, RESPINS) for held, chance in chances.items() if sum(held) >= 6)
 
     def from_here(self, outer, middle, left):
@@ -55,8 +56,8 @@ class HoldAndWin:
         return paid * 2 if (outer, middle) == (OUTER, MIDDLE) else paid
 
     def functions(self, others, multiplying):
-        """The others' sum times all Multiplying symbols' factors (at most 2 with a GRAND), plus the values that they
-        become."""
+        """Returns the sum of the other symbols times the factors of all Multiplying symbols (at most 2 with a GRAND),
+        plus the values that the Multiplying symbols become."""
         each = (1 - self.mystery) * self.value + self.mystery * self.special
         no_grand = others * (each - self.grand * self.grand_bets) * (1 - self.grand) ** (others - 1)
         beside_grand = others * each - no_grand

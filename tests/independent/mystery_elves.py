@@ -18,7 +18,8 @@ TURNS_MAX = 10
 
 class MysteryElves:
     NAME = "mystery-elves"
-    # Without effect: a card's face beyond its colour (ME-17), symbols that are not held, Bonus symbols without the feature.
+    # Details that do not affect the win and are not compared: the card beyond its colour (ME-17), symbols that are not
+    # held, Bonus symbols outside the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 
     def __init__(self, version):
@@ -34,7 +35,7 @@ class MysteryElves:
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
-        """Exact return by part, in bets; that of the bought feature in its price."""
+        """Returns the exact return by component, in bets; that of the bought feature as a share of its price."""
         bought = sum(self.spin_returns(self.bought_strips).values()) / self.file.data["buy"]["bets"]
         return {**self.spin_returns(self.strips), "buy_feature": bought}
 
@@ -96,7 +97,7 @@ class Round(rounds.Round):
         marks = {cell: (kind, value) for kind, cell, value in spin["marks"]}
         bonuses = [cell for cell, symbol in enumerate(spin["cells"]) if symbol == self.game.bonus]
         expect(
-            set(held) <= set(marks) == set(bonuses), "all that's held stays, and each Bonus symbol carries something"
+            set(held) <= set(marks) == set(bonuses), "held symbols stay, and each Bonus symbol has a value or function"
         )
         for cell in set(marks) - set(held):
             kind, value = marks[cell]
@@ -135,8 +136,8 @@ class Round(rounds.Round):
         return self.spin(["hold and win"], window, [], spin, stops=[], marks=self.marks())
 
     def functions(self, windows, spins):
-        """Mysteries are revealed, Multiplying symbols multiply all others, then become paid values (ME-05 to ME-08).
-        Returns the payment in bets."""
+        """Reveals Mysteries, lets Multiplying symbols multiply all other symbols, then turns them into paid values
+        (ME-05 to ME-08). Returns the payment in bets."""
         acting = [cell for cell in READING_ORDER if cell in self.held and self.held[cell][0] != "bonus"]
         if not acting:
             return sum(value for _, value in self.held.values())
@@ -160,25 +161,25 @@ class Round(rounds.Round):
         return paid + sum(turned[cell] for cell in acting)
 
     def offer_gamble(self):
-        """Offers to gamble the win, or its rest after HALVE, within the limit (ME-14)."""
+        """Offers to gamble the win, or the rest of the win after HALVE, within the limit (ME-14)."""
         if self.risked is None:
             self.risked = self.won_minor
         within = 0 < self.risked <= self.terms["gamble_max_minor"]
         self.awaiting = "double" if self.terms["double"] and within else "nothing"
 
     def offers(self, choice):
-        """A double must not exceed the limit (ME-15); the smallest amount cannot be halved (ME-16)."""
+        """A doubled win must not exceed the limit (ME-15); one minor unit cannot be halved (ME-16)."""
         without = {"double": self.passes, "halve": lambda: self.risked < 2}.get(choice[0])
         return super().offers(choice) and not (without and without())
 
     def passes(self):
-        """Returns whether the win at risk is above the limit; in version 1.0, whether the doubled win is."""
+        """Returns whether the win at risk is above the limit. In version 1.0, the doubled win is compared instead."""
         counts = {"win": self.risked, "result": 2 * self.risked}[self.game.gamble["limit_on"]]
         return counts > self.terms["gamble_max_minor"]
 
     def double(self, guess, shown):
-        """Only a right guess shows a Joker (ME-17). The gamble ends after ten cards, or if the next would exceed the
-        limit (ME-15)."""
+        """A Joker appears only for a right guess (ME-17). The gamble ends after ten cards, or if the next win would
+        exceed the limit (ME-15)."""
         card, won = shown["card"]["card"], shown["card"]["won"]
         right = [face for face, colour in COLOURS.items() if colour == COLOURS[guess]]
         expect(

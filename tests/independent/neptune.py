@@ -98,12 +98,12 @@ class Round(rounds.Round):
         return self.outcome({"free_spins": sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def objects(self, objects, shown):
-        """Checks and pays an amount for each object of the first pending line (NP-10, NP-11)."""
+        """Checks the amount of each object of the first pending line, and pays it (NP-10, NP-11)."""
         run, data, coins = self.treasures.pop(0), self.file.data["treasure"], self.stake["coins_per_line"]
         expect(len(set(objects)) == run and set(objects) <= set(range(data["objects"])), f"objects {objects}")
         amounts = [coins_shown for _, coins_shown in shown["reveals"]]
         expect({amount / coins for amount in amounts} <= {amount["coins"] for amount in data["amounts"]}, "an amount")
-        expect(sum(amounts) <= 2_500 * coins, "too much in all")
+        expect(sum(amounts) <= 2_500 * coins, "the picks win more than the cap")
         won = sum(amounts)
         self.won_coins += won
         self.won_minor += self.minor(won)

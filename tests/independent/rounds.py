@@ -23,7 +23,7 @@ CHOICES = {
 
 
 class Disagreement(AssertionError):
-    """The engine and this implementation differ."""
+    """Raised if the engine and this implementation differ."""
 
 
 def expect(holds, what):
@@ -116,7 +116,7 @@ class Round:
             low, high = self.file.data["stake"][key]
             expect(low <= self.stake[key] <= high, key)
         self.bet = lines * coins
-        expect(self.bet * value % minor_micros(currency) == 0, "a bet of whole minor units (DM-19)")
+        expect(self.bet * value % minor_micros(currency) == 0, "the bet must be whole minor units (DM-19)")
         price = self.file.data["buy"]["bets"] if self.stake["buy_feature"] else 1
         expect(self.stake["coins"] == self.bet * price, "coins of the stake")
 
@@ -127,8 +127,8 @@ class Round:
         self.check_stake()
         for step in steps:
             expect(not any(map(self.offers, step["refused"])), f"{step['refused']} are offered")
-            expect(self.offers(step["choice"]), f"{step['choice']} isn't offered while awaiting {self.awaiting}")
+            expect(self.offers(step["choice"]), f"the choice {step['choice']} is not offered while the round awaits {self.awaiting}")
             different = differences(self.resolve(step["choice"], step["outcome"]), step["outcome"])
             if different:
                 raise Disagreement(f"round {step['round']} step {step['step']}:\n" + "\n".join(different))
-        expect(self.awaiting == "nothing", f"the round ends while awaiting {self.awaiting}")
+        expect(self.awaiting == "nothing", f"the round ends although it awaits {self.awaiting}")

@@ -1,4 +1,5 @@
-"""Exact cash return of every coin value: engine, PAR sheet and this recomputation agree (DM-19, PL-13, PL-35)."""
+"""The engine, the PAR sheet and this recomputation agree on the exact cash return of every coin value (DM-19, PL-13,
+PL-35)."""
 
 import json
 import os
@@ -20,7 +21,7 @@ OTHERS = {"buy_feature", "unlocked_1", "unlocked_2", "unlocked_3"}
 
 
 def in_cash(name, game):
-    """Return by part, and its change by rounding as a function of the coin value."""
+    """Return by component, and a function from the coin value to the change by rounding."""
     parts = {part: rtp for part, rtp in returns(name).items() if part not in OTHERS}
     known = {}
 
@@ -69,7 +70,7 @@ def test_dm_19_pl_35_the_exact_cash_return_of_every_coin_value_is_the_engines(co
         assert abs(in_coins + adds(worth) - published) <= APART, (currency, value)
 
     def holds(currency, value):
-        """Older files may have coin values that today's rules forbid, but no twenty-fifths of a minor unit."""
+        """Older files may have coin values that current rules forbid, but none in twenty-fifths of a minor unit."""
         worth = value / minor_micros(currency)
         whole_bets = hasattr(game, "rounding") and worth.denominator == 5
         return worth.denominator == 1 or whole_bets and abs(in_coins + adds(worth) - published) <= APART

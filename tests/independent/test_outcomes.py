@@ -1,5 +1,5 @@
-"""Recomputes every step of 20,000 rounds per game, 4,000 per older version (`tests/run games`: more), and detects any
-changed figure."""
+"""Recomputes every step of 20,000 rounds per game and 4,000 per older version (`tests/run games`: more), and detects
+any changed figure."""
 
 import os
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from rounds import played
 
 ROUNDS = int(os.environ.get("MOTHERLODE_TESTS_ROUNDS", "20000"))
 ROUNDS_OF_OLD = ROUNDS // 5
-# Number of rounds to search, of rounds per sequence, and of changes per kind of figure.
+# Number of rounds to search, rounds per sequence, and changes per kind of figure.
 SEARCHED, TAKEN, CHANGED = 20_000, 2, 10
 
 each_game = pytest.mark.parametrize("name", GAMES)
@@ -34,7 +34,7 @@ def test_every_step_worked_out_again_is_the_same(name):
         windows += sum(len(step["outcome"]["spins"]) for step in steps)
     assert windows >= number
     if game.NAME == "dwarf-mine":
-        assert len(game.fractions) > 10, "wins of free spins are rounded from many fractions of a minor unit (DM-17)"
+        assert len(game.fractions) > 10, "the rounds must include wins of free spins with many fractions of a minor unit (DM-17)"
 
 
 @each_game
@@ -81,7 +81,8 @@ def figures(rounds):
                 walk(steps, number, inner, (*path, key), f"{kind}.{key}" if kind else key)
         if isinstance(value, list):
             for place, inner in enumerate(value):
-                # All spins of a step are one kind of figure, but each figure of a win is its own kind.
+                # All spins of a step count as one kind of figure, but each element of a win counts as a separate
+                # kind.
                 walk(steps, number, inner, (*path, place), f"{kind}[{'' if isinstance(path[-1], str) else place}]")
 
     for steps in rounds:
@@ -97,7 +98,8 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """Returns wrong values: one from another place, and the next number. Whole windows could have been drawn."""
+    """Returns wrong values: a value from another place, and the next number. Replaces no whole window, since it could
+    have been drawn."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

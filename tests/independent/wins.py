@@ -1,4 +1,4 @@
-"""Wins of a window. A window is a list of reels from the left, each a list of symbols from the top."""
+"""Wins of a window. A window is a list of reels from left to right; a reel is a list of symbols from top to bottom."""
 
 from fractions import Fraction
 from functools import cache

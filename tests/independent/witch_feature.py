@@ -5,7 +5,7 @@ from wins import Lines, at_stops
 from witch_means import returns
 
 REELS, ROWS = 5, 4
-# Features in the order of unlocking (WF-07 to WF-11).
+# Features in the order in which they are unlocked (WF-07 to WF-11).
 RED, BLUE, GREEN = 1, 2, 3
 FEATURES = {
     "high symbols": [RED, BLUE, GREEN],
@@ -17,8 +17,8 @@ FEATURES = {
 
 class WitchFeature:
     NAME = "witch-feature"
-    # Figures that influence no other: a drawn cell that wins nothing; a Potion's place, and its colour without a
-    # feature; the multiplier of a respin that wins nothing.
+    # Figures that do not affect others: a drawn cell that wins nothing; a Potion's position, and its colour if no
+    # feature follows; the multiplier of a respin that wins nothing.
     DECIDES_NOTHING = ("spins[].cells[]", "spins[].marks[]", "spins[].marks[][1]", "spins[].marks[][2]",
                        "spins[].multiplier")
 
@@ -61,7 +61,7 @@ class Round(rounds.Round):
             carried = self.paid_spin()
         else:
             self.go_on(choice[0])
-        expect(not self.left, "a window too many")
+        expect(not self.left, "the step has a window too many")
         self.awaiting = "feature" if self.until_win else "free spins" if self.free_spins else "nothing"
         return self.outcome(self.parts, spins=self.spins, carried=carried)
 

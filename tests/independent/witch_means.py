@@ -1,5 +1,5 @@
-"""Exact return of Witch Feature in bets. All lines but those of Mega Wilds are alike: the mean of one line with cells
-of reel symbols, Wilds, or high symbols."""
+"""Exact return of Witch Feature in bets. Except with Mega Wilds, all lines have the same mean, so one line is
+computed."""
 
 from fractions import Fraction
 from itertools import combinations, product
@@ -43,7 +43,7 @@ class Means:
         return mean([(self.scattered(means, number), weight) for number, weight in counts])
 
     def mega_wild(self):
-        """Mean win over all lines and all places of one 3x3 Wild or two 2x2 Wilds (WF-10)."""
+        """Returns the mean win over all lines and all positions of one 3x3 Wild or two 2x2 Wilds (WF-10)."""
         figures = self.data["mega_wild"]
         one = [self.laid(wild) for wild in squares(3)]
         two = [self.laid(a | b) for a, b in combinations(squares(2), 2) if not a & b]
@@ -62,7 +62,7 @@ class Means:
         return Fraction(wins, prod(map(len, strips)))
 
     def standing(self, reel, strip, stop):
-        """Returns for each paying symbol a bit set of the lines that show it or a Wild at the stop."""
+        """Returns for each paying symbol a bit set of the lines that show the symbol or a Wild at this stop."""
         (column,) = at_stops([strip], [stop], ROWS)
         shows = [column[line[reel]] for line in self.game.file.lines]
         paying, wild = self.game.lines.paying, self.game.wild
@@ -75,7 +75,7 @@ def squares(side):
 
 
 def returns(game):
-    """Return by part with all features unlocked, and in total with 1, 2 or 3 of them (WF-21)."""
+    """Return by component with all features unlocked, and total return with 1, 2 or 3 features unlocked (WF-21)."""
     means, data = Means(game), game.file.data
     times = mean(data["multiplier"]["counts"])
     features = {

@@ -10,7 +10,7 @@ SHOTS = ROOT / "target" / "console"
 CONSOLE = '[console]\nlisten = "127.0.0.1:0"\n'
 SIZES = [(360, "light"), (360, "dark"), (1440, "light"), (1440, "dark")]
 
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is missing: apt-get install chromium")
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def give_draw_key(data):
         return
     file.parent.mkdir(parents=True)
     file.touch(mode=0o600)
-    # A draw key of a previous day would be rotated at once (PL-28).
+    # Uses today's date, because a draw key of a previous day would be rotated at once (PL-28).
     file.write_text(f"{time.time_ns() // 1_000_000} {'5c' * 32}\n")
 
 
@@ -76,15 +76,15 @@ class Service:
         for line in self.process.stdout:
             if line.startswith("checkpoints and tiles as files: "):
                 self.tiles = line.removeprefix("checkpoints and tiles as files: ").strip()
-            if line.startswith("console for people: "):
-                self.console, _, apart = line.removeprefix("console for people: ").strip().partition(", of the services at ")
+            if line.startswith("console: "):
+                self.console, _, apart = line.removeprefix("console: ").strip().partition(", for the services at ")
                 if apart:
                     self.address = self.console
                     break
             if line.startswith("motherlode listens on "):
                 self.address = line.removeprefix("motherlode listens on ").split(",")[0]
                 break
-        assert self.address, f"it prints no address: {''.join(self.log)}"
+        assert self.address, f"the service printed no address: {''.join(self.log)}"
 
     def client(self):
         return Client(self.address)

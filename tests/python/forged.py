@@ -1,4 +1,4 @@
-"""Honest and forged proofs of rounds with their verdicts. The forger can sign with a key for the log's name."""
+"""Honest and forged proofs of rounds, with the expected verdicts. The forger has a signing key with the log's name."""
 
 import base64
 import hashlib
@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from motherlode.log.v1 import log_pb2
 from motherlode.proof.v1 import proof_pb2
 
-# PARTLY: the proof is valid, but does not show all seals.
+# PARTLY means that the proof is valid but does not show all seals.
 PROVEN, PARTLY, REFUSED = "proven", "partly", "refused"
 
 
@@ -18,7 +18,7 @@ def written(proof):
 
 
 def proven(proof):
-    """Makes a proof of the older form, with each record whole and its position."""
+    """Makes a proof in the older format, which has each whole record and its position."""
     records, text = written(proof), b""
     for record in [*records.sealing, *records.records]:
         own, begun = record.record, len(text)
@@ -39,7 +39,8 @@ def with_records(lines, records):
 
 
 def log_of(vkey, records, named=()):
-    """Makes a new log, signed with a new key of an equal name. Records have paths, except those at `named` positions."""
+    """Makes a new log, signed with a new key of the same name. Records have paths, except those at `named`
+    positions."""
     name = vkey.partition("+")[0]
     signer = Ed25519PrivateKey.generate()
     public = b"\x01" + signer.public_key().public_bytes_raw()
@@ -252,7 +253,7 @@ def forged(proof, other, key):
     yield "a path that is too short", "\n".join(lines[:-1]) + "\n\n" + note, key, REFUSED
     yield "a path that is too long", "\n".join([*lines, zeros]) + "\n\n" + note, key, REFUSED
     yield "another path", "\n".join([*lines[:3], zeros, *lines[4:]]) + "\n\n" + note, key, REFUSED
-    # The signed log's round contradicts its seal.
+    # The following rounds are in a correctly signed log, but contradict their seals.
     yield "a dealt value is another", *signed(events(last, redealt)), REFUSED
     yield "a reveal is missing", *signed(events(last, unrevealed)), REFUSED
     yield "a dealt value is missing", *signed(events(last, underdealt)), REFUSED

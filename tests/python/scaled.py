@@ -1,14 +1,14 @@
-"""Tests of numbers from 0 to bound-1 (Knuth, The Art of Computer Programming, vol. 2, 3.3.2, A to G). Each returns a
-p-value, exact for small bounds too."""
+"""Tests of random numbers from 0 to bound-1 (Knuth, The Art of Computer Programming, vol. 2, 3.3.2, A to G). Each
+returns a p-value, which is exact even for small bounds."""
 
 from math import comb
 
 import numpy as np
 from scipy.special import gammaincc
 
-# Expected draws per class, for chi-square.
+# Minimum number of expected draws per class, for the chi-square test.
 EXPECTED_MIN = 10
-# Numbers of a larger bound are divided into ranges.
+# If the bound is larger, numbers are grouped into ranges.
 CLASSES_MAX = 64
 
 
@@ -64,8 +64,9 @@ def poker(numbers, bound):
 
 
 def different_chances(chances, hand=5):
-    """Probabilities of 1 to `hand` different classes: each class takes any subset of the places left."""
-    # Probability of each number of different classes, by places left.
+    """Probabilities of drawing 1 to `hand` different classes: each class takes any subset of the places that are
+    left."""
+    # Probability of each number of different classes, by the number of places left.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
     for chance in chances:
@@ -78,12 +79,12 @@ def different_chances(chances, hand=5):
 
 
 def runs(numbers, bound):
-    """G. Ascending runs. The number that ends a run is skipped, so that runs are independent: length k has the
-    probability comb(bound, k) / bound ** k."""
+    """G. Ascending runs. The number that ends a run is skipped, so that runs are independent. A run is at least k long
+    with the probability comb(bound, k) / bound ** k."""
     longest = min(bound, 10)
     at_least = [comb(bound, length) / bound**length for length in range(1, longest + 1)]
     chances = -np.diff([*at_least, 0.0])
-    # Ends of ascending runs; the number after a counted run is skipped.
+    # Positions at which ascending runs end; the number after a counted run is skipped.
     ends = np.append(np.flatnonzero(np.diff(numbers) <= 0), len(numbers) - 1)
     lengths, start = [], 0
     for end in ends.tolist():

@@ -1,5 +1,5 @@
-"""Rounds of the scripted dealer, with their expected display. A feature in a game's description (`declared`) without a
-round (`shown_by`) fails."""
+"""Rounds of the scripted dealer, with their expected display. The test fails if a feature in a game's description
+(`declared`) has no round (`shown_by`)."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class Script:
     campaign: bool = False
 
 
-# Three Potions of one bet trigger a feature; its first time unlocks the next (WF-11).
+# Three Potions of one bet level trigger a feature; the first trigger unlocks the next feature (WF-11).
 HIGH, WILDS, TIMES, MEGA = "spin HIGH_SYMBOLS", "spin RANDOM_WILDS", "spin MULTIPLIER_RESPIN", "spin MEGA_WILD"
 
 SCRIPTS = {
@@ -147,7 +147,7 @@ SCRIPTS = {
     },
 }
 
-# Rules that no round makes visible.
+# Rules that a round's display cannot show.
 ELSEWHERE = {
     "bewitched": "BW-25 BW-26 BW-27 BW-28 BW-29 BW-30",
     "dwarf-mine": "DM-18 DM-19 DM-20 DM-22 DM-23 DM-24 DM-25 DM-26",
@@ -168,7 +168,7 @@ KINDS = {
     "witch-feature": "spin HIGH_SYMBOLS, spin RANDOM_WILDS, spin MULTIPLIER_RESPIN, spin MEGA_WILD, spin EXPLOSION, mark POTION, "
     "mark PLACED_WILD, mark QUESTION",
     "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING, jackpot HELD, jackpot VOIDED",
-    # Not shown: a round cannot await its own bet, and expiry needs a controlled clock.
+    # Kinds that no scripted round can show: a round cannot await its own bet, and expiry needs a controlled clock.
     "nobody": "awaits SPIN, cause TIME_OVER",
 }
 

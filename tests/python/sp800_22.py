@@ -1,7 +1,7 @@
-"""The fifteen tests of NIST SP 800-22 rev. 1a (2010), by section.
+"""The fifteen tests of NIST SP 800-22 rev. 1a (2010), in the order of its sections.
 
-Each takes an array of bits and returns p-values, none if the sequence has too few cycles (2.14, 2.15). Parameters are
-for a million bits, as in appendix B.
+Each test takes an array of bits and returns p-values; the list is empty if the sequence has too few cycles (2.14, 2.15).
+Parameters are for a million bits, as in appendix B.
 """
 
 from math import floor, log, sqrt
@@ -52,7 +52,7 @@ def runs(bits):
 
 
 LONGEST_RUNS = (
-    # Minimum bits, block length, length of the shortest class, and probabilities (sections 2.4.4 and 3.4).
+    # Minimum number of bits, block length, length of the shortest class, and probabilities (sections 2.4.4 and 3.4).
     (750_000, 10_000, 10, (0.0882, 0.2092, 0.2483, 0.1933, 0.1208, 0.0675, 0.0727)),
     (6_272, 128, 4, (0.1174, 0.2430, 0.2493, 0.1752, 0.1027, 0.1124)),
     (128, 8, 1, (0.2148, 0.3672, 0.2305, 0.1875)),
@@ -110,7 +110,7 @@ def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
     return gammaincc(blocks / 2, chi_square / 2)
 
 
-# Probabilities from the suite's code; those of section 3.8 are too inaccurate for a million bits.
+# Probabilities from the code of NIST's suite, because those of section 3.8 are too inaccurate for a million bits.
 OVERLAPPING = (0.364091, 0.185659, 0.139381, 0.100571, 0.0704323, 0.139865)
 
 
@@ -138,10 +138,9 @@ def universal(bits, width=7, first=1280):
 
 
 def complexities(blocks):
-    """Berlekamp-Massey on all rows at once.
+    """Berlekamp-Massey algorithm for all rows.
 
-    Bit-sliced: `taps[j]` has the j-th coefficient of every row's register. The register before the last change is
-    shifted at each step, so its distance is the same for all rows.
+    Bit-sliced: `taps[j]` has the j-th coefficient of every row's register.
     """
     rows, width = blocks.shape
     slices = np.packbits(blocks.T, axis=1)

@@ -35,7 +35,7 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     page = enter(context, address)
     blocked = []
     page.on("console", lambda message: blocked.append(message.text) if message.type == "error" else None)
-    paths = ["", "find", "jackpots", "jackpots/bewitched", "reports", "reports/revenue", "trust", "log", "log/0/3"]
+    paths = ["", "find", "players", "runbook", "jackpots", "jackpots/bewitched", "reports", "reports/revenue", "trust", "log", "log/0/3"]
     game = "games/neptune/" + version(page, address)
     paths += ["games", game, game + "/par", game + "/reels", game + "/returns"]
     paths += [f"round/{name}" for name in rounds]
@@ -43,7 +43,7 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     for path in paths:
         assert page.goto(address + path + "?live=off").status == 200, path
         look(page, path.replace("/", "-") or "now")
-    assert blocked == [], "the policy blocks nothing that the pages need"
+    assert blocked == [], "the content security policy must not block resources of the pages"
     context.close()
 
 
@@ -99,7 +99,7 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
         page.locator("#check button:enabled").wait_for()
         del asked[:]
         assert verdict(page) == "All checks passed.", name
-        assert asked == [], "the page makes no request"
+        assert asked == [], "the page must verify the proof without a request"
         told = page.locator("#results li").all_inner_texts()
         assert told[0].startswith("Signature: "), told
         assert any(line.startswith("Inclusion: ") for line in told), told

@@ -13,7 +13,7 @@ from motherlode.spin.v1 import spin_pb2
 
 def test_pl_19_every_kind_that_the_contract_has_is_somebodys_to_show():
     shared_out = [kind for who in KINDS for kind in kinds_of(who)]
-    assert len(shared_out) == len(set(shared_out)), "each is one's"
+    assert len(shared_out) == len(set(shared_out)), "each feature belongs to one game"
     assert set(shared_out) == all_kinds()
     assert set(SCRIPTS) == set(STAKES) == set(ELSEWHERE)
 
@@ -33,12 +33,12 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
     service = start(CONSOLE, SCRIPTED)
     client = service.client()
     names = client.spins.ListGames(spin_pb2.ListGamesRequest()).games
-    assert {summary.game for summary in names} == set(SCRIPTS), "each game has its rounds"
+    assert {summary.game for summary in names} == set(SCRIPTS), "each game has scripted rounds"
     rounds = {name: client.round(play(client, name, game, script)) for name, script in SCRIPTS[game].items()}
     described = client.spins.GetGame(spin_pb2.GetGameRequest(game=game))
     shown = set().union(*(shown_by(described, round) for round in rounds.values()))
     assert declared(described) - shown == set(), "a declared feature has no scripted round"
-    assert kinds_of(game) - shown == set(), "nor have these"
+    assert kinds_of(game) - shown == set(), "these features have no scripted round"
     context = patient(browser)
     page = enter(context, service.console)
     ways = cycle([[SIZES[0], SIZES[3]], [SIZES[1], SIZES[2]]])
@@ -53,7 +53,7 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
 
 
 def holds(page, name, game, script, round):
-    """Checks the picture of every window, the balance before and after each step, and the feature's words."""
+    """Checks the picture of every window, the balance before and after each step, and the text about the feature."""
     content = page.content()
     for words in script.shows:
         assert words.lower() in content.lower(), f"{name} shows {words}"
@@ -68,4 +68,4 @@ def holds(page, name, game, script, round):
     for won in round.jackpots:
         assert cash(won.amount) in text, name
     if round.state == round_pb2.ROUND_STATE_OPEN:
-        assert page.get_by_text("shown when the round is over").count() == len(round.steps), "hidden objects are not shown (NP-12)"
+        assert page.get_by_text("shown when the round is over").count() == len(round.steps), "hidden objects must not be shown (NP-12)"

@@ -163,7 +163,7 @@ def test_uf_01_an_award_that_is_set_aside_says_so(browser, start):
     service, client, round_id = set_aside(start, Service.client, "")
     context = patient(browser)
     page = enter(context, service.console)
-    assert "award set aside" in page.get_by_role("main").inner_text().lower(), "it's an alert"
+    assert "award set aside" in page.get_by_role("main").inner_text().lower(), "the message must have the role alert"
     page.goto(f"{service.console}round/{round_id}")
     assert "set aside until the account has room for it" in page.get_by_role("main").inner_text()
     look(page, "platform-set-aside")
@@ -175,7 +175,7 @@ def test_uf_01_an_award_that_is_set_aside_says_so(browser, start):
 def test_pl_38_an_award_that_is_held_and_then_not_paid_says_so(browser, start, tmp_path):
     protected = Protected(tmp_path, {"acme/all": ["play", "wallet", "support"], "platform/ann": ["admin"]})
     service, client, round_id = set_aside(start, lambda service: protected.client(service.address, "acme/all"), protected.config)
-    # The account has room for the bet's refund, but not for the award.
+    # The account has room for the refund of the bet, but not for the award.
     bet = client.round(round_id).bet.amount_minor
     client.ledger.Withdraw(ledger_pb2.WithdrawRequest(request_id="room", account=account("full"), amount_minor=bet))
     context = patient(browser, ignore_https_errors=True)
@@ -196,7 +196,7 @@ def test_pl_38_an_award_that_is_held_and_then_not_paid_says_so(browser, start, t
     platform.ledger.ApproveChange(ledger_pb2.ApproveChangeRequest(request_id="approve", change_id=change))
     assert client.round(round_id).jackpots[0].state == round_pb2.JackpotWin.STATE_VOIDED
     page.reload()
-    assert "not paid, since the round is void" in page.get_by_role("main").inner_text()
+    assert "not paid because the round is void" in page.get_by_role("main").inner_text()
     look(page, "platform-award-voided")
     context.close()
     client.close()

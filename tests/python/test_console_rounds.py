@@ -114,7 +114,7 @@ def test_pl_23_a_simulation_is_started_and_watched_in_the_browser(browser, start
     page.get_by_text("each figure is within").wait_for()
     look(page, "simulation")
     page.goto(f"{service.console}trust")
-    # A service audits only logs in its folder.
+    # A service can audit only a log in its data folder.
     audit = page.get_by_role("button", name="Audit the log now")
     if STORE:
         page.get_by_text("The log is not in this process's data folder").wait_for()
@@ -150,10 +150,9 @@ def test_pl_27_each_role_logs_in_and_sees_its_pages(browser, protected):
         for path in [link.get_attribute("href") for link in links.all()]:
             assert page.goto(service.console.rstrip("/") + path).status == 200, f"{path} as {name}"
         assert tokens[name] not in page.content()
-        assert page.evaluate("document.cookie") == "", "no script reads the session's cookie"
+        assert page.evaluate("document.cookie") == "", "scripts must not be able to read the session's cookie"
         (cookie,) = context.cookies()
         assert cookie["httpOnly"] and cookie["secure"] and cookie["sameSite"] == "Strict"
-        # Browsers allow secure cookies to localhost over HTTP, but nothing listens there.
         with pytest.raises(Error):
             context.request.get(service.console.replace("https", "http"))
         page.get_by_role("button", name="Log out", exact=True).click()
@@ -201,7 +200,7 @@ def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_not
         page.goto(site)
         frame = page.frames[1]
         frame.wait_for_load_state()
-        assert "Trust" not in frame.content() and "Switch off" not in frame.content(), "it can't be framed"
+        assert "Trust" not in frame.content() and "Switch off" not in frame.content(), "the page must not be shown in a frame"
         for button in ["void", "switch"]:
             page.goto(site)
             with page.expect_navigation():
@@ -225,7 +224,7 @@ def test_pl_19_pictures_for_the_readme(browser, featured):
     folder.mkdir(parents=True, exist_ok=True)
     context = patient(browser, viewport={"width": 1040, "height": 720}, color_scheme="light")
     page = enter(context, address)
-    # A WebP file has a third of the size of PNG; Playwright makes WebP only by the DevTools protocol.
+    # Uses the DevTools protocol, because Playwright itself cannot write WebP, whose files are a third of the size of PNG.
     devtools = context.new_cdp_session(page)
     for name, path in {"round": f"round/{rounds['bewitched-free-spins']}", "jackpot": "jackpots/bewitched?live=off"}.items():
         assert page.goto(address + path).status == 200

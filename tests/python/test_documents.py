@@ -39,7 +39,8 @@ def pattern(printed):
 
 
 def own_network():
-    """Frees the documented ports in a network namespace; without the permission, uses the machine's."""
+    """Uses a network namespace, in which the documented ports are free. Without the permission for a namespace, uses
+    the machine's ports."""
     try:
         os.unshare(os.CLONE_NEWNET)
     except (AttributeError, PermissionError):
@@ -107,7 +108,7 @@ def play_through(tutorial, folder):
 
 @pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
 def test_every_command_of_a_tutorial_works_as_written(tutorial, tmp_path):
-    assert len(steps(tutorial.read_text())) > 4, "its commands are found"
+    assert len(steps(tutorial.read_text())) > 4, "the document must contain commands"
     child = os.fork()
     if child == 0:
         status = 1

@@ -37,7 +37,7 @@ def test_bw_13_bw_14_counters_come_every_three_seconds_with_the_position_they_ho
     updates = list(islice(client.jackpot.WatchCounters(jackpot_pb2.WatchCountersRequest(pool_id="bewitched")), 3))
     times = [millis(update.refresh_time) for update in updates]
     assert [time % 3_000 for time in times[1:]] == [0, 0]
-    assert times == sorted(set(times)), "no refresh comes twice"
+    assert times == sorted(set(times)), "each refresh must be sent once"
     positions = [update.position for update in updates]
     assert positions == sorted(positions)
     for update in updates:
@@ -88,7 +88,7 @@ def test_bw_20_pools_are_opened_suspended_resumed_and_retired(start):
         jackpot.OpenPool(jackpot_pb2.OpenPoolRequest(request_id="p", pool_id="test", terms=terms()))
     change = jackpot_pb2.ChangePoolTermsRequest(request_id="c", pool_id="test", terms=terms("2000"))
     changed = jackpot.ChangePoolTerms(change).pool
-    assert Decimal(changed.terms.seed_eur) == 1_000, "in force until the next win"
+    assert Decimal(changed.terms.seed_eur) == 1_000, "the old terms apply until the next win"
     assert Decimal(changed.pending_terms.seed_eur) == 2_000 and changed.pending_terms.version == 2
     assert Decimal(changed.base_figure_eur) == 1_000
     with refused(grpc.StatusCode.ALREADY_EXISTS, "REQUEST_ID_REUSED"):

@@ -22,7 +22,7 @@ def page_of(client, round_id):
     answer = client.reports.GetRoundPage(report_pb2.GetRoundPageRequest(round_id=round_id))
     assert answer.media_type == "text/html; charset=utf-8"
     written = answer.content.decode("utf-8")
-    assert "http" not in written and "<script" not in written, "it loads nothing"
+    assert "http" not in written and "<script" not in written, "the page must not load other files"
     page = ElementTree.fromstring(written.removeprefix("<!DOCTYPE html>"))
     return " ".join(" ".join(page.find("body").itertext()).split()), ["".join(pre.itertext()) for pre in page.iter("pre")]
 

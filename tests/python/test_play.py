@@ -38,7 +38,7 @@ def test_pl_11_a_repeated_bet_gives_the_same_answer_and_no_second_effect(client,
     assert [client.spin(request) for _ in range(5)] == [first] * 5
     assert client.ledger.GetAccount(ledger_pb2.GetAccountRequest(account=alice)).position == first.position
     steps = client.play_out(request)
-    assert client.spin(request) == first, "as it was when it was played, wherever the round is now"
+    assert client.spin(request) == first, "a repeated request gets the answer of its step, even if the round has continued"
     assert len(client.rounds(alice).rounds) == 1
     assert client.balance(alice) == DEPOSIT + effect(steps)
 
@@ -103,7 +103,7 @@ def test_bw_07_bw_25_free_spins_wait_to_be_started_and_double_line_wins(client, 
         assert spin.multiplier == 2
         assert all(win.coins % 2 == 0 for win in spin.wins if win.line)
     gained = played.outcome.round_win_coins - waiting.outcome.round_win_coins
-    assert gained == sum(spin.win_coins for spin in played.outcome.spins), "no money but of the spins"
+    assert gained == sum(spin.win_coins for spin in played.outcome.spins), "the balance must change only by the spins"
     if played.outcome.awaiting == round_pb2.AWAITING_NOTHING:
         assert played.outcome.free_spins_left == 0 and played.state == round_pb2.ROUND_STATE_SETTLED
 
@@ -113,7 +113,7 @@ def test_bw_22_bw_24_a_line_win_can_be_doubled_card_by_card(client, player):
     right = wrong = 0
     for number in range(1_000):
         steps = client.play_out(bet(f"d{number}", alice, lines=3, offer_double=True), round_pb2.CARD_RED_HEART)
-        # Scatter wins are not at risk (BW-23).
+        # Scatter wins cannot be gambled (BW-23).
         lines = sum(win.coins for spin in steps[0].outcome.spins for win in spin.wins if win.line)
         strip = []
         for before, step in zip(steps, steps[1:]):
@@ -122,16 +122,16 @@ def test_bw_22_bw_24_a_line_win_can_be_doubled_card_by_card(client, player):
             card = step.outcome.card
             assert card.guess == round_pb2.CARD_RED_HEART and card.won == (card.drawn == card.guess)
             strip.insert(0, card.drawn)
-            assert list(step.outcome.double_strip) == strip, "the latest first"
+            assert list(step.outcome.double_strip) == strip, "the strip of cards must begin with the latest"
             at_stake = lines << (len(strip) - 1)
             assert step.win.amount_minor - before.win.amount_minor == (at_stake if card.won else -at_stake)
             right, wrong = right + card.won, wrong + (not card.won)
         assert len(strip) <= 5
         if strip:
-            assert all(card == round_pb2.CARD_RED_HEART for card in strip[1:]), "a wrong guess is the last"
+            assert all(card == round_pb2.CARD_RED_HEART for card in strip[1:]), "a wrong guess must end the gamble"
         if right >= 5 and wrong >= 5:
             return
-    pytest.fail(f"{right} right and {wrong} wrong in a thousand rounds")
+    pytest.fail(f"only {right} right and {wrong} wrong guesses in a thousand rounds")
 
 
 def test_bw_22_collecting_keeps_the_win(client, player):
@@ -183,7 +183,7 @@ def test_pl_11_an_exceeded_deadline_and_its_repetition_have_one_effect(start):
     expected = DEPOSIT
     for number in range(20):
         request = bet(f"r{number}", alice)
-        # The suspended process has received the call, and may play or drop it later.
+        # The suspended process has received the call, and may play or drop it after it continues.
         with service.held(), pytest.raises(grpc.RpcError) as raised:
             client.spin(request, timeout=0.05)
         assert raised.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
@@ -200,7 +200,7 @@ def test_pl_11_deadlines_at_all_places_of_a_call_leave_one_effect(client, player
         try:
             client.spin(request, timeout=0.00005 * (number + 1))
         except grpc.RpcError as error:
-            assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED, "and never CANCELLED, which the caller did not"
+            assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED, "the outcome must not be CANCELLED, since the caller cancelled nothing"
         expected += effect(client.play_out(request))
     assert client.rounds(alice).rounds[0].round_id == f"{OPERATOR}/{player}/100"
     assert client.balance(alice) == expected

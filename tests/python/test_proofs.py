@@ -118,7 +118,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     printed = subprocess.run(example, capture_output=True, text=True, check=True).stdout
     assert printed.startswith(f"round {rounds[7]} is in the log of ")
     sealed = re.search(r"step 1: draw (\d+) was sealed at position (\d+): ([0-9a-f]{64})", shown)
-    assert f"draw {sealed[1]}: dealt as it was sealed at position {sealed[2]}; seed " in printed
+    assert f"draw {sealed[1]}: the dealt value matches the seal at position {sealed[2]}; seed " in printed
     short = motherlode("proof", rounds[7], "--without-seals", "--target", f"http://{service.address}")
     assert len(short) < len(file.read_text())
     _, _, _, drawn = verify_round.verify(short, vkey)
@@ -127,7 +127,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     assert len(brief) < len(file.read_text())
     (tmp_path / "brief").write_text(brief)
     assert "gives the bytes of its record" in motherlode("verify", tmp_path / "brief", "--key", vkey)
-    with pytest.raises(verify_round.Unproven, match="outcomes are left out"):
+    with pytest.raises(verify_round.Unproven, match="the proof omits outcomes"):
         verify_round.verify(brief, vkey)
     log = reader.TilesReader(backend.make_backend(prefix(service)))
     noted = log.get_checkpoint().__class__.from_text(file.read_text().split("\n\n", 1)[1])
@@ -208,7 +208,7 @@ def test_nothing_in_a_proof_can_be_changed_by_the_examples_judgement(signed):
     lines[1] = other.splitlines(keepends=True)[1]
     with pytest.raises(verify_round.Unproven):
         verify_round.verify("".join(lines), vkey)
-    # A proof's name is not signed: its records determine the round.
+    # The name in a proof is not signed; the proof's records determine the round.
     renamed = proof_pb2.RoundRecords.FromString(extra)
     renamed.round_id = rounds[4]
     lines[1] = f"extra {base64.b64encode(renamed.SerializeToString()).decode()}\n"

@@ -1,5 +1,5 @@
-"""PL-28: `motherlode rng` passes NIST SP 800-22 and tests of scaled numbers; known bad generators fail. Seeds are
-fixed; each of some 500 verdicts has a significance of one in a million."""
+"""PL-28: `motherlode rng` passes NIST SP 800-22 and tests of scaled numbers, and generators known to be bad fail. Seeds
+are fixed. Each of about 500 verdicts has a significance level of one in a million."""
 
 import subprocess
 
@@ -12,9 +12,9 @@ from scipy.special import gammaincc
 from scipy.stats import binom
 
 SIGNIFICANCE = 1e-6
-# Values of SP 800-22: a single test of a perfect generator fails once in a hundred.
+# Values of SP 800-22, with which a single test of a perfect generator fails once in a hundred runs.
 SEQUENCES, BITS, ALPHA = 100, 1_000_000, 0.01
-# Bounds as of cards, small wheels, a die, reels of 30 to 120 stops, and weights of prizes.
+# Bounds as used for cards, small wheels, a die, reels of 30 to 120 stops, and weights of prizes.
 BOUNDS = (2, 3, 5, 30, 32, 37, 64, 120, 1_000, 1_000_003, 3 << 30)
 DRAWS_PER_SEED = 64
 
@@ -33,8 +33,8 @@ def sequences(data):
 
 
 def verdicts(p_values):
-    """A perfect generator's probabilities of as many p-values below ALPHA (SP 800-22, 4.2.1, exact binomial), and of as
-    uneven p-values in ten classes (4.2.2, from 55 sequences)."""
+    """Probabilities that a perfect generator has at least as many p-values below ALPHA (SP 800-22, 4.2.1, exact
+    binomial), and p-values at least as unevenly spread over ten classes (4.2.2, from 55 sequences on)."""
     failed = np.sum(p_values < ALPHA)
     yield binom.sf(failed - 1, len(p_values), ALPHA)
     if len(p_values) >= 55:
@@ -43,7 +43,7 @@ def verdicts(p_values):
 
 
 def worst(test, sequences):
-    """Returns the least verdict; each column has the p-values of one template, state or direction."""
+    """Returns the lowest of the verdicts. Each column has the p-values of one template, state or direction."""
     found = [p_values for p_values in map(test, sequences) if len(p_values)]
     return min((verdict for column in np.array(found).T for verdict in verdicts(column)), default=None)
 

@@ -29,7 +29,7 @@ from motherlode.round.v1 import round_pb2
 
 WALLET = ROOT / "deploy/examples/wallet"
 FUNDS = 100_000
-KEY = "a key of the wallet's own, long enough"
+KEY = "a key of the wallet that is long enough"
 FAULTS = ["--lose-answer", "6", "--lose-call", "8", "--double", "4", "--fail", "9", "--lie", "5", "--seed", "7"]
 
 
@@ -41,7 +41,7 @@ def postgres_program(name):
 @pytest.fixture(scope="session")
 def postgres():
     if not (postgres_program("initdb") and postgres_program("postgres")):
-        pytest.skip("no PostgreSQL (Debian: apt-get install postgresql): the wallet's books are tested in SQLite alone")
+        pytest.skip("PostgreSQL is missing (Debian: apt-get install postgresql): the wallet's books are tested only in SQLite")
     # PostgreSQL refuses to run as root.
     user = {"user": "postgres"} if os.geteuid() == 0 else {}
     with tempfile.TemporaryDirectory(prefix="motherlode-postgres-") as folder:
@@ -140,7 +140,7 @@ def played(client, account, number):
 def reconciled(database, net):
     expected = {player: FUNDS + of for player, of in net.items()}
     balances = lambda: dict(read(database, "SELECT player, minor FROM balances"))
-    # Several retries can fail, up to 30 s apart.
+    # Waits long, because several retries can fail and are up to 30 s apart.
     deadline = time.monotonic() + 300
     while balances() != expected and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -150,7 +150,8 @@ def reconciled(database, net):
 
 
 def rounds_reconciled(database, client, player):
-    """Each round of a player is known to both sides, opened and closed once, with the same game and money (PL-39)."""
+    """Checks that wallet and service have the same rounds of a player, each opened and closed once, with the same game
+    and money (PL-39)."""
     of, page_token, rounds = account(player), "", {}
     while True:
         request = ledger_pb2.ListRoundsRequest(account=of, page_size=100, page_token=page_token)
@@ -173,7 +174,7 @@ def rounds_reconciled(database, client, player):
     deadline = time.monotonic() + 300
     while True:
         kept = [tuple(row) for row in read(database, f"SELECT {columns} FROM rounds WHERE player = '{player}'")]
-        # A lost round has no credit: its report may come after all money is paid.
+        # Waits, because a lost round has no credit and its report may arrive after all money is paid.
         if all(closed for *_, closed in kept) or time.monotonic() > deadline:
             break
         time.sleep(0.05)
@@ -213,7 +214,7 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
     client.close()
     kept.terminate()
     said = kept.stdout.read()
-    assert sum(map(int, re.findall(r"\d+", said))) > 0, f"something went wrong on purpose: {said}"
+    assert sum(map(int, re.findall(r"\d+", said))) > 0, f"the injected faults must occur: {said}"
     assert service.terminate() == 0
     assert subprocess.run([BINARY, "audit", *service.log_arguments], capture_output=True).returncode == 0
 

@@ -39,7 +39,7 @@ def test_the_health_of_an_unknown_service_is_not_found(client):
 def test_pl_13_games_describe_themselves(client):
     listed = client.spins.ListGames(spin_pb2.ListGamesRequest()).games
     games = {}
-    for game in listed:  # Newest version first.
+    for game in listed:  # Versions from newest to oldest.
         games.setdefault(game.game, game)
     assert sorted(games) == ["bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature"]
     for name in games:
@@ -131,7 +131,7 @@ def test_pl_13_descriptions_say_what_can_be_staked_gambled_and_bought(client):
         name: ((game.lines_min, game.lines_max), (game.coins_per_line_min, game.coins_per_line_max), game.gambles_max)
         for name, game in games.items()
     }
-    # Values of the rules BW-01, BW-22; ME-01, ME-15; NP-01; WF-01.
+    # Expected values from the rules BW-01, BW-22, ME-01, ME-15, NP-01 and WF-01.
     assert said == {
         "bewitched": ((1, 15), (1, 10), 5),
         "dwarf-mine": ((1, 1), (25, 25), 0),
@@ -151,7 +151,7 @@ def test_pl_13_descriptions_say_what_can_be_staked_gambled_and_bought(client):
         request = spin_pb2.SpinRequest(request_id=f"over-{name}", account=alice, game=name, stake=over)
         with refused(grpc.StatusCode.INVALID_ARGUMENT, "INVALID_STAKE") as refusal:
             client.spin(request)
-        assert refusal.metadata["lines_max"] == str(game.lines_max), "description and refusal agree"
+        assert refusal.metadata["lines_max"] == str(game.lines_max), "the description and the refusal must state the same minimum bet"
 
 
 def test_pl_30_sigterm_ends_it_in_order_and_a_restart_goes_on_where_it_was(start, tmp_path):
@@ -216,7 +216,7 @@ def test_pl_06_the_log_passes_its_audit(start):
 
 
 class Reflection(ProtoReflectionDescriptorDatabase):
-    """Python's package of gRPC's reflection has only v1alpha, whose messages are those of v1."""
+    """Python's package for gRPC reflection has only v1alpha, which has the same messages as v1."""
 
     def __init__(self, channel):
         super().__init__(channel)

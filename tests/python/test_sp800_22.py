@@ -1,4 +1,4 @@
-"""sp800_22.py gives the document's figures, for its examples and a million bits of e."""
+"""sp800_22.py computes the document's figures for its examples and for a million bits of e."""
 
 import numpy as np
 import pytest

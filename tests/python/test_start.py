@@ -72,7 +72,7 @@ def test_uf_09_without_a_terminal_no_line_of_the_log_has_colours(start):
     assert "INFO" in log and "\x1b" not in log, log
 
 
-@pytest.mark.skipif(bool(STORE), reason="about the folder of a log in files")
+@pytest.mark.skipif(bool(STORE), reason="this line concerns only a log in a folder")
 def test_uf_09_a_start_after_a_kill_tells_of_no_other_log_and_the_first_of_a_new_one(start):
     first = start()
     first.process.send_signal(signal.SIGKILL)
@@ -85,7 +85,7 @@ def test_uf_09_a_start_after_a_kill_tells_of_no_other_log_and_the_first_of_a_new
     third = start()
     assert third.client().balance(account("alice")) > 0
     assert third.terminate() == 0
-    for service, words in [(first, "the log is new"), (third, "the log is replayed")]:
+    for service, words in [(first, "starting a new log"), (third, "replaying the log")]:
         assert words in "".join(service.log), service.log
     for service in (first, second, third):
         log = "".join(service.log)

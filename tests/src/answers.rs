@@ -19,7 +19,7 @@ pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
         let mut note =
             |what: &str, answer: &dyn Debug| answers.insert(format!("{name}: {what}"), format!("{answer:?}"));
         let answer = client.ledger.get_account(GetAccountRequest { account: of.clone() }).await;
-        let answer = answer.expect("the account is there").into_inner();
+        let answer = answer.expect("the account exists").into_inner();
         note("account", &(answer.balance, answer.open_round_ids));
         let (mut rounds, mut page_token) = (vec![], String::new());
         loop {
@@ -50,7 +50,7 @@ pub async fn of_house(client: &mut Client, pool_id: &str, date: &str) -> Answers
     let mut answers = Answers::new();
     let mut note = |what: &str, answer: &dyn Debug| answers.insert(what.to_owned(), format!("{answer:?}"));
     let answer = client.jackpot.get_pool(GetPoolRequest { pool_id: pool() }).await;
-    note("pool", &answer.expect("the pool is there").into_inner());
+    note("pool", &answer.expect("the pool exists").into_inner());
     let request = ListAwardsRequest { pool_id: pool(), page_size: PAGE, ..ListAwardsRequest::default() };
     note("awards", &client.jackpot.list_awards(request).await.expect("awards are listed").into_inner());
     let request = GetPoolStatementRequest { pool_id: pool(), date: date.to_owned() };

@@ -1,4 +1,5 @@
-//! TCP proxy that a test can cut. Both connections stay open without data, as after a network failure.
+//! TCP proxy that a test can cut. After a cut both connections stay open but carry no data, as in a
+//! network failure.
 
 use std::{
     io,
@@ -22,7 +23,7 @@ pub struct Cable {
 impl Cable {
     pub async fn to(address: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
-        let at = listener.local_addr().expect("it is bound");
+        let at = listener.local_addr().expect("the listener has an address");
         let (to, whole) = (Arc::new(Mutex::new(address)), watch::Sender::new(true));
         let (target, cut) = (Arc::clone(&to), whole.subscribe());
         let accepting = tokio::spawn(async move {
@@ -38,7 +39,7 @@ impl Cable {
         *self.to.lock().expect("no panic") = address;
     }
 
-    /// Data in transit and later data is lost.
+    /// Data in transit and all later data is lost.
     pub fn cut(&self) {
         self.whole.send_replace(false);
     }

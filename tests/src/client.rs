@@ -51,7 +51,7 @@ pub struct Client {
 
 impl Client {
     pub async fn connect(address: SocketAddr) -> Self {
-        let endpoint = Channel::from_shared(format!("http://{address}")).expect("an address is a URI");
+        let endpoint = Channel::from_shared(format!("http://{address}")).expect("the address is a valid URI");
         Self::on(endpoint.connect().await.expect("the service listens"))
     }
 
@@ -87,14 +87,13 @@ impl Client {
         self.ledger.deposit(deposit).await.expect("the deposit is booked");
     }
 
-    /// Returns the balance in minor units.
     pub async fn balance(&mut self, account: &Account) -> i64 {
         let request = GetAccountRequest { account: Some(account.clone()) };
         let response = self.ledger.get_account(request).await.expect("the account exists").into_inner();
         if seamless::keeps(account) {
             return seamless::balance(account).await;
         }
-        response.balance.expect("a balance is set").amount_minor
+        response.balance.expect("the account has a balance").amount_minor
     }
 
     pub async fn spin(&mut self, request: SpinRequest, force: Option<Force>) -> Result<Played, Status> {

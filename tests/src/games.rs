@@ -63,7 +63,7 @@ pub fn smallest(game: &dyn Game) -> CoinValue {
 
 pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, turn: usize) -> Vec<Played> {
     let id = request.request_id.clone();
-    let mut last = client.bet(request).await.expect("the bet is taken");
+    let mut last = client.bet(request).await.expect("the bet is accepted");
     let mut steps = vec![];
     loop {
         steps.push(last.clone());
@@ -85,7 +85,7 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
             }
             (chosen, _) => chosen,
         };
-        last = chosen.expect("the choice is taken");
+        last = chosen.expect("the choice is accepted");
     }
 }
 
@@ -102,7 +102,7 @@ fn local(data: &Path) -> LocalLog {
 pub fn replayed(data: &Path, player: &str, round: u64) -> Replayed {
     let (local, stream) = (local(data), StreamId::player("acme", player));
     let log = local.log(stream.partition(local.partitions()));
-    replay(&log, &stream, round).expect("the log can be read").expect("the round is there")
+    replay(&log, &stream, round).expect("the log can be read").expect("the log has the round")
 }
 
 pub fn checked(data: &Path) {

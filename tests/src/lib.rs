@@ -46,9 +46,9 @@ pub fn config(data: &Path) -> Config {
     config.store = store(data);
     config.partitions = partitions();
     config.limits.segment_bytes = 1 << 20;
-    // The service sweeps expired rounds once at the start, then only if a test starts a sweep.
+    // The service resolves expired rounds once at the start, and later only if a test starts a sweep.
     config.interruption.sweep_ms = 3_600_000;
-    // Tests copy logs without their keys.
+    // Tests copy logs without their signing keys.
     config.proofs.accept_new_key = true;
     config
 }
@@ -56,7 +56,7 @@ pub fn config(data: &Path) -> Config {
 /// Number of partitions: `MOTHERLODE_TESTS_PARTITIONS` (`tests/run partitions`), or 1.
 fn partitions() -> u32 {
     let wanted = env::var("MOTHERLODE_TESTS_PARTITIONS").ok();
-    wanted.map_or(1, |wanted| wanted.parse().expect("MOTHERLODE_TESTS_PARTITIONS is a number"))
+    wanted.map_or(1, |wanted| wanted.parse().expect("MOTHERLODE_TESTS_PARTITIONS must be a number"))
 }
 
 /// Store of a log: the data folder, or a stream at `MOTHERLODE_TESTS_STORE` (`tests/run jetstream`).

@@ -12,10 +12,11 @@ pub fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {
     let end = store.end();
     let reader = store.reader();
     let read = |position| {
-        let read = reader.read(position, 1, usize::MAX).expect("it can be read");
-        record::decode(&read[0].bytes).expect("it is a record")
+        let read = reader.read(position, 1, usize::MAX).expect("the log can be read");
+        record::decode(&read[0].bytes).expect("the commit can be decoded")
     };
-    let last = (1..=end).rev().map(read).find(|logged| logged.commit.stream == *stream).expect("the player has one");
+    let last =
+        (1..=end).rev().map(read).find(|logged| logged.commit.stream == *stream).expect("the player has a commit");
     let balances_after = last.balances_after.iter().map(|(currency, balance)| (*currency, Minor(balance.0 + amount)));
     let commit = Commit {
         partition: store.partition(),
@@ -30,5 +31,5 @@ pub fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {
     };
     let logged = Logged { commit, balances_after: balances_after.collect(), due_after: vec![], proposer: None };
     let bytes = record::encode(&store.head(), &logged);
-    store.append(end, &[bytes]).expect("it is appended");
+    store.append(end, &[bytes]).expect("the commit is appended");
 }

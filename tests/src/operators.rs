@@ -82,12 +82,13 @@ impl Certificates {
     pub fn make(folder: &Path) -> Self {
         let mut root = CertificateParams::default();
         root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let root = CertifiedIssuer::self_signed(root, key()).expect("a root signs itself");
+        let root = CertifiedIssuer::self_signed(root, key()).expect("the root certificate is self-signed");
         let signed = |purpose| {
-            let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name is a name");
+            let mut params =
+                CertificateParams::new(vec!["localhost".to_owned()]).expect("the name is a valid DNS name");
             params.extended_key_usages = vec![purpose];
             let key = key();
-            let certificate = params.signed_by(&key, &root).expect("the root signs");
+            let certificate = params.signed_by(&key, &root).expect("the root signs the certificate");
             (certificate, key.serialize_pem())
         };
         let (service, service_key) = signed(ExtendedKeyUsagePurpose::ServerAuth);

@@ -17,7 +17,7 @@ pub struct Player {
     account: Account,
     coin_value: &'static str,
     round: u64,
-    /// Answers without the jackpot's state, which may still change.
+    /// Answers per request id, without the jackpot's state, which may still change.
     answers: BTreeMap<String, Played>,
     jackpots: BTreeMap<u64, JackpotWin>,
 }
@@ -71,7 +71,7 @@ impl Player {
         }
         let id = format!("{}#{}", played.round_id, played.step);
         if let Some(before) = self.answers.insert(id.clone(), played.clone()) {
-            assert_eq!(before, played, "{id} was answered otherwise");
+            assert_eq!(before, played, "the repeated request {id} got another answer");
         }
     }
 
@@ -79,7 +79,7 @@ impl Player {
         let (rounds, answers) = (self.round, Arc::default());
         for round in 0..=rounds {
             self.round = round;
-            self.play_round(client, &answers).await.expect("a repetition is answered");
+            self.play_round(client, &answers).await.expect("a repeated request is answered");
         }
         self.round = rounds + 1;
         let settled = self.answers.values().filter(|answer| answer.state() == RoundState::Settled);

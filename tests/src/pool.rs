@@ -1,5 +1,5 @@
-//! Independent model of the jackpot pool over all partitions' logs, in EUR only, so a coin's share is coin / 10. The
-//! pool's stream at home orders hits and bets (BW-16).
+//! Independent model of the jackpot pool over the logs of all partitions, in EUR only, so a coin's share is coin / 10.
+//! The pool's stream in partition 0 orders hits and bets (BW-16).
 
 use crate::commits;
 use motherlode_ledger::Ledgers;
@@ -60,8 +60,8 @@ impl Model {
     fn step(&mut self, event: &Event) {
         match event {
             Event::ContributionsPooled { partition, from, to, amount } => {
-                let view = self.partitions.get_mut(partition).expect("there is such a partition");
-                assert_eq!(*from, view.pooled_position + 1, "stretches are dense");
+                let view = self.partitions.get_mut(partition).expect("the partition exists");
+                assert_eq!(*from, view.pooled_position + 1, "the pooled ranges of positions are contiguous");
                 view.pooled_position = *to;
                 let sum: i128 = view.left.range(from..=to).map(|(_, left)| left).sum();
                 assert_eq!(amount.0, sum, "BW-11: the contributions of the range");
@@ -69,12 +69,12 @@ impl Model {
                 self.increments += sum;
             }
             Event::JackpotAwarded(award) => {
-                let view = self.partitions.get_mut(&award.partition).expect("there is such a partition");
-                let (position, time_ms, coin) = view.hits.pop_front().expect("there was a hit");
+                let view = self.partitions.get_mut(&award.partition).expect("the partition exists");
+                let (position, time_ms, coin) = view.hits.pop_front().expect("the award belongs to a known hit");
                 assert_eq!(
                     (award.hit, view.pooled_position),
                     (position, position),
-                    "BW-16: its turn, with all bets before it"
+                    "BW-16: the hit is priced in its turn, after all earlier bets"
                 );
                 self.win((award.partition, position), time_ms, coin);
             }
@@ -98,8 +98,8 @@ impl Model {
     }
 }
 
-/// Checks every award and payment, and that the books balance at every position (PL-09). There must be at least `hits`
-/// hits, all with awards.
+/// Checks every award and payment, and that the books balance at every position (PL-09). Panics unless there are at
+/// least `hits` hits and all have awards.
 pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());
@@ -111,7 +111,7 @@ pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
             assert_eq!(commit.partition, partition);
             view.take(commit);
             head = hash(&record::encode(&head, &logged));
-            books.apply_recorded(commit, None, head).expect("the books take it");
+            books.apply_recorded(commit, None, head).expect("the books accept the commit");
             let all_zero = books.trial_balance().is_empty();
             assert!(books.pools().all(PoolState::is_balanced) && all_zero, "{partition}: {}", commit.position);
             let is_pool = commit.stream == StreamId::pool(POOL);
@@ -121,7 +121,7 @@ pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
                         paid.entry((partition, *hit)).or_default().push(amount.0.into());
                     }
                     Event::JackpotAwarded(award) => {
-                        assert_eq!(partition, 0, "decided at home");
+                        assert_eq!(partition, 0, "partition 0 decides the award");
                         awarded.push(((award.partition, award.hit), i128::from(award.amount.0)));
                     }
                     _ => {}

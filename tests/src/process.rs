@@ -18,7 +18,7 @@ fn give_draw_key(data: &Path) -> io::Result<()> {
     }
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;
-    // A draw key of a previous day would be rotated at once (PL-28).
+    // Uses today's date, because a draw key of a previous day would be rotated at once (PL-28).
     let made = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
     let mut file = File::options().create_new(true).write(true).mode(0o600).open(folder.join("draws"))?;
     writeln!(file, "{} {}", made.as_millis(), "5c".repeat(32))
@@ -33,7 +33,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Waits until the program listens. A new folder gets the tests' draw key.
+    /// Starts the program and waits until it listens. A new folder gets the tests' draw key.
     #[must_use]
     pub fn start(program: &str, data: &Path, config: Option<&Path>) -> Self {
         Self::start_as(program, data, config, &[])
@@ -41,7 +41,7 @@ impl Process {
 
     #[must_use]
     pub fn memory_peak(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process is there");
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process exists");
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kilobytes = peak.and_then(|peak| peak.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
         kilobytes.expect("a peak in kB") * 1024
@@ -60,9 +60,9 @@ impl Process {
         more: &[&str],
         variables: &[(&str, &Path)],
     ) -> Self {
-        give_draw_key(data).expect("a key can be given");
+        give_draw_key(data).expect("the draw key can be written");
         let mut command = Command::new(program);
-        // Tests copy logs without their keys.
+        // Tests copy logs without their signing keys.
         command.args(["serve", "--new-log-key", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
         if let Some(config) = config {
             command.arg("--config").arg(config);
@@ -71,16 +71,16 @@ impl Process {
         let logged = log.try_clone().expect("a file can be shared");
         command.env("NO_COLOR", "1").envs(variables.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(logged).spawn().expect("the program starts");
-        let output = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let output = BufReader::new(child.stdout.take().expect("the program's output is piped"));
         let mut console = None;
         let address = output.lines().map_while(Result::ok).find_map(|line| {
-            if let Some(url) = line.strip_prefix("console for people: ") {
+            if let Some(url) = line.strip_prefix("console: ") {
                 console = url.trim_end_matches('/').split_once("://").and_then(|(_, address)| address.parse().ok());
             }
             let address = line.strip_prefix("motherlode listens on ")?.split(',').next()?;
             address.parse().ok()
         });
-        Self { child, log, address: address.expect("it prints its address"), console }
+        Self { child, log, address: address.expect("the program prints its address"), console }
     }
 
     #[must_use]
@@ -91,8 +91,8 @@ impl Process {
     #[must_use]
     pub fn log_lines(&self, words: &str) -> Vec<String> {
         let length = self.log.metadata().expect("a file has a length").len();
-        let mut text = vec![0; usize::try_from(length).expect("it fits into memory")];
-        // Reads without a seek, which would move the position at which the process writes.
+        let mut text = vec![0; usize::try_from(length).expect("the length fits into usize")];
+        // Reads at an offset, because a seek would move the position at which the process writes.
         self.log.read_exact_at(&mut text, 0).expect("a file can be read");
         let text = String::from_utf8_lossy(&text);
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
@@ -118,10 +118,9 @@ impl Process {
 
     fn signal(&self, signal: &str) {
         let sent = Command::new("sh").args(["-c", &format!("kill -{signal} {}", self.child.id())]).status();
-        assert!(sent.expect("a shell is there").success(), "the process is still there");
+        assert!(sent.expect("a shell is there").success(), "the process still exists");
     }
 
-    /// Sends SIGHUP, for a changed configuration file.
     pub fn reload(&self) {
         self.signal("HUP");
     }
@@ -175,5 +174,5 @@ pub async fn until(what: &str, done: impl AsyncFn() -> bool) {
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(Duration::from_secs(120), waiting).await.unwrap_or_else(|_| panic!("{what} does not come"));
+    timeout(Duration::from_secs(120), waiting).await.unwrap_or_else(|_| panic!("timed out while waiting: {what}"));
 }

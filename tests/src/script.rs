@@ -1,5 +1,5 @@
-//! Script of the tests' dealer. A request's metadata `motherlode-force` names an outcome, and client seeds are tried
-//! until the step has it. The sealed draw is unchanged, so rounds replay and audit as usual.
+//! Script of the tests' dealer. The request's metadata `motherlode-force` names an outcome, and the dealer tries client
+//! seeds until the step has this outcome. The sealed draw is unchanged, so rounds replay and audit as usual.
 //!
 //! A wish is a word such as `open`, or a word and a value, see [`figured`]; several are joined by `, ` and must all
 //! hold in this step.
@@ -32,13 +32,13 @@ impl Script for Wishes {
         let refused = |why: String| Refusal::new(Reason::Refused, why).with("wish", asked);
         let wishes = asked.split(", ").map(wanted).collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let all = |proposal: &Proposal, outcome: &Outcome| wishes.iter().all(|wanted| wanted(proposal, outcome));
-        // A step without an outcome is refused with any seed.
+        // A step that has no outcome is refused with any seed.
         let granted = |client_seed: &Vec<u8>| match resolve(client_seed) {
             Some(proposal) => outcome(&proposal).is_some_and(|outcome| all(&proposal, &outcome)),
             None => true,
         };
         let found = (0..TRIES_MAX).map(|number| format!("wish {number}").into_bytes()).find(granted);
-        found.map(Some).ok_or_else(|| refused(format!("{asked} is not granted in {TRIES_MAX} tries")))
+        found.map(Some).ok_or_else(|| refused(format!("none of {TRIES_MAX} client seeds results in {asked}")))
     }
 }
 
@@ -46,10 +46,10 @@ type Wanted<'a> = Box<dyn Fn(&Proposal, &Outcome) -> bool + 'a>;
 
 fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
     match wish.split_once(' ') {
-        Some((what, figure)) => figured(what, figure).ok_or_else(|| format!("{wish} is no wish")),
-        None => {
-            worded(wish).map(|wanted| -> Wanted<'_> { Box::new(wanted) }).ok_or_else(|| format!("{wish} is no wish"))
-        }
+        Some((what, figure)) => figured(what, figure).ok_or_else(|| format!("{wish} is not a valid wish")),
+        None => worded(wish)
+            .map(|wanted| -> Wanted<'_> { Box::new(wanted) })
+            .ok_or_else(|| format!("{wish} is not a valid wish")),
     }
 }
 
@@ -61,7 +61,7 @@ fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
 /// - `win LINE`, `win WAYS`, `win SCATTER`.
 /// - `left N`: at least N free spins left; `more N`: a free spin that awards N.
 /// - `needs N`: a pick of N objects; `prize multiple`, `prize free-spins`: the bonus's prize.
-/// - `card NAME`: the drawn card.
+/// - `card NAME`: the card that is drawn.
 /// - `carries KEY=VALUE`: the step sets this value of the player's collection.
 fn figured<'a>(what: &str, figure: &'a str) -> Option<Wanted<'a>> {
     let number = || figure.parse::<u32>().ok();

@@ -1,5 +1,5 @@
 //! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), each operator has a wallet in this process, and
-//! the tests' client deposits there. There is one wallet per process, so each test needs a process (nextest).
+//! the tests' client deposits into it. Each test needs a separate process (nextest).
 
 use motherlode_ledger::Ledgers;
 use motherlode_proto::{
@@ -40,7 +40,8 @@ pub(crate) fn give_wallets(config: &mut Config) {
         return;
     }
     let wallet = wallet();
-    // Without reports of rounds' ends: many of these tests count a log's commits. Those of wallets have them.
+    // Ends of rounds are not reported, because many of these tests count a log's commits. The tests of wallets enable
+    // the reports.
     let seamless =
         format!("wallet = \"seamless\"\nseamless = {{ url = \"http://{}\", close_rounds = false }}\n", wallet.address);
     let of = |id: &str| parsed(&format!("[[operators]]\nid = \"{id}\"\n{seamless}"));
@@ -59,8 +60,8 @@ pub(crate) fn give_wallets(config: &mut Config) {
 }
 
 fn parsed(text: &str) -> Operator {
-    let config = Config::parse(text).expect("an operator with a wallet is one");
-    config.operators.into_iter().next().expect("it is named")
+    let config = Config::parse(text).expect("the operator is valid");
+    config.operators.into_iter().next().expect("the operator has a name")
 }
 
 #[must_use]
@@ -95,7 +96,7 @@ pub async fn settled(account: &Account) {
             sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), wait).await.expect("all is paid");
+    tokio::time::timeout(Duration::from_secs(30), wait).await.expect("all credits are paid");
 }
 
 pub(crate) struct Running(Option<u64>);
@@ -143,7 +144,7 @@ struct Books {
 }
 
 impl Wallet {
-    /// Serves on another thread, because a test's single thread may block.
+    /// Serves on a separate thread, because a test's only thread may block.
     fn serve() -> Self {
         let (bound, listens) = mpsc::channel();
         let books = Arc::new(Mutex::new(Books::default()));
@@ -152,7 +153,7 @@ impl Wallet {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.expect("a runtime starts").block_on(async move {
                 let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
-                let address = listener.local_addr().expect("it is bound");
+                let address = listener.local_addr().expect("the listener has an address");
                 let service = WalletServiceServer::new(Self { address, books: shared });
                 bound.send(address).expect("somebody waits");
                 let server = Server::builder().tcp_nodelay(true).add_service(service);
@@ -202,7 +203,7 @@ fn key(account: &Account) -> Key {
 }
 
 fn of(account: Option<Account>, amount: Option<Money>) -> Result<(Account, i64), Status> {
-    let missing = || Status::invalid_argument("an account and an amount are missing");
+    let missing = || Status::invalid_argument("account or amount is missing");
     Ok((account.ok_or_else(missing)?, amount.ok_or_else(missing)?.amount_minor))
 }
 

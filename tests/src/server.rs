@@ -23,7 +23,7 @@ impl Server {
         let mut options = Options { snapshot_commits: 20, ..options };
         // With few players in memory, the service evicts players constantly (`tests/run players`).
         if let Ok(players) = env::var("MOTHERLODE_TESTS_PLAYERS") {
-            options.players_max = players.parse().expect("MOTHERLODE_TESTS_PLAYERS is a number");
+            options.players_max = players.parse().expect("MOTHERLODE_TESTS_PLAYERS must be a number");
         }
         let mut config = config.clone();
         seamless::give_wallets(&mut config);
@@ -58,7 +58,7 @@ impl Server {
             Parts::One(server) => server.console_address(),
             Parts::Split(_) => None,
         };
-        address.expect("it has a console")
+        address.expect("the service has a console")
     }
 
     #[must_use]
@@ -67,7 +67,7 @@ impl Server {
             Parts::One(server) => server.tiles_address(),
             Parts::Split(split) => split.ledger.tiles_address(),
         };
-        address.expect("it serves files")
+        address.expect("the service serves tile files")
     }
 
     #[must_use]
@@ -88,15 +88,15 @@ impl Server {
 
     #[must_use]
     pub fn ledger_of(&self, player: &str) -> &Handle {
-        self.ledgers().for_stream(&StreamId::player("acme", player)).expect("it holds all partitions")
+        self.ledgers().for_stream(&StreamId::player("acme", player)).expect("the service has all partitions")
     }
 
     #[must_use]
     pub fn player(&self, player: &str) -> PlayerState {
         self.ledger_of(player)
             .player(&StreamId::player("acme", player))
-            .expect("it is read")
-            .expect("the player is there")
+            .expect("the player can be read")
+            .expect("the player exists")
     }
 
     #[must_use]
@@ -109,7 +109,8 @@ impl Server {
         self.ledgers().all().map(|ledger| ledger.books(|books| books.holding(account, currency).0)).sum()
     }
 
-    /// Contributions since the pool's last win, in 1e-9 EUR. Transfers between partitions never change the sum.
+    /// Returns the contributions since the pool's last win, in 1e-9 EUR. Transfers between partitions never change
+    /// this sum.
     #[must_use]
     pub fn collected(&self, pool: &str) -> i128 {
         let of = [Account::ContributionsDue(pool), Account::Interpartition, Account::Increments(pool)];
@@ -134,7 +135,7 @@ impl Server {
             Parts::One(server) => server.self_check(),
             Parts::Split(split) => split.ledger.self_check(),
         };
-        check.expect("it has reports")
+        check.expect("the service has reports")
     }
 
     pub async fn stop(self) -> Result<(), ServeError> {

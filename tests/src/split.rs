@@ -24,7 +24,7 @@ pub(crate) struct Split {
     jackpot: Server,
     pub(crate) address: SocketAddr,
     gateway: JoinHandle<()>,
-    /// Runtime of the ledger, because a test's single thread may block on the ledger.
+    /// Separate runtime of the ledger, because a test's only thread may block while it waits for the ledger.
     runtime: Option<Runtime>,
 }
 
@@ -42,7 +42,7 @@ impl Split {
         let runtime = runtime.expect("a runtime starts");
         let (of_ledger, with, seeds) = (config.clone(), options.clone(), dealer.clone());
         let ledger = runtime.spawn(async move { Server::start(&of_ledger, stores, with, seeds).await });
-        let ledger = ledger.await.expect("it does not panic").expect("the ledger starts");
+        let ledger = ledger.await.expect("the task does not panic").expect("the ledger starts");
         config.ledger.targets = vec![format!("http://{}", ledger.address())];
         let join = async |role, folder: &str| {
             let mut config = Config { role, ..config.clone() };
@@ -52,7 +52,7 @@ impl Split {
         };
         let (spin, jackpot) = (join(Role::Spin, "spin").await, join(Role::Jackpot, "jackpot").await);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
-        let address = listener.local_addr().expect("it is bound");
+        let address = listener.local_addr().expect("the listener has an address");
         let targets = [spin.address(), jackpot.address(), ledger.address()];
         let gateway = runtime.spawn(gateway(listener, targets));
         Self { ledger, spin, jackpot, address, gateway, runtime: Some(runtime) }
@@ -61,7 +61,7 @@ impl Split {
     pub(crate) async fn stop(mut self) -> Result<(), motherlode_server::ServeError> {
         let stopped = [self.spin.stop().await, self.jackpot.stop().await];
         let Some(runtime) = self.runtime.take() else { return Ok(()) };
-        let ledger = runtime.spawn(self.ledger.stop()).await.expect("it does not panic");
+        let ledger = runtime.spawn(self.ledger.stop()).await.expect("the task does not panic");
         self.gateway.abort();
         runtime.shutdown_background();
         stopped.into_iter().collect::<Result<(), _>>().and(ledger)
@@ -97,7 +97,7 @@ const POOL_CHANGES: [&str; 7] =
 
 async fn gateway(listener: TcpListener, targets: [SocketAddr; 3]) {
     let mut connector = HttpConnector::new();
-    // Nagle's algorithm with delayed acknowledgements would add 40 ms per call.
+    // Nagle's algorithm together with delayed acknowledgements would add 40 ms per call.
     connector.set_nodelay(true);
     let client = Client::builder(TokioExecutor::new()).http2_only(true).build(connector);
     while let Ok((connection, _)) = listener.accept().await {
@@ -123,6 +123,6 @@ async fn forward(
         (Some("motherlode.jackpot.v1.JackpotService"), Some(method)) if !POOL_CHANGES.contains(&method) => jackpot,
         _ => ledger,
     };
-    *request.uri_mut() = format!("http://{target}{path}").parse::<Uri>().expect("a path stays one");
+    *request.uri_mut() = format!("http://{target}{path}").parse::<Uri>().expect("the rewritten path is valid");
     client.request(request).await
 }

@@ -1,4 +1,4 @@
-"""Setuptools; a checkout also needs the generators."""
+"""Build backend: setuptools, plus the code generators if built from a checkout."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Generates messages, stubs and types from the protos, unless the source has them."""
+"""Generates messages, stubs and types from the protos, unless the source distribution already has them."""
 
 import os
 import shutil
@@ -50,7 +50,7 @@ def plugin(name):
     beside = [Path(sys.executable).parent, Path(mypy_protobuf.__file__).parents[1] / "bin"]
     found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, beside)))
     if not found:
-        raise SystemExit(f"{name} is missing: mypy-protobuf has it")
+        raise SystemExit(f"{name} is missing: install mypy-protobuf")
     return found
 
 

@@ -1,5 +1,5 @@
-"""Plays all games against a protected service and reconciles its own books with the ledger to the cent. The exit code
-is 0 only if they agree. See README.md."""
+"""Plays all games on a service with access control, and reconciles the aggregator's books with the ledger to the cent.
+The exit status is 0 only if they agree. See README.md."""
 
 import argparse
 import sys
@@ -41,7 +41,7 @@ def run(args):
     try:
         grpc.channel_ready_future(direct.channel).result(timeout=10)
     except grpc.FutureTimeoutError:
-        sys.exit(f"no service at {args.target} that {args.ca} vouches for")
+        sys.exit(f"no service at {args.target} has a certificate issued by {args.ca}")
     with ThreadPoolExecutor(len(GAMES)) as threads:
         played = [threads.submit(tour, service, direct, connect, args.operator, game, args.rounds) for game in GAMES]
         reports = [of.result() for of in played]

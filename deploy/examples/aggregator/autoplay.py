@@ -1,4 +1,4 @@
-"""A series that loses its connection, and one that is stopped (PL-07)."""
+"""Plays a series that loses its connection, and a series that is stopped (PL-07)."""
 
 import grpc
 from motherlode.spin.v1 import spin_pb2
@@ -29,7 +29,7 @@ class Series:
             try:
                 for number, answer in enumerate(answers, 1):
                     if number <= before:
-                        assert same(answer, self.told[number - 1]), "an answer has changed"
+                        assert same(answer, self.told[number - 1]), "a repeated answer differs from the first"
                         continue
                     self.told.append(answer)
                     self.take(answer)
@@ -50,7 +50,7 @@ class Series:
 
 
 def same(one, other):
-    """A pending jackpot may have been paid in between."""
+    """A pending jackpot may have been paid since the first answer."""
     one, other = spin_pb2.AutospinResponse.FromString(one.SerializeToString()), other
     other = spin_pb2.AutospinResponse.FromString(other.SerializeToString())
     for answer in one, other:
@@ -59,7 +59,7 @@ def same(one, other):
 
 
 def resumed(player, session, stake, connect, spins=30, **more):
-    """Drops the first of two connections halfway."""
+    """Drops the first of two connections halfway through the series."""
     series = Series(player, session, stake, spins, **more)
     first = connect()
     for _ in series.follow(first):
@@ -74,7 +74,7 @@ def resumed(player, session, stake, connect, spins=30, **more):
 
 
 def stopped(player, session, stake, spins=1000, **more):
-    """Rounds bet before the stop arrives are in the history."""
+    """Rounds that were played before the stop arrived are in the history."""
     series = Series(player, session, stake, spins, PAUSE_MS, **more)
     answers = series.follow(player.service)
     for _ in range(5):

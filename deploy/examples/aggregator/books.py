@@ -1,4 +1,4 @@
-"""The aggregator's own books of a player."""
+"""The aggregator's books of a player."""
 
 from dataclasses import dataclass, field
 
@@ -22,7 +22,7 @@ class Round:
 
     @staticmethod
     def of(round, credited, jackpots):
-        """Takes a Played or a Round, which have the same field names."""
+        """Accepts a Played or a Round, which have the same field names."""
         is_open = round.state == round_pb2.ROUND_STATE_OPEN
         return Round(round.bet.amount_minor, round.win.amount_minor, credited, jackpots, is_open, round.campaign_id)
 
@@ -30,7 +30,7 @@ class Round:
         return 0 if self.campaign else self.bet
 
     def net(self):
-        """Change of the balance. Wins count at settlement, except parts credited by HALVE."""
+        """Returns the change of the balance. Wins count at settlement, except parts credited by HALVE."""
         return (sum(self.credited.values()) if self.open else self.win) + self.jackpot - self.paid()
 
 
@@ -88,7 +88,7 @@ def differences(service, account, books):
 
     def compare(what, told, ledger):
         if told != ledger:
-            found.append(f"{account.player_id}: {what}: told {told}, the ledger has {ledger}")
+            found.append(f"{account.player_id}: {what}: the answers state {told}, the ledger has {ledger}")
 
     for round_id in books.pending.copy():
         request = ledger_pb2.GetRoundRequest(round_id=round_id)

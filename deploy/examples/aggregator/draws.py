@@ -1,4 +1,4 @@
-"""Checks sealed draws: no outcome was chosen after its request was known."""
+"""Checks that no outcome was chosen after its request was known."""
 
 import hashlib
 
@@ -14,9 +14,9 @@ def faults(round, client_seeds):
     for step in round.steps:
         at, draw = (round.round_id, step.number), step.draw
         if sha256("motherlode/seal/v1", draw.dealt) != draw.seal:
-            found.append(f"{at}: the dealt value is not the one that was sealed")
+            found.append(f"{at}: the dealt value does not match its seal")
         if sha256("motherlode/seed/v1", draw.dealt, draw.client_seed, round.round_id, step.number) != step.seed:
-            found.append(f"{at}: the seed is not that of the draw")
+            found.append(f"{at}: the seed was not computed from the draw")
         if draw.client_seed != client_seeds.get(at, draw.client_seed):
-            found.append(f"{at}: the client seed is not the one that was sent")
+            found.append(f"{at}: the client seed differs from the one that was sent")
     return found

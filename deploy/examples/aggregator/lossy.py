@@ -1,4 +1,4 @@
-"""Proxy that forwards all requests, and a limited number of pieces of the answers, then cuts the connection."""
+"""Proxy that forwards all requests but only a limited number of pieces of the answers, then cuts the connection."""
 
 import random
 import socket
@@ -10,7 +10,8 @@ PIECE = 1 << 16
 
 class Lossy:
     def __init__(self, target, pieces, silence_s):
-        """Forwards about `pieces` pieces per connection; every third connection is silent for `silence_s` before it is cut."""
+        """Forwards about `pieces` pieces per connection; every third connection is silent for `silence_s` before it is
+        cut."""
         self.target, self.pieces, self.silence_s = target, pieces, silence_s
         self.random = random.Random(pieces)
         self.cut = 0

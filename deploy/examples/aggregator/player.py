@@ -23,7 +23,7 @@ class Player:
         self.choices = Counter()
         self.numbers = count(1)
         open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
-        # Position in the newest answer with the next draw's seal.
+        # Position of the newest answer that has the next draw's seal.
         self.position = 0
         self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 
@@ -43,7 +43,8 @@ class Player:
         self.books.withdrawals[request_id] = amount
 
     def bet(self, session, stake, **more):
-        """Plays a round to its end; without a stake, a free round. Deposits if the funds do not suffice."""
+        """Plays a round to its end; without a stake, plays a free round. Deposits money if the balance does not
+        suffice."""
         request = spin_pb2.SpinRequest(
             request_id=self.request_id("bet"),
             account=self.account,
@@ -62,8 +63,8 @@ class Player:
         self.finish(played.round_id, played.outcome, session.id)
 
     def draw(self, call, request):
-        """Sends a fresh client seed, so the seal cannot have been chosen for it. If other draws changed the seal,
-        retries with the new seal and another client seed."""
+        """Sends a new client seed, so that the sealed value cannot have been chosen to match it. If other draws have
+        changed the seal, retries with the new seal and another client seed."""
         while True:
             request.client_seed, request.seal = secrets.token_bytes(32), self.seal
             try:
@@ -113,7 +114,7 @@ class Player:
                 raise NotImplementedError(f"a round waits for {round_pb2.Awaiting.Name(awaiting)}")
 
     def gamble(self, before):
-        """Guesses once, secures half after a right guess if the game allows it, then collects."""
+        """Guesses once, secures half if the game allows it, then collects."""
         made = round_pb2.Choice
         if before == "double" and self.game.halve:
             return made(halve=made.Halve())
@@ -122,7 +123,7 @@ class Player:
         return made(double=GUESSES[self.choices["double"] % 2])
 
     def catch_up(self):
-        """Records rounds without an answer, such as those of a stopped series, and finishes an open one."""
+        """Records rounds whose answer was not received, and finishes an open round."""
         for round in history(self.service, self.account):
             if round.round_id in self.books.rounds:
                 continue
@@ -131,7 +132,7 @@ class Player:
                 self.finish(round.round_id, round.steps[-1].outcome)
 
     def leave(self):
-        """Withdraws the balance; returns the differences of the books."""
+        """Withdraws the balance, and returns the differences between the aggregator's books and the ledger."""
         self.catch_up()
         if self.books.balance() > 0:
             self.withdraw(self.books.balance())
@@ -145,7 +146,7 @@ class Session:
         )
         self.service, self.game = player.service, game
         self.id = self.service.ask(self.service.spins.OpenSession, request).session_id
-        # A broken connection ends the session, and holds the game for some seconds (BW-27).
+        # After a broken connection the session has ended and the game is held for some seconds (BW-27).
         self.kept = direct.spins.KeepSession(spin_pb2.KeepSessionRequest(session_id=self.id), wait_for_ready=True)
         next(self.kept)
 

@@ -1,7 +1,7 @@
-"""Connection to Motherlode: TLS, token, retries.
+"""Connection to Motherlode with TLS, a token and retries.
 
-A broken connection can hide that a request took effect, so `ask` sends the same message and request id until it is
-answered (PL-11). A production aggregator stores the message before sending, and retries after its own restart.
+If a connection breaks, the caller cannot see whether its request took effect, so `ask` sends the same message and
+request id until it is answered (PL-11).
 """
 
 import threading
@@ -46,7 +46,7 @@ class Refused(Exception):
 
 
 class Service:
-    """Shared by threads. `lost` counts retried calls by status."""
+    """Connection shared by all threads. `lost` counts retried calls by status."""
 
     def __init__(self, address, ca, token, name=None, answer_s=5.0):
         credentials = grpc.composite_channel_credentials(
@@ -72,7 +72,7 @@ class Service:
         self.channel.close()
 
     def ask(self, call, request):
-        """Retries; raises Refused."""
+        """Makes a call with retries; raises Refused."""
         for wait_s in waits():
             try:
                 return call(request, timeout=self.answer_s, wait_for_ready=True)

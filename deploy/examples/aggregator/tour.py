@@ -1,4 +1,4 @@
-"""Plays every game until each of its choices was made, then autoplay and free rounds."""
+"""Plays every game until each of its choices has been made, then plays autoplay series and free rounds."""
 
 from dataclasses import dataclass
 
@@ -63,7 +63,7 @@ def tour(service, direct, connect, operator, game, rounds):
             break
         player.bet(session, stake, offer_double=described.gambles_max > 0, **more)
     else:
-        raise AssertionError(f"{game}: {ROUNDS_MAX} rounds and only {sorted(player.choices)}")
+        raise AssertionError(f"{game}: in {ROUNDS_MAX} rounds only these choices occurred: {sorted(player.choices)}")
     # A series ends when the balance is below the next bet.
     player.deposit()
     stopped = autoplay.stopped(player, session, stake, **more)

@@ -18,7 +18,7 @@ from signed import Signatures
 from motherlode.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 
 
-# Column of the table of rounds for each kind of credit.
+# Column in the table of rounds for each kind of credit.
 PAID = {"CREDIT_KIND_JACKPOT": "jackpots", "CREDIT_KIND_REFUND": "refunded"}
 
 
@@ -90,7 +90,7 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
     def admit(self, context):
         shown = dict(context.invocation_metadata()).get("authorization", "")
         if self.token and not hmac.compare_digest(shown, f"Bearer {self.token}"):
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, "the token is another")
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "the token is wrong")
 
 
 def options():

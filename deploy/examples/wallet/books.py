@@ -1,9 +1,8 @@
-"""Balances and transactions of the wallet; one database transaction per call.
+"""Balances and transactions of the wallet, with one database transaction per call.
 
 Each transaction id is kept permanently with its content and result, so a repeated call has one effect and the same
 answer, and a debit after its rollback is refused.
 
-Each round is stored with the transactions that opened and closed it, how it ended, and its money by kind.
 """
 
 DONE, DONE_BEFORE, REFUSED = "DONE", "DONE_BEFORE", "REFUSED"
@@ -47,12 +46,13 @@ class Books:
             return DONE, account.balance, ""
 
     def roll_back(self, transaction, player, currency, minor, round_id=""):
-        """Undoes a debit or the opening of a free round, or prevents a later one with this id."""
+        """Undoes a debit or the opening of a free round. If it has not arrived yet, a later call with this id is
+        refused."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)
             if known and known[:2] != (player, currency):
-                # Motherlode sends no such rollback. It must not be applied: the operator has to act.
+                # Motherlode never sends such a rollback. It must not be applied, so the operator has to act.
                 raise ValueError(f"the rollback of {transaction} names another account")
             if known and known[3] == "rolled back":
                 return DONE_BEFORE, account.balance, ""
@@ -65,7 +65,7 @@ class Books:
             return DONE, account.balance, ""
 
     def is_first(self, nonce, ms, oldest_ms):
-        """Returns whether a nonce is new. Deletes nonces older than a time."""
+        """Returns whether a nonce is new. Deletes nonces that are too old to matter."""
         with self.database.transaction("") as execute:
             execute("DELETE FROM nonces WHERE ms < ?", (oldest_ms,))
             return execute("INSERT INTO nonces VALUES (?, ?) ON CONFLICT DO NOTHING", (nonce, ms)).rowcount == 1
@@ -100,7 +100,8 @@ class Account:
         self.execute(query, values)
 
     def note(self, transaction, round, end, column=None, minor=0):
-        """Adds an amount to a round, and records its end. A free round that was not opened here begins with its first call."""
+        """Adds an amount to a round, and records its end. If OpenFreeRound was not called for a free round, its first
+        call creates the round."""
         if round.campaign_id:
             self.open(round.opening_transaction_id, round, 0)
         if column:

@@ -1,6 +1,6 @@
-"""Database of the wallet: a SQLite file or PostgreSQL, both durable at the end of a transaction.
+"""Database of the wallet: a SQLite file or PostgreSQL.
 
-A transaction locks its player first, so its reads stay valid until its end.
+A transaction first locks its player, so that its reads stay valid until it ends.
 """
 
 import queue

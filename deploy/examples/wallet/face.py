@@ -15,7 +15,7 @@ IDLE_SECONDS = 30
 
 
 class Aborted(Exception):
-    """Raised to end a call without an answer of the wallet."""
+    """Raised to end a call without an answer by the wallet."""
 
 
 class Context:
@@ -67,7 +67,7 @@ def serve(wallet, signatures, listen, pair, connections_max):
             length = self.headers.get("Content-Length", "")
             if name not in calls or not length.isascii() or not length.isdigit() or int(length) > BODY_BYTES_MAX:
                 self.close_connection = True
-                return self.tell(400, {"error": "no call of the wallet's, or too long"})
+                return self.tell(400, {"error": "the call does not exist, or the message is too long"})
             body = self.rfile.read(int(length))
             try:
                 signatures.check("POST", self.path, self.headers, body)

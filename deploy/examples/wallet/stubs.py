@@ -1,4 +1,4 @@
-"""Stubs of the wallet's contract, compiled from the protos at the start."""
+"""Stubs for the wallet's contract, generated from the protos at the start."""
 
 import sys
 import tempfile

@@ -1,5 +1,5 @@
-//! Prints one JSON line per step of random rounds, for `tests/independent`. The first line names the data file; with 0
-//! rounds it also has the exact returns. The seed determines the output.
+//! Prints one JSON line per step of random rounds, for `tests/independent`. The first line names the data file; if
+//! ROUNDS is 0, it also has the exact returns. The seed determines the output.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
 
@@ -18,14 +18,16 @@ type Fault = Box<dyn std::error::Error>;
 const ROUNDS_OF_PLAYER: u64 = 4_000;
 const STAKES_OF_PLAYER: u32 = 3;
 const CURRENCIES_OF_PLAYER: u32 = 2;
-/// Minor units.
+/// Gamble limits to choose from, in minor units.
 const GAMBLE_LIMITS: [u64; 3] = [2_000, 50_000, 12_500_000];
 
 fn main() -> Result<(), Fault> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let arg = |at: usize| args.get(at).map_or("", String::as_str);
-    let game = game(arg(0), arg(1)).ok_or("which game, by which version of its rules?")?;
-    let rounds: u64 = args.get(2).ok_or("how many rounds?")?.parse()?;
+    let game =
+        game(arg(0), arg(1)).ok_or("usage: outcomes GAME VERSION ROUNDS [SEED]; the game or version does not exist")?;
+    let rounds: u64 =
+        args.get(2).ok_or("usage: outcomes GAME VERSION ROUNDS [SEED]; the number of rounds is missing")?.parse()?;
     let seed: u64 = args.get(3).map_or(Ok(1), |text| text.parse())?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let ladders = Ladders::standard(|currency| Some(minor_micros(currency)))?;

@@ -1,4 +1,4 @@
-//! Prints a game's PAR sheet and a comparison with a simulation.
+//! Prints a game's PAR sheet, and compares it with a simulation.
 //!
 //! `cargo run --release -p motherlode-slots --example par -- GAME [rounds [lines coins_per_line]]`
 

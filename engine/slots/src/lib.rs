@@ -1,11 +1,12 @@
-//! Game mathematics: spins, wins and exact returns.
+//! Mathematics of the games: spins, wins and exact returns.
 //!
 //! - [`contract`]: traits and plain types of a game
 //! - [`parts`]: reels, lines, ways, features, sections of a data file
 //! - [`math`]: exact sums over all outcomes, proven bounds, simulation
 //! - [`games`](mod@games): one folder per game, with a data file per rules version
 //!
-//! Each layer depends only on those above it. Model, stake, terms, earlier steps, seed and choice determine an outcome.
+//! Each layer depends only on the layers above it in this list. An outcome depends only on model, stake, terms,
+//! earlier steps, seed and choice.
 
 pub mod contract;
 pub mod games;

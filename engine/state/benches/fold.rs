@@ -27,7 +27,7 @@ impl Writer {
             time_ms: 0,
             events,
         };
-        self.books.apply(&commit).expect("the bench writes sound commits");
+        self.books.apply(&commit).expect("the commits of the benchmark are valid");
         self.log.push(commit);
     }
 }

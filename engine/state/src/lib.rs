@@ -1,10 +1,10 @@
-//! Books: an event-sourced ledger as pure folds, without I/O, clock, randomness or floating point.
+//! Event-sourced ledger, implemented as pure folds without I/O, clock, randomness or floating point.
 //!
-//! Folding [`Commit`]s in log order gives [`Books`]. A commit that breaks an invariant is [`Refused`]. Money is exact
-//! ([`Minor`], [`Nano`]), and postings sum to zero ([`Posting`]).
+//! Folding [`Commit`]s in log order gives [`Books`]. A commit that breaks an invariant is [`Refused`]. Amounts are
+//! exact ([`Minor`], [`Nano`]), and postings sum to zero ([`Posting`]).
 //!
-//! Layers from the bottom up: `values`, `events`, `state`, `fold`. `play` uses only `values`, `statement` uses `values`
-//! and `events`.
+//! Layers from the bottom up: `values`, `events`, `state`, `fold`. `play` uses only `values`; `statement` uses
+//! `values` and `events`.
 
 mod events;
 mod fold;
@@ -25,7 +25,7 @@ pub use play::{
     Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Profile, Quota, SessionId, SessionLimits,
     SessionOf, SessionRefused, Sessions, WinStop,
 };
-/// Up to 23 bytes are inline.
+/// Up to 23 bytes are stored inline.
 pub use smol_str::SmolStr;
 pub use state::{
     BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, DueKind, Frozen, Generation, Generations, Hand,

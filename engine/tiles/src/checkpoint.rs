@@ -19,7 +19,7 @@ impl Checkpoint {
         let checkpoint: Self = note.text().parse()?;
         match checkpoint.origin == key.name() {
             true => Ok(checkpoint),
-            false => Err(Malformed("the checkpoint is of another log than its key").into()),
+            false => Err(Malformed("the checkpoint and the key belong to different logs").into()),
         }
     }
 
@@ -47,6 +47,6 @@ impl FromStr for Checkpoint {
             let checkpoint = Self { origin, size: decimal(lines.next()?)?, root: hash(lines.next()?)? };
             lines.all(|extension| !extension.is_empty()).then_some(checkpoint)
         };
-        read().ok_or(Malformed("not a checkpoint: origin, size and base64 root, one per line"))
+        read().ok_or(Malformed("not a checkpoint: expected origin, size and base64 root, one per line"))
     }
 }

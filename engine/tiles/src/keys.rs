@@ -35,7 +35,7 @@ impl KeyKind {
     }
 }
 
-/// `name+id+key`.
+/// Written as `name+id+key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifierKey {
     name: String,
@@ -70,7 +70,7 @@ impl VerifierKey {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// Returns the signature's time in Unix seconds, 0 for a log's.
+    /// Returns the signature's time in Unix seconds; 0 for a log.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {
@@ -103,12 +103,13 @@ impl FromStr for VerifierKey {
             let (kind, key) = KeyKind::split(&base64(key)?)?;
             Some(Self { name: checked(name).ok()?, kind, key: VerifyingKey::from_bytes(&key).ok()? })
         };
-        // Another id is an error.
-        read().filter(|key| key.to_string() == text).ok_or(Malformed("not a verifier key of Ed25519: name+id+base64"))
+        read()
+            .filter(|key| key.to_string() == text)
+            .ok_or(Malformed("not an Ed25519 verifier key: expected name+id+base64"))
     }
 }
 
-/// `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
+/// Written as `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
 #[derive(Clone)]
 pub struct SignerKey {
     verifier: VerifierKey,
@@ -116,7 +117,7 @@ pub struct SignerKey {
 }
 
 impl SignerKey {
-    /// `seed`: 32 random bytes.
+    /// `seed` must be 32 random bytes.
     pub fn new(name: &str, kind: KeyKind, seed: [u8; 32]) -> Result<Self, Malformed> {
         let key = SigningKey::from_bytes(&seed);
         Ok(Self { verifier: VerifierKey { name: checked(name)?, kind, key: key.verifying_key() }, key })
@@ -136,7 +137,7 @@ impl SignerKey {
         self.signature(self.key.sign(text.as_bytes()).to_bytes().to_vec())
     }
 
-    /// `time` is Unix seconds.
+    /// `time` is in Unix seconds.
     #[must_use]
     pub fn cosign(&self, text: &str, time: u64) -> Signature {
         let signature = self.key.sign(cosigned(text, time).as_bytes()).to_bytes();
@@ -163,7 +164,7 @@ impl SignerKey {
             Self::new(name, kind, seed).ok()
         };
         let key = read().filter(|key| key.to_secret() == text);
-        key.ok_or(Malformed("not a signer key of Ed25519: PRIVATE+KEY+name+id+base64"))
+        key.ok_or(Malformed("not an Ed25519 signer key: expected PRIVATE+KEY+name+id+base64"))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Transparency log: Merkle tree with tiles, signed checkpoints, proofs and witnesses, without I/O, clock or
-//! randomness. The caller provides stored hashes ([`Stored`]).
+//! Transparency log: a Merkle tree with tiles, signed checkpoints, proofs and witnesses. There is no I/O, clock or
+//! randomness; the caller provides stored hashes ([`Stored`]).
 //!
 //! | items | specification, at the implemented revision |
 //! |---|---|
@@ -12,8 +12,9 @@
 //! | [`AddCheckpoint`], [`judge`] | c2sp.org/tlog-witness@v1.0.0, commit 95978ca of 6 July 2026 |
 //! | [`Policy`] | c2sp.org/tlog-policy, commit 1896a5a of 22 June 2026 |
 //!
-//! An entry costs two hashes on average; a proof reads at most 255 hashes per level of tiles. Each text has one
-//! spelling, lists are bounded, and input cannot cause a panic. Unknown signatures, such as ML-DSA-44, are ignored.
+//! Appending an entry costs two hashes on average, and a proof reads at most 255 hashes per level of tiles. Every
+//! value has exactly one text form, lists are bounded, and input cannot cause a panic. Signatures of unknown types,
+//! such as ML-DSA-44, are ignored.
 
 mod checkpoint;
 mod keys;

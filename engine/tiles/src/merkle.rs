@@ -6,13 +6,13 @@ pub(crate) const TILE_HEIGHT: u32 = 8;
 
 pub type Hash = [u8; 32];
 
-/// Returns `SHA-256(0x00 | entry)`.
+/// `SHA-256(0x00 | entry)`
 #[must_use]
 pub fn leaf(entry: &[u8]) -> Hash {
     Sha256::new_with_prefix([0]).chain_update(entry).finalize().into()
 }
 
-/// Returns `SHA-256(0x01 | left | right)`.
+/// `SHA-256(0x01 | left | right)`
 #[must_use]
 pub fn node(left: &Hash, right: &Hash) -> Hash {
     Sha256::new_with_prefix([1]).chain_update(left).chain_update(right).finalize().into()
@@ -23,11 +23,11 @@ pub fn empty() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// Stored hashes: level L has the complete subtrees of `256^L` entries.
+/// Stored hashes. Level L has the hashes of the complete subtrees with `256^L` entries.
 pub trait Stored {
     type Error;
 
-    /// Reads hashes of one tile.
+    /// All hashes must belong to one tile.
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Self::Error>;
 }
 
@@ -46,6 +46,17 @@ impl Tree {
             from += 1 << height;
         }
         Ok(Self { size, edge })
+    }
+
+    /// Returns the tree with this right edge; `None` if no tree of the size has as many subtrees.
+    #[must_use]
+    pub fn with_edge(size: u64, edge: Vec<Hash>) -> Option<Self> {
+        (edge.len() == size.count_ones() as usize).then_some(Self { size, edge })
+    }
+
+    #[must_use]
+    pub fn edge(&self) -> &[Hash] {
+        &self.edge
     }
 
     #[must_use]
@@ -82,7 +93,7 @@ pub fn root<S: Stored>(stored: &S, size: u64) -> Result<Hash, S::Error> {
     range(stored, 0, size)
 }
 
-/// Returns the hash of a range, which must be a subtree of some tree.
+/// The range must be a subtree of some tree.
 pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S::Error> {
     let size = to - from;
     if size.is_power_of_two() {

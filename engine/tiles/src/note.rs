@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr};
 
 pub const SIGNATURES_MAX: usize = 64;
 
-/// Text with signatures, untrusted before [`verify`](Note::verify).
+/// Text with signatures. The text is untrusted until it was [verified](Note::verify).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     text: String,
@@ -12,7 +12,7 @@ pub struct Note {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
-    #[error("it is not signed by this key")]
+    #[error("the note is not signed by this key")]
     Unsigned,
     #[error("a signature of this key is invalid")]
     False,
@@ -40,7 +40,7 @@ impl Note {
         &self.text
     }
 
-    /// Verifies all signatures by a key; returns the last one's time in Unix seconds, or 0.
+    /// Verifies all signatures by a key. Returns the last one's time in Unix seconds; 0 for a log.
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();
         let own = self.signatures.iter().filter(|signature| signature.id == id && signature.name == key.name());
@@ -64,11 +64,11 @@ impl FromStr for Note {
 
     fn from_str(note: &str) -> Result<Self, Malformed> {
         let (text, signatures) =
-            note.rsplit_once("\n\n").ok_or(Malformed("a note has an empty line before its signatures"))?;
+            note.rsplit_once("\n\n").ok_or(Malformed("a note must have an empty line before its signatures"))?;
         let signatures = signatures.strip_suffix('\n').ok_or(Malformed("a note must end with a newline"))?;
         let lines: Vec<_> = signatures.split('\n').collect();
         if lines.len() > SIGNATURES_MAX {
-            return Err(Malformed("a note has at most 64 signatures"));
+            return Err(Malformed("a note can have at most 64 signatures"));
         }
         let signatures = lines.into_iter().map(str::parse).collect::<Result<_, _>>()?;
         Ok(Self { signatures, ..Self::new(format!("{text}\n"))? })

@@ -7,20 +7,20 @@ use std::{collections::BTreeMap, str::FromStr};
 
 const EACH_MAX: usize = 256;
 
-/// Trusted logs and required witnesses.
+/// Policy of trusted logs and required witnesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// May be empty.
+    /// Can be empty.
     pub logs: Vec<VerifierKey>,
     pub witnesses: Vec<(String, VerifierKey)>,
-    /// Name, required number of members, members.
+    /// Groups: name, required number of members, members.
     groups: Vec<(String, usize, Vec<String>)>,
-    /// Witness or group.
+    /// Witness or group; `None` if no cosignature is required.
     quorum: Option<String>,
 }
 
 impl Policy {
-    /// Returns the witnesses with a valid cosignature, and its time.
+    /// Witnesses with a valid cosignature, mapped to its time.
     #[must_use]
     pub fn cosigned(&self, checkpoint: &Note) -> BTreeMap<&str, u64> {
         let found = self.witnesses.iter().filter_map(|(name, key)| Some((&**name, checkpoint.verify(key).ok()?)));
@@ -31,7 +31,6 @@ impl Policy {
     pub fn is_satisfied(&self, cosigned: &BTreeMap<&str, u64>) -> bool {
         let Some(quorum) = &self.quorum else { return true };
         let mut witnessed: Vec<&str> = cosigned.keys().copied().collect();
-        // Members precede their groups.
         for (name, needed, members) in &self.groups {
             if members.iter().filter(|member| witnessed.contains(&member.as_str())).count() >= *needed {
                 witnessed.push(name);
@@ -48,7 +47,7 @@ impl Policy {
         name != "none" && !self.knows(name)
     }
 
-    /// `quorum` is the quorum line, if already read.
+    /// `quorum` holds the quorum line, once it was read.
     fn take(&mut self, words: &[&str], quorum: &mut Option<Option<String>>) -> Option<()> {
         match *words {
             ["log", key] | ["log", key, _] => {
@@ -99,7 +98,7 @@ impl FromStr for Policy {
             let words: Vec<_> = line.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
             policy.take(&words, &mut quorum).ok_or(Malformed("invalid line in the policy"))?;
         }
-        policy.quorum = quorum.ok_or(Malformed("a policy has one line with its quorum"))?;
+        policy.quorum = quorum.ok_or(Malformed("a policy must have exactly one quorum line"))?;
         Ok(policy)
     }
 }

@@ -1,6 +1,6 @@
 use crate::merkle::{Hash, Stored, node, range, split};
 
-/// Returns the inclusion path of RFC 6962, section 2.1.1. `index` must be below `size`.
+/// Inclusion path of RFC 6962, section 2.1.1. `index` must be below `size`.
 pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, size, vec![]);
     while to - from > 1 {
@@ -17,7 +17,7 @@ pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Has
     Ok(path)
 }
 
-/// Returns the consistency path of RFC 6962, section 2.1.2. It is empty if `old` is 0 or `new`.
+/// Consistency path of RFC 6962, section 2.1.2; empty if `old` is 0 or `new`.
 pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, new, vec![]);
     if old == 0 || old >= new {
@@ -33,7 +33,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
             from = middle;
         }
     }
-    // The verifier has this hash if it is the whole old tree.
+    // If this subtree is the whole old tree, the verifier already has its hash.
     if from > 0 {
         path.push(range(stored, from, to)?);
     }
@@ -41,7 +41,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
     Ok(path)
 }
 
-/// Verifies as in RFC 9162, section 2.1.3.2.
+/// Verifies an inclusion path (RFC 9162, section 2.1.3.2).
 #[must_use]
 pub fn is_included(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Hash) -> bool {
     if index >= size {
@@ -59,14 +59,14 @@ pub fn is_included(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Has
     climb.last == 0 && hash == *root
 }
 
-/// Verifies as in RFC 9162, section 2.1.4.2.
+/// Verifies a consistency path (RFC 9162, section 2.1.4.2).
 #[must_use]
 pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> bool {
     let ((old, old_root), (new, new_root)) = (old, new);
     if old == 0 || old == new {
         return path.is_empty() && (old == 0 || old_root == new_root);
     }
-    // The path of a complete old tree begins with the tree itself.
+    // If the old tree is complete, its root is not in the path.
     let (start, path) = match (old.is_power_of_two(), path) {
         (true, path) => (old_root, path),
         (false, [start, path @ ..]) => (start, path),
@@ -90,7 +90,7 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     climb.last == 0 && of_old == *old_root && of_new == *new_root
 }
 
-/// Path from a node to the root: its index, and the level's last.
+/// Path from a node to the root: the node's index, and the level's last index.
 struct Climb {
     index: u64,
     last: u64,
@@ -102,7 +102,7 @@ enum Side {
 }
 
 impl Climb {
-    /// Moves up; `None` above the root.
+    /// `None` above the root.
     fn up(&mut self) -> Option<Side> {
         if self.last == 0 {
             return None;
@@ -111,7 +111,7 @@ impl Climb {
             self.halve();
             return Some(Side::Right);
         }
-        // A last node without a sibling represents itself above.
+        // A last node without a sibling is its own parent on the next level.
         while self.index & 1 == 0 && self.index > 0 {
             self.halve();
         }

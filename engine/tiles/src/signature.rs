@@ -27,15 +27,15 @@ impl FromStr for Signature {
             let signed = !bytes.is_empty();
             signed.then_some(Self { name: checked(name).ok()?, id: *id, bytes: bytes.to_vec() })
         };
-        read().ok_or(Malformed("not a signature: em dash, name, base64"))
+        read().ok_or(Malformed("not a signature: expected em dash, name and base64"))
     }
 }
 
-/// No white space, control characters or plus.
+/// Refuses white space, control characters and plus.
 pub(crate) fn checked(name: &str) -> Result<String, Malformed> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '+';
     match name.is_empty() || name.contains(odd) {
-        true => Err(Malformed("a key's name must not be empty, nor have white space or a plus")),
+        true => Err(Malformed("the name of a key must not be empty, and must not contain white space or a plus")),
         false => Ok(name.to_owned()),
     }
 }

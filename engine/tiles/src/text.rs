@@ -1,4 +1,4 @@
-//! Each text has one spelling.
+//! Parsers of texts that accept only one spelling of each value.
 
 use crate::merkle::Hash;
 use data_encoding::BASE64;
@@ -11,9 +11,9 @@ pub(crate) fn decimal(digits: &str) -> Option<u64> {
     digits.parse().ok().filter(|number: &u64| number.to_string() == digits)
 }
 
-/// Refuses other spellings.
+/// Accepts only the canonical spelling.
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
-    // The library also accepts concatenated texts, each with padding.
+    // The library also accepts concatenated texts with separate padding.
     let within = text.trim_end_matches('=');
     if within.contains('=') {
         return None;

@@ -7,10 +7,10 @@ use std::{fmt, str::FromStr};
 pub const TILE_WIDTH: u16 = 256;
 const LEVEL_MAX: u8 = 63;
 
-/// `tile/<L>/<N>[.p/<W>]`, or a bundle of entries: `tile/entries/<N>[.p/<W>]`.
+/// Path of a tile, `tile/<L>/<N>[.p/<W>]`, or of a bundle of entries, `tile/entries/<N>[.p/<W>]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tile {
-    /// Level from 0 to 63; `None` for the entries.
+    /// Level, 0 to 63; `None` for entries.
     pub level: Option<u8>,
     pub index: u64,
     /// 1 to 256.
@@ -29,7 +29,7 @@ impl Tile {
         self.index.saturating_mul(TILE_WIDTH.into())
     }
 
-    /// Encodes entries, each after its length in two bytes, big-endian.
+    /// Encodes entries; each follows its length in two bytes, big-endian.
     #[must_use]
     pub fn bundle(entries: &[Hash]) -> Vec<u8> {
         entries.iter().flat_map(|entry| [0, 32].into_iter().chain(*entry)).collect()
@@ -77,6 +77,8 @@ impl FromStr for Tile {
             Some(Self { level, index, width })
         };
         let found = read().filter(|tile| tile.width > 0 && tile.level.is_none_or(|level| level <= LEVEL_MAX));
-        found.filter(|tile| tile.to_string() == path).ok_or(Malformed("not the path of a tile"))
+        found
+            .filter(|tile| tile.to_string() == path)
+            .ok_or(Malformed("not a tile path: expected tile/<L>/<N> or tile/entries/<N>"))
     }
 }

@@ -12,7 +12,6 @@ pub struct Proof {
     /// Not authenticated.
     pub extra: Vec<u8>,
     pub index: u64,
-    /// Inclusion proof, from the leaf up.
     pub path: Vec<Hash>,
     pub checkpoint: Note,
 }
@@ -46,7 +45,8 @@ impl FromStr for Proof {
             let (path, checkpoint) = text::path(rest, Self::PATH_MAX)?;
             Some((extra, decimal(index)?, path, checkpoint))
         };
-        let (extra, index, path, checkpoint) = read().ok_or(Malformed("not a proof: c2sp.org/tlog-proof@v1"))?;
+        let (extra, index, path, checkpoint) =
+            read().ok_or(Malformed("not a proof: expected the format c2sp.org/tlog-proof@v1"))?;
         Ok(Self { extra, index, path, checkpoint: checkpoint.parse()? })
     }
 }

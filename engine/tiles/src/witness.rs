@@ -10,41 +10,38 @@ use std::{fmt, str::FromStr};
 
 const PATH_MAX: usize = 63;
 
-/// Body of `POST add-checkpoint`.
+/// Body of a `POST add-checkpoint` request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddCheckpoint {
-    /// Size expected as the last cosigned one.
+    /// Size that the witness is expected to have cosigned last.
     pub old: u64,
     pub path: Vec<Hash>,
     pub checkpoint: Note,
 }
 
-/// Last cosigned tree of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub size: u64,
     pub root: Hash,
 }
 
-/// Refusals with their HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unwitnessed {
-    /// 403: not signed by the log.
+    /// 403: the log has not signed the checkpoint.
     #[error("the checkpoint: {0}")]
     Forbidden(#[from] NoteError),
-    /// 400: the old size is larger.
-    #[error("the old size is above the checkpoint's size")]
+    /// 400: the old size exceeds the size of the checkpoint.
+    #[error("the old size exceeds the checkpoint's size")]
     Backwards,
-    /// 409: another size was cosigned last.
-    #[error("the last checkpoint that was cosigned has size {0}")]
+    /// 409: the last cosigned tree has another size.
+    #[error("the last cosigned checkpoint has size {0}")]
     Conflict(u64),
-    /// 422: no continuation.
-    #[error("it does not continue the last checkpoint that was cosigned")]
+    /// 422: the checkpoint does not continue the last cosigned one.
+    #[error("the checkpoint does not continue the last cosigned checkpoint")]
     Inconsistent,
 }
 
-/// Checks that a checkpoint continues the last one. Store the result before returning a cosignature. Returns the first
-/// error in the specification's order.
+/// Returns the first error in the specification's order. Store the result before returning a cosignature.
 pub fn judge(request: &AddCheckpoint, key: &VerifierKey, seen: Option<Seen>) -> Result<Checkpoint, Unwitnessed> {
     let checkpoint = Checkpoint::open(&request.checkpoint, key)?;
     if request.old > checkpoint.size {
@@ -77,7 +74,7 @@ impl FromStr for AddCheckpoint {
             Some((decimal(old)?, path, checkpoint))
         };
         let (old, path, checkpoint) =
-            read().ok_or(Malformed("not a request: old size, hashes, empty line, checkpoint"))?;
+            read().ok_or(Malformed("not a request: expected old size, hashes, empty line and checkpoint"))?;
         Ok(Self { old, path, checkpoint: checkpoint.parse()? })
     }
 }

@@ -1,4 +1,4 @@
-//! Events of the books as messages of the log, by way of their bytes from the [table](super::table).
+//! Converts events of the books to messages of the log. Both have the bytes that the [table](super::table) defines.
 
 use super::{
     Malformed,
@@ -18,7 +18,7 @@ pub fn to_log(event: &Event) -> v1::Event {
     v1::Event::decode(&*values::Message::bytes(event)).unwrap_or_default()
 }
 
-/// Decodes an event; one of a later format is an unknown kind.
+/// An event of a later format is refused as an unknown kind.
 pub fn from_log(event: v1::Event) -> Result<Event> {
     values::Message::read_whole(In::new(&event.encode_to_vec()))
 }

@@ -1,11 +1,12 @@
 //! Conversion between wire or log messages and the engine's types.
 //!
-//! * [`record`]: commit as a record of the log; [`event`]: its events as messages.
-//! * `table`: numbers of events and their fields; `values`: encoding per type; `plain`: the plain form.
-//! * [`asked`]: bets; [`play`]: choices of rounds.
-//! * [`outcome`]: result of a step; [`played`]: answer to it.
-//! * [`copied`]: record in an operator's copy of the log.
-//! * [`refused`]: refusals of the books, between processes.
+//! * [`record`]: commit as a record of the log
+//! * [`event`]: events as messages; `table`: their numbers and fields; `values`: encoding per type; `plain`: the
+//!   plain form
+//! * [`asked`]: bets; [`play`]: choices of rounds
+//! * [`outcome`]: result of a step; [`played`]: answer with this result
+//! * [`copied`]: record in an operator's copy of the log
+//! * [`refused`]: refusals of the books, sent between processes
 
 pub mod asked;
 pub mod copied;

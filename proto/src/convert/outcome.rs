@@ -1,5 +1,5 @@
-//! Writes outcomes directly as bytes. `part_coins` (for simulations) and the carried state (a change of the collection)
-//! are not part of the message.
+//! Writes outcomes directly as bytes. The message has neither `part_coins`, which only simulations use, nor the
+//! carried figures, which a change of the collection logs.
 
 use super::plain::Out;
 use crate::round::v1;

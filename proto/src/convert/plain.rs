@@ -1,9 +1,9 @@
-//! Plain form of messages: each field at most once, in the order of numbers, without defaults. All writers use it;
-//! reading it takes a third of the time of decoding. The reader returns `None` for other forms.
+//! Plain form of messages: fields in ascending order, each at most once, and none with its default value. All writers
+//! use it. Reading it takes a third of the time of general decoding. The reader returns `None` for other forms.
 
 const VARINT: u8 = 0;
 const LENGTH: u8 = 2;
-/// Bounds the stack, and is above that of all our messages.
+/// Deepest nesting, which bounds the stack and exceeds that of all our messages.
 const DEPTH_MAX: u8 = 32;
 
 pub(super) struct Out<'a>(pub(super) &'a mut Vec<u8>);
@@ -24,7 +24,7 @@ impl Out<'_> {
         }
     }
 
-    /// Writes a zero too.
+    /// Writes a number, even if it is 0.
     #[inline]
     pub(super) fn one_of(&mut self, number: u8, value: u64) {
         self.key(number, VARINT);
@@ -46,7 +46,7 @@ impl Out<'_> {
         }
     }
 
-    /// Writes an empty value too.
+    /// Writes bytes, even if they are empty.
     #[inline]
     pub(super) fn encoded(&mut self, number: u8, value: &[u8]) {
         self.key(number, LENGTH);
@@ -54,7 +54,7 @@ impl Out<'_> {
         self.0.extend_from_slice(value);
     }
 
-    /// Writes an empty message too; moves its content if the length needs more bytes.
+    /// Writes even an empty message; moves its content if the length needs more bytes.
     pub(super) fn nested(&mut self, number: u8, write: impl FnOnce(&mut Out)) {
         self.key(number, LENGTH);
         let start = self.0.len();
@@ -74,7 +74,7 @@ impl Out<'_> {
     }
 }
 
-/// Unread fields; reads return `None` if they are not in the plain form.
+/// Unread fields. Reads return `None` for a field that is not in the plain form.
 pub(super) struct In<'a> {
     bytes: &'a [u8],
     depth: u8,
@@ -85,7 +85,7 @@ impl<'a> In<'a> {
         Self { bytes, depth: DEPTH_MAX }
     }
 
-    /// The rest after the next field's key, if it has this number (below 16) and wire type.
+    /// Bytes after the next field's key, if it has this number (below 16) and wire type.
     #[inline]
     fn next(&self, number: u8, wire_type: u8) -> Option<&'a [u8]> {
         self.bytes.split_first().filter(|(key, _)| **key == (number << 3) | wire_type).map(|(_, rest)| rest)

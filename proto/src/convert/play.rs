@@ -22,7 +22,7 @@ pub fn choice_to_wire(choice: &slots::Choice) -> v1::Choice {
     v1::Choice { kind: Some(kind) }
 }
 
-/// The round checks the kind of the choice and the number of objects.
+/// The round checks the kind of choice and the number of objects.
 pub fn choice_from_wire(choice: &v1::Choice) -> Result<slots::Choice, Malformed> {
     Ok(match choice.kind.as_ref().ok_or(Malformed::Field("choice.kind"))? {
         choice::Kind::Spin(_) => slots::Choice::Spin,

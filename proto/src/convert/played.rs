@@ -1,5 +1,5 @@
-//! Answers to steps ([`v1::Played`](crate::spin::v1::Played)), written directly as bytes: the outcome is copied as
-//! encoded for the log.
+//! Answers to steps ([`v1::Played`](crate::spin::v1::Played)), written directly as bytes. The outcome is copied in
+//! its encoding for the log.
 
 use super::plain::Out;
 use crate::round::v1::{JackpotWin, RoundState};
@@ -13,13 +13,13 @@ pub struct Played<'a> {
     pub outcome: &'a [u8],
     pub currency: Currency,
     pub bet: Minor,
-    /// Win of the round up to the step.
+    /// Win of the round up to this step.
     pub win: Minor,
     pub balance: Option<Minor>,
     pub state: RoundState,
     pub position: u64,
     pub jackpot: Option<&'a JackpotWin>,
-    /// Empty for none.
+    /// Campaign of a free round; empty for a paid round.
     pub campaign_id: &'a str,
     pub seal: Option<&'a Seal>,
     pub dealt: &'a [Dealt],

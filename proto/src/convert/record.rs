@@ -1,5 +1,5 @@
-//! A commit of the books as a record of the log. Encoding is in the plain form, but the hash covers the stored bytes,
-//! so other forms are valid too.
+//! Commits of the books as records of the log. They are written in the plain form. Since the hash covers the stored
+//! bytes, other forms are valid too.
 
 use super::{
     Malformed,
@@ -15,11 +15,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     pub commit: Commit,
-    /// The player's balances after the commit, which the books must reach.
+    /// Player's balances after the commit; folding the commit must give the same balances.
     pub balances_after: Vec<(Currency, Minor)>,
     /// Unpaid credits due to a seamless wallet after the commit (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,
-    /// `None` for the writer.
+    /// Proposing process; `None` for the writer.
     pub proposer: Option<Arc<Proposer>>,
 }
 
@@ -27,7 +27,7 @@ pub struct Logged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposer {
     pub credential: SmolStr,
-    /// Node roles, separated by spaces; empty without configured operators.
+    /// Roles of the process, separated by spaces; empty without configured operators.
     pub roles: SmolStr,
 }
 
@@ -40,7 +40,7 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Appends a commit's record without its [end](write_end). `previous` is the hash of the previous record.
+/// Appends a commit without its [end](write_end). `previous` is the hash of the previous record.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,
@@ -61,7 +61,7 @@ pub fn write_commit(
     balances_after.put(out, 11);
 }
 
-/// Appends the rest of a record, directly after the commit.
+/// Appends the end of a record, directly after the commit.
 pub fn write_end(proposer: Option<&Proposer>, due_after: &Vec<(Currency, Minor)>, bytes: &mut Vec<u8>) {
     let out = &mut Out(bytes);
     if let Some(Proposer { credential, roles }) = proposer {
@@ -75,7 +75,7 @@ pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
     decode_known(bytes, None)
 }
 
-/// Skips parsing the stream's name if it is the known one.
+/// The stream's name is not parsed again if it is the known one.
 pub fn decode_known(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
     read(bytes, known).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec(), None))
 }
@@ -98,7 +98,7 @@ fn read(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malfo
     let (credential, roles): (SmolStr, SmolStr) =
         (take(&mut fields, 12, "proposer")?, take(&mut fields, 13, "proposer_roles")?);
     let due_after = take(&mut fields, 14, "due_after")?;
-    fields.ended("that is unknown")?;
+    fields.ended("with an unknown number")?;
     let proposer = (!credential.is_empty() || !roles.is_empty()).then(|| Proposer { credential, roles }.into());
     Ok(Logged { commit, balances_after, due_after, proposer })
 }
@@ -114,7 +114,7 @@ fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, 
     needed(T::take(fields, number), name)
 }
 
-/// The name of a record's stream, if its first fields are in the plain form.
+/// `None` if the first fields are not in the plain form.
 #[must_use]
 pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     let mut fields = In::new(bytes);
@@ -124,13 +124,13 @@ pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     fields.bytes(4)
 }
 
-/// Decodes only the stream of a record; other faults go unnoticed.
+/// Decodes only the stream; other faults are not detected.
 pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
     let Streamed { stream } = Streamed::decode(bytes)?;
     stream.parse().map_err(|_| Malformed::Field("stream"))
 }
 
-/// Decodes only the stream and the request id; other faults go unnoticed.
+/// Decodes only stream and request id; other faults are not detected.
 pub fn request(bytes: &[u8]) -> Result<(StreamId, String), Malformed> {
     let Requested { stream, request_id } = Requested::decode(bytes)?;
     Ok((stream.parse().map_err(|_| Malformed::Field("stream"))?, request_id))

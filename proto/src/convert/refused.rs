@@ -1,5 +1,5 @@
-//! Refusals of the books as messages between processes, never stored: a permanent number per reason, then its
-//! arguments. A reason without a line here does not compile.
+//! Refusals of the books as messages between processes, which are never stored. A message has the permanent number of
+//! the reason and its arguments. A reason without a line in this table does not compile.
 
 use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;
@@ -23,7 +23,7 @@ macro_rules! reasons {
             v1::Refused { reason, arguments }
         }
 
-        /// Decodes a refusal; an unknown reason is [`Malformed`].
+        /// An unknown reason is [`Malformed`].
         pub fn from_wire(message: &v1::Refused) -> Result<Refused, Malformed> {
             let mut left = message.arguments.iter().map(Vec::as_slice);
             let refused = match message.reason {
@@ -242,7 +242,7 @@ mod tests {
     fn pl_12_every_refusal_of_the_books_comes_back_as_it_was() {
         let all = samples();
         let numbers: BTreeSet<_> = all.iter().map(|refused| to_wire(refused).reason).collect();
-        assert_eq!(numbers.len(), all.len(), "each has a number of its own");
+        assert_eq!(numbers.len(), all.len(), "each reason has a different number");
         for refused in all {
             let bytes = to_wire(&refused).encode_to_vec();
             assert_eq!(from_wire(&v1::Refused::decode(&*bytes).unwrap()), Ok(refused));

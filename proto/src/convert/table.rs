@@ -1,6 +1,6 @@
-//! Table of events with their numbers in `log.v1.Event` and those of their fields; types define the encoding
-//! ([`super::values`]). A test compares it with `log.proto`, and a field without a number does not compile. `3-4
-//! status` uses two numbers; `9 expires_ms as Time` overrides the type's encoding.
+//! Table of events: their numbers in `log.v1.Event`, and the numbers of their fields. The types of the fields define
+//! the encoding (see [`super::values`]). A test compares the table with `log.proto`, and a field without a number
+//! does not compile. `3-4 status` uses two numbers; `9 expires_ms as Time` overrides the encoding of the type.
 
 use super::{
     Malformed,
@@ -35,8 +35,8 @@ macro_rules! take {
     };
 }
 
-/// Parts of events with their own types and messages. Fields under `beside` belong to the enclosing message; `then`
-/// sets them.
+/// Parts of events that have their own types and messages. Fields under `beside` are encoded in the enclosing
+/// message, and `then` sets them.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -64,7 +64,7 @@ macro_rules! messages {
     };
 }
 
-/// An event with its own type has its fields in `messages`.
+/// Events. The fields of an event with its own type are in `messages`.
 macro_rules! events {
     ($($number:literal $event:ident $(($part:ident: $type:ty))? $({
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -270,7 +270,7 @@ impl Value for StretchEnd {
     }
 }
 
-/// Sets the position of a hit or void, which is the end of the stretch and is written once.
+/// Sets the position of a hit or void. It is the end of the stretch, and is written only once.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
         let (Decision::Hit(Hit { partition, position, .. })
@@ -281,7 +281,7 @@ fn placed(mut report: PartitionReported) -> PartitionReported {
     report
 }
 
-/// Encoded as the suspension, and a `PoolRetired` without its actor.
+/// Encoded as the suspension, followed by a `PoolRetired` without its actor.
 impl Value for PoolStatus {
     fn put(&self, out: &mut Out, number: u8) {
         match self {
@@ -312,7 +312,7 @@ mod tests {
 
     const PACKAGE: &str = ".motherlode.log.v1.";
 
-    /// Pairs with the fields 1 and 2, in [`values`](super::super::values), and `StretchEnd` above.
+    /// Messages of pairs (fields 1 and 2; see [`values`](super::super::values)), and of `StretchEnd` above.
     const PAIRS: [&str; 4] = ["Balance", "CollectionChanged.Entry", "PartitionReported.Standing", "Rate"];
 
     fn contract() -> BTreeMap<String, DescriptorProto> {
@@ -375,7 +375,7 @@ mod tests {
             assert_eq!(rows, [numbers(&contract[name])], "{name}");
         }
         let unknown: Vec<_> = parts.keys().copied().chain(PAIRS).filter(|name| !seen.contains(*name)).collect();
-        assert!(unknown.is_empty(), "no part of any event: {unknown:?}");
+        assert!(unknown.is_empty(), "messages that no event uses: {unknown:?}");
     }
 
     #[test]

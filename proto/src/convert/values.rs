@@ -10,7 +10,7 @@ use std::{num::NonZeroU32, sync::Arc};
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// Creating the error for each field would be slow.
+/// Creates the error only if the field is missing, because errors are slow to create.
 #[inline]
 pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
     match field {
@@ -28,9 +28,9 @@ impl In<'_> {
 
 /// Value encoded as one field, or as several from a number on.
 pub(super) trait Value: Sized {
-    /// Writes nothing for the default.
+    /// Omits a default value.
     fn put(&self, out: &mut Out, number: u8);
-    /// `None` if the value is not in the plain form or not valid for the type.
+    /// `None` if the value is invalid or not in the plain form.
     fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 
@@ -48,7 +48,7 @@ pub(super) trait Message: Sized {
     #[inline]
     fn read_whole(mut fields: In) -> Result<Self> {
         let read = Self::read(&mut fields)?;
-        fields.ended("that is unknown")?;
+        fields.ended("with an unknown number")?;
         Ok(read)
     }
 }
@@ -58,7 +58,7 @@ pub(super) trait As<T> {
     fn take(fields: &mut In, number: u8) -> Option<T>;
 }
 
-/// Time in Unix milliseconds as int64; other `i64` are sint64.
+/// Unix milliseconds as int64; other `i64` values are sint64.
 pub(super) struct Time;
 
 impl As<i64> for Time {
@@ -73,7 +73,7 @@ impl As<i64> for Time {
     }
 }
 
-/// Message written always, and read as defaults if missing.
+/// Message that is always written; read as defaults if it is missing.
 pub(super) struct OrDefault;
 
 impl<T: Message + Default> As<T> for OrDefault {
@@ -86,7 +86,7 @@ impl<T: Message + Default> As<T> for OrDefault {
     }
 }
 
-/// Amount omitted if zero.
+/// Amount that is omitted if it is zero.
 pub(super) struct OrZero;
 
 impl As<Nano> for OrZero {
@@ -112,7 +112,7 @@ fn from_zigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Numbers omitted if 0.
+/// Numbers that are omitted if they are 0.
 macro_rules! varints {
     ($($type:ty: $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {
@@ -187,7 +187,7 @@ varints! {
     };
 }
 
-/// Text or bytes omitted if empty.
+/// Texts or bytes that are omitted if they are empty.
 macro_rules! runs {
     ($($type:ty: $read:ident $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {

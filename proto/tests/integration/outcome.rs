@@ -40,7 +40,7 @@ fn pl_06_an_outcome_is_written_as_its_message_is() {
     let expected =
         ["prize", "card", "jackpot", "double_strip", "pick", "reveals", "marks", "ways", "collection_symbol", "bonus"];
     let missing: Vec<_> = expected.iter().filter(|field| !seen.contains(*field)).collect();
-    assert!(missing.is_empty(), "never seen, so not proven: {missing:?}");
+    assert!(missing.is_empty(), "no outcome has these kinds, so they are untested: {missing:?}");
 }
 
 fn stake(game: &dyn Game, coin_value_micros: u64, buy_feature: bool) -> Stake {
@@ -106,13 +106,12 @@ fn outcome_to_wire(game: &dyn Game, outcome: &slots::Outcome) -> v1::Outcome {
         round_win_coins: outcome.round_win_coins,
         round_win_minor: outcome.round_win_minor,
         pick: outcome.pick.map(|offer| v1::PickOffer { needs: offer.needs.into(), of: offer.of.into() }),
-        // 1-based on the wire, 0-based in the engine.
         reveals: outcome
             .reveals
             .iter()
             .map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins })
             .collect(),
-        // NP-12, DM-12: in answers only.
+        // These fields are only in answers (NP-12, DM-12).
         unopened: vec![],
         mean_coin_value: None,
         credited_minor: outcome.credited_minor,
@@ -167,7 +166,6 @@ fn spin_kind(kind: SpinKind) -> (v1::SpinKind, u32) {
 
 fn win(win: &slots::Win) -> v1::Win {
     let (line, ways) = match win.kind {
-        // 1-based on the wire, 0-based in the engine.
         WinKind::Line(line) => (u32::from(line) + 1, 0),
         WinKind::Ways(ways) => (0, ways),
         WinKind::Scatter => (0, 0),

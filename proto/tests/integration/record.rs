@@ -294,7 +294,7 @@ fn reserved(players: &[&str]) -> Event {
     })
 }
 
-/// Returns the terms of a bet with these bytes as its stake.
+/// Returns the terms of a bet whose stake consists of these bytes.
 fn terms(stake: Vec<u8>) -> LoggedTerms {
     let rate = Some(v1::Rate { mantissa: 1, exponent: 0 });
     let (model_hash, currency) = (vec![0; 32], "EUR".to_owned());
@@ -397,7 +397,7 @@ fn rounds() -> impl Strategy<Value = Logged> {
     let bytes = (vec(any::<u8>(), 0..400), vec(any::<u8>(), 0..9), "[a-z/]{0,200}", any::<Option<i128>>(), -6..6_i8);
     (figures, bytes, any::<bool>()).prop_map(|((wide, signed, narrow, repeat, balances), bytes, small)| {
         let (outcome, choice, text, nano, exponent) = bytes;
-        // Small figures and zeros are usual, but rare in random bits.
+        // Small figures and zeros are common in practice, but rare in random bits.
         let wide = wide.map(|figure| if small { figure % 3 } else { figure });
         let signed = signed.map(|figure| if small { figure % 2 } else { figure });
         let contribution =
@@ -471,8 +471,8 @@ fn logged(events: Vec<Event>) -> Logged {
     Logged { commit, balances_after, due_after: vec![], proposer: None }
 }
 
-/// PL-01: golden bytes of format version 1, which must stay readable. Append new events; a changed line makes existing
-/// logs unreadable.
+/// PL-01: golden bytes of format version 1, which must stay readable. Append lines for new events. If an existing
+/// line must change, the new code cannot read existing logs.
 #[test]
 fn pl_01_records_of_format_1_are_written_and_read_as_ever() {
     let golden = include_str!("../golden/events-v1.hex");
@@ -547,7 +547,7 @@ proptest! {
         }
         let name = logged.commit.stream.to_string();
         let known = record::decode_known(&bytes[..end], Some((name.as_bytes(), &logged.commit.stream))).ok();
-        prop_assert_eq!(&known, &decoded, "what is known spares work and changes nothing");
+        prop_assert_eq!(&known, &decoded, "a known stream name saves work and changes nothing");
         prop_assert_eq!(decoded, by_message(&bytes[..end]));
     }
 

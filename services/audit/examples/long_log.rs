@@ -1,5 +1,5 @@
-//! Writes a log of spins with sealed draws, for measurements. A service can continue it. Players take turns in groups,
-//! which bounds memory.
+//! Writes a log of spins with sealed draws, for measurements. A service can append to it. One group of players plays
+//! after the other, which bounds memory.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 
@@ -30,7 +30,7 @@ fn main() {
     let folder = PathBuf::from(arguments.next().expect("ROUNDS PLAYERS FOLDER"));
     let begun = Instant::now();
     let mut store = SegmentStore::open(&folder.join("log/0"), 0, motherlode_log::Options::default()).expect("a log");
-    assert_eq!(store.end(), 0, "the folder has a log already");
+    assert_eq!(store.end(), 0, "the folder already contains a log");
     let mut head = store.head();
     let mut bytes = 0;
     let mut append = |tale: &mut Tale, least: usize| {
@@ -77,7 +77,7 @@ fn main() {
     println!("{rounds} rounds of {players} players, {bytes} bytes of records, in {:.1?}", begun.elapsed());
 }
 
-/// Writes the draw key, dated now, since a service would replace an older key at once (PL-28).
+/// Writes the draw key with today's date, because a service would replace an older key at once (PL-28).
 fn leave_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;

@@ -43,7 +43,7 @@ fn main() {
         #[allow(clippy::cast_precision_loss, reason = "for display")]
         let rounds = rounds as f64;
         println!("{seconds:.2} s: {:.0} rounds/s", rounds / seconds);
-        println!("  {cpu:.2} s of processor time: {:.0} rounds/s and core", rounds / cpu);
+        println!("  {cpu:.2} s of processor time: {:.0} rounds/s per core", rounds / cpu);
     }
 }
 

@@ -1,8 +1,8 @@
-//! Measures, per commit of a round, the checks of another process's proposal (PL-44), and the admission to the log.
+//! Measures two costs per commit of a round: the checks of another process's proposal (PL-44), and the admission to the log.
 //!
 //! The checks copy the player, compute the new seal, and resolve the round's earlier steps and the new step. Admission
-//! applies the rules of new commits, folds, makes the record with its hash, and merges into the books. Single-threaded,
-//! in memory.
+//! applies the rules for new commits, folds the commit, encodes and hashes its record, and merges the result into the books.
+//! Both are single-threaded, in memory.
 //!
 //! `cargo run --release -p motherlode-audit --example writer_checks [ROUNDS] [PLAYERS]`
 
@@ -89,7 +89,6 @@ fn timed(work: impl FnOnce()) -> Duration {
     begun.elapsed()
 }
 
-/// The checks of `services/ledger/src/remote/plays.rs`.
 fn check_commit(books: &Books, keys: &DrawKeys, commit: &Commit) {
     if !commit.events.iter().any(|event| matches!(event, Event::StepResolved(_))) {
         return;

@@ -1,5 +1,5 @@
-//! Generated attacks by the log's own writer, who rebuilds and signs chain and tree. Attacks on draws are found by the
-//! audit and `verify`, attacks on the whole log by kept checkpoints and a witness.
+//! Generated attacks by a dishonest writer, who rebuilds and signs chain and tree. The audit and `verify` must detect
+//! attacks on draws; stored checkpoints and a witness must detect attacks on the whole log.
 
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test may panic")]
 #[path = "../tests/integration/common/mod.rs"]
@@ -55,7 +55,7 @@ impl Stored for Leaves {
     type Error = Infallible;
 
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Infallible> {
-        assert_eq!(level, 0, "the log has less than a tile");
+        assert_eq!(level, 0, "the log is shorter than a tile");
         let first = usize::try_from(first).unwrap();
         Ok(self.0[first..first + count].to_vec())
     }
@@ -181,7 +181,7 @@ fn tale() -> Tale {
     tale
 }
 
-/// Changes another place each time. The audit must find the fault there or later.
+/// Changes a different record in each attack. The audit must find the fault at that record or later.
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
     assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();
@@ -189,12 +189,12 @@ fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64
     for (number, at) in (0..times()).zip(places.into_iter().cycle()) {
         let mut log = tale.log.clone();
         change(number, &mut log[at]);
-        assert!(log[at] != tale.log[at], "attack {number} changes something");
+        assert!(log[at] != tale.log[at], "attack {number} changes nothing");
         let found = judged(&log).unwrap_or_else(|| panic!("attack {number} on position {} is not found", at + 1));
         assert!(found.position > at as u64, "attack {number}: {found}");
         if number % VERIFIED == 0 {
-            assert!(!refuted(&linked(&tale.log), at), "attack {number}: the round is proven before");
-            assert!(refuted(&linked(&log), at), "attack {number} on position {} is believed by verify", at + 1);
+            assert!(!refuted(&linked(&tale.log), at), "attack {number}: the original round was refuted");
+            assert!(refuted(&linked(&log), at), "attack {number} on position {} is accepted by verify", at + 1);
         }
     }
 }
@@ -273,7 +273,7 @@ fn an_outcome_of_another_seed_is_found() {
         );
         assert!(
             number % VERIFIED > 0 || refuted(&linked(&tale.log), tale.log.len() - 1),
-            "forgery {number} is believed by verify"
+            "forgery {number} is accepted by verify"
         );
     }
 }
@@ -315,7 +315,7 @@ fn a_step_that_names_another_record_for_its_seal_is_found() {
         assert!(found.position == at as u64 + 1, "attack {number}: {found}");
         assert!(
             number % VERIFIED > 0 || refuted(&log, at),
-            "attack {number} on position {} is believed by verify",
+            "attack {number} on position {} is accepted by verify",
             at + 1
         );
     }
@@ -377,7 +377,7 @@ fn a_record_rewritten_with_its_chain_and_tree_redone_is_caught_by_a_kept_checkpo
         let at = roll(kept);
         let forged = rewritten(&tale.log, at, number);
         let checkpoint = tree_of(&honest[..kept]);
-        assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the log itself is sound");
+        assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the honest log was refused");
         assert!(against(&checkpoint, &forged).is_err(), "attack {number} on position {} is not found", at + 1);
         if number % VERIFIED == 0 {
             let said = witnessed(number / VERIFIED, &checkpoint, &honest[..kept], &forged);

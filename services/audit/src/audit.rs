@@ -39,7 +39,7 @@ type Checked = Result<(), Box<Divergence>>;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub log: PathBuf,
-    /// Folder of the index, next to which the snapshot is, which is compared if it exists and is readable.
+    /// Folder of the index. The snapshot next to it is compared if it exists and is readable.
     pub index: Option<PathBuf>,
     pub partition: u32,
     pub checkpoints: Checkpoints,

@@ -33,7 +33,7 @@ impl Campaigns {
                     if counted.begun > 0 {
                         return Err(Fault::new(
                             "PL-18: a campaign is cancelled after its first round",
-                            "while not begun",
+                            "a cancellation before the first round",
                             campaign,
                         ));
                     }
@@ -87,7 +87,7 @@ impl Campaigns {
             played.jackpot || started.contribution.is_some(),
         );
         if granted != found {
-            let what = "PL-18: a free round with another stake than its campaign's, or for the jackpot";
+            let what = "PL-18: a free round with another stake than its campaign's, or with a jackpot contribution";
             return Err(Fault::new(what, format!("{granted:?}"), format!("{found:?}")));
         }
         self.pay(commit, started, started.bet.0.into());
@@ -122,8 +122,9 @@ impl Campaigns {
             let booked = books.holding(Account::Promotion(operator), *currency).0;
             let paid = -paid * currency.nanos_per_minor();
             if booked != paid {
-                let what =
-                    format!("PL-18: the promotion of {operator} did not pay its free rounds' bets in {currency}");
+                let what = format!(
+                    "PL-18: the promotion account of {operator} did not pay the bets of its free rounds in {currency}"
+                );
                 return Err(Fault::new(what, paid, booked));
             }
         }

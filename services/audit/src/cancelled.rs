@@ -1,4 +1,4 @@
-//! Checks that a cancelled request has no later commit, not even a part (PL-42).
+//! Checks that a cancelled request has no later commit, not even of a part of the request (PL-42).
 
 use crate::divergence::Fault;
 use motherlode_state::{Commit, SmolStr, StreamId};

@@ -16,7 +16,7 @@ pub(crate) type Compared = Result<Nano, Stopped>;
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Divergence(Box<Divergence>),
-    /// The sender has stopped; the divergence in its own partition is reported first.
+    /// The sender has stopped; the divergence in the sender's partition is reported first.
     Disconnected,
 }
 
@@ -96,7 +96,7 @@ impl Comparison {
         let partitions = self.others.len();
         let other = self.others.iter_mut().find(|other| other.partition == report.partition);
         let other = other.ok_or_else(|| {
-            let what = "a report of a missing partition";
+            let what = "a report of a nonexistent partition";
             at_home(Fault::new(what, format!("partitions up to {partitions}"), report.partition))
         })?;
         other.receive(report.to, position.saturating_sub(1), &self.controls)?;

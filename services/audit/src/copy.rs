@@ -29,7 +29,7 @@ use std::{
 
 pub const NOT_CHECKED: [&str; 3] = [
     "the pools, and their contributions and awards: pools depend on the bets of all operators",
-    "whether records after a stream's last one are missing: compare the digest with the platform's log",
+    "whether records after a stream's last record are missing: compare the digest with the platform's log",
     "the log's own hash chain between records that are not adjacent in the log",
 ];
 
@@ -37,7 +37,7 @@ pub const NOT_CHECKED: [&str; 3] = [
 pub struct Digest {
     pub operator: String,
     pub records: u64,
-    /// Last record's position in the log, or 0.
+    /// Position in the log of the copy's last record, or 0 if the copy is empty.
     pub position: Position,
     /// SHA-256 over each record's position (8 bytes, big-endian) and the SHA-256 of the record.
     pub digest: Hash,
@@ -67,7 +67,7 @@ impl Digesting {
     }
 }
 
-/// Returns the digest that a complete copy of these records has. Records after a damaged one are left out;
+/// Returns the digest that a complete copy of the operator's records has. Records after a damaged record are omitted;
 /// [`audit`](crate::audit()) reports the damage.
 pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusable> {
     let mut digesting = Digesting::new();
@@ -87,7 +87,7 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
     Ok(digesting.for_operator(operator))
 }
 
-/// If there is a divergence, the figures cover the records before it.
+/// Result of an audit of a copy. The figures cover the records before the divergence, if any.
 #[derive(Debug)]
 pub struct CopyReport {
     pub partition: u32,
@@ -177,8 +177,9 @@ impl<'a> Auditing<'a> {
 
     fn record(&mut self, stored: &Record) -> Result<(), Box<Divergence>> {
         let before = self.digest.position;
-        let copied = copied::decode(&stored.bytes)
-            .map_err(|malformed| Fault::new("the record is not one of a copy", "a copied record", malformed));
+        let copied = copied::decode(&stored.bytes).map_err(|malformed| {
+            Fault::new("the record does not belong to an operator's copy", "a copied record", malformed)
+        });
         let copied = copied.map_err(|fault| fault.at(self.partition, before))?;
         let (partition, position) = (copied.partition, copied.position);
         let logged = self.place(&copied).map_err(|fault| fault.at(partition, position))?;
@@ -197,7 +198,7 @@ impl<'a> Auditing<'a> {
         let Copied { operator, partition, position, record } = copied;
         let of = self.operator.get_or_insert_with(|| operator.clone());
         if of != operator {
-            return Err(Fault::new("the record is of another operator's copy", of, operator));
+            return Err(Fault::new("the record belongs to another operator's copy", of, operator));
         }
         if self.last.is_some() && self.partition != *partition {
             return Err(Fault::new("the record belongs to another partition", self.partition, partition));
@@ -213,11 +214,15 @@ impl<'a> Auditing<'a> {
         }
         if !logged.commit.concerns(operator) {
             let what = "the record does not concern the operator";
-            return Err(Fault::new(what, format!("one that concerns {operator}"), &logged.commit.stream));
+            return Err(Fault::new(what, format!("a record that concerns {operator}"), &logged.commit.stream));
         }
         if let Some((last, last_ms, last_hash)) = self.last {
             if *position <= last {
-                return Err(Fault::new("the record is older than the previous one", format!("past {last}"), position));
+                return Err(Fault::new(
+                    "the record is older than the previous record",
+                    format!("past {last}"),
+                    position,
+                ));
             }
             if time_ms < last_ms {
                 return Err(Fault::new(
@@ -255,7 +260,7 @@ impl<'a> Auditing<'a> {
         let mut name = [0; 16];
         name.copy_from_slice(&named[..16]);
         if !self.requests.insert(name) {
-            let what = format!("PL-11: request {request_id} of {stream} was taken twice");
+            let what = format!("PL-11: request {request_id} of {stream} took effect twice");
             return Err(Fault::new(what, "one effect", "two"));
         }
         Ok(())

@@ -10,7 +10,7 @@ pub(crate) struct Days([Day; 2]);
 struct Day {
     number: i64,
     net: PerCurrency<i128>,
-    /// Strictest limits of the day's sessions: on losses, and on a round's price.
+    /// Strictest limits of the day's sessions: on the loss, and on the price of a round.
     limits: PerCurrency<[Option<Minor>; 2]>,
     open: Vec<(u64, i64, Currency, Minor)>,
 }
@@ -35,13 +35,13 @@ impl Day {
         let (currency, charged) = (started.currency, started.charged());
         let net = self.net.entry(currency);
         *net -= i128::from(charged.0);
-        // The books check limits in other currencies, since these depend on rates.
+        // Limits in other currencies depend on exchange rates and are checked by the books.
         let [loss_max, bet_max] = self.limits.get(currency).copied().unwrap_or_default();
         let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
         if lost && self.net.iter().count() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {
             let expected = format!("at most {loss_max:?} lost in the day and {bet_max:?} bet on a round");
             let found = format!("a bet of {} {currency} minor units in round {}", started.bet, started.round);
-            return Err(Fault::new("PL-26: a bet past a limit of the player's day", expected, found));
+            return Err(Fault::new("PL-26: a bet exceeds a daily limit of the player", expected, found));
         }
         self.open.push((started.round, self.number, currency, charged));
         Ok(())

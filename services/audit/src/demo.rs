@@ -1,5 +1,5 @@
-//! Independent sums of play money (PL-17): all of it was granted by the service, and none reached a pool, an exchange,
-//! a promotion or the world outside.
+//! Independent sums of play money (PL-17): the service granted all of it, and none reached a pool, an exchange, a
+//! promotion or an external account.
 
 use crate::divergence::Fault;
 use motherlode_state::{Account, Books, Commit, Currency, Event, Nano, StreamId};
@@ -30,7 +30,11 @@ impl Demo {
                 _ => None,
             };
             if let Some(met) = met {
-                return Err(Fault::new("PL-17: play money is not kept apart", "rounds in play money alone", met));
+                return Err(Fault::new(
+                    "PL-17: play money was mixed with real money",
+                    "play money only in rounds",
+                    met,
+                ));
             }
         }
         Ok(())

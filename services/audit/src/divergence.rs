@@ -75,7 +75,7 @@ impl From<Refused> for Fault {
                 Self::new(what, format!("{expected} EUR"), format!("{found} EUR"))
             }
             Refused::AwardWrong { expected, found } => Self::new(what, price(&expected), price(&found)),
-            _ => Self::new(what, "a commit that keeps every invariant", "a commit that breaks this one"),
+            _ => Self::new(what, "a commit that keeps every invariant", "a commit that violates this invariant"),
         }
     }
 }
@@ -97,9 +97,9 @@ pub enum Unusable {
     NoFolder(PathBuf),
     #[error("{}: no log there", .0.display())]
     NoLog(PathBuf),
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{}: the log starts at position {first}, and the records before it are archived: audit a folder with the whole log", log.display())]
+    #[error("{}: the log starts at position {first} because earlier records are archived: audit a folder with the whole log", log.display())]
     Archived { log: PathBuf, first: Position },
     #[error(transparent)]
     Damaged(Damage),

@@ -1,5 +1,5 @@
-//! Exchange about one pool between home and another partition: reports are compared with the partition's log, mirrors
-//! with the pool's stream. Memory: unanswered entries, and 8 bytes per commit of the pool without a mirror.
+//! Checks the messages about one pool between home and another partition: reports are compared with the partition's log,
+//! mirrors with the pool's stream. Memory: pending entries, and 8 bytes per commit of the pool without a mirror.
 
 use crate::{
     divergence::Fault,
@@ -15,19 +15,18 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     unreported: VecDeque<Contributed>,
-    /// Positions of each mirror, and positions at home of the mirrored state.
+    /// Position of each mirror, and the position at home whose state it mirrors.
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    /// Reported contributions, voids and awards that no mirror has yet, by position at home.
+    // Items that no mirror contains yet, with their positions at home.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,
     reversals: VecDeque<(Position, Nano)>,
-    /// Returned contributions that no mirror has yet, by position at home.
     returns: VecDeque<(Position, VoidReturn)>,
 }
 
@@ -100,7 +99,7 @@ impl Exchange {
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
-            let what = "the report ends differently from its stretch of the partition's log";
+            let what = "the report's end differs from the end of its stretch of the partition's log";
             return Err(Fault::new(what, stretch_end(&expected), format!("{} up to {to}", stretch_end(end))));
         }
         self.contributions.push_back((to, contributions));
@@ -127,7 +126,7 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the mirror names a position that is not a commit of the pool since the partition joined it";
+            let what = "the mirror names a position without a commit of the pool since the partition joined the pool";
             return Err(Fault::new(what, "a position of such a commit at home", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
@@ -158,7 +157,7 @@ impl Exchange {
             due.push(returned);
         }
         if due != *returns {
-            let what = "the mirror's returned contributions differ from those of the pool";
+            let what = "the mirror's returned contributions differ from the pool's";
             return Err(Fault::new(what, format!("{due:?}"), format!("{returns:?}")));
         }
         while self.reversals.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}

@@ -1,5 +1,5 @@
-//! Last stage: folds all commits in log order, and judges commits of shared streams. Checks a pool's equation (BW-18)
-//! after each of the pool's commits, the trial balance per batch, and at the end each operator's total against the
+//! Last stage: folds all commits in log order, and judges commits of shared streams. It checks a pool's equation (BW-18)
+//! after each commit of the pool, the trial balance after each batch, and at the end each operator's total against the
 //! balances of the operator's players.
 
 use crate::{
@@ -92,7 +92,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Joins the results of judges that together have all players.
+    /// Joins the results of judges that together cover all players.
     pub(crate) fn judged_by(
         &mut self,
         judge: &mut Judge,
@@ -184,7 +184,7 @@ impl Fold {
                 cash(&[(*currency, *amount)]),
             ));
         }
-        // A player's last commit need not change each of the balances.
+        // The player's last commit need not have changed this balance.
         let Some((of, booked)) = balances_after.iter().find(|(of, _)| of == currency) else { return Ok(()) };
         self.compared += 1;
         if booked == amount {

@@ -1,5 +1,5 @@
-//! First judge, one per worker: applies each player's commit to the auditor's books, which refuse a violated invariant
-//! ([`Share::apply_recorded`], PL-09), and checks stated balances, campaigns and play money.
+//! First judge, one per worker: applies each player's commit to the auditor's books, which refuse commits that violate an
+//! invariant ([`Share::apply_recorded`], PL-09), and checks stated balances, campaigns and play money.
 
 use crate::{
     campaigns::Campaigns,

@@ -2,7 +2,7 @@
 //!
 //! [`audit`] verifies files and hash chain, folds all commits into its own books, resolves each step again, compares
 //! outcomes byte for byte, and checks index and [`Checkpoints`]. [`audit_all`] also compares a log's partitions.
-//! [`replay`] resolves one round, [`verify`] a round from a proof file.
+//! [`replay`] resolves a round of a log, and [`verify`] a round of a proof file.
 //!
 //! An audit changes nothing in the data folder, and reports the first divergence. Cost: a few microseconds per commit,
 //! on a thread per core and two more. Memory grows with players, open rounds and awards, not with the log.

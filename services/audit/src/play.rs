@@ -223,7 +223,7 @@ impl<'a> Plays<'a> {
             said.was(collection.as_ref(), credit, hit)?;
             if due.over {
                 return Err(Fault::new(
-                    "the round is over",
+                    "the round ended without a settlement",
                     format!("its settlement with a win of {}", due.win),
                     "none",
                 ));
@@ -241,11 +241,15 @@ impl<'a> Plays<'a> {
         let bet = coins.and_then(|coins| cash(coins.into(), coin_value, currency).ok());
         if bet != Some(started.bet) {
             let expected = bet.map_or("none".into(), |bet| bet.to_string());
-            return Err(Fault::new("the bet is not the stake's coins times the coin value", expected, started.bet));
+            return Err(Fault::new(
+                "the bet differs from the stake's coins times the coin value",
+                expected,
+                started.bet,
+            ));
         }
         if terms.jackpot != started.contribution.is_some() {
             return Err(Fault::new(
-                "a round must be able to win the jackpot exactly if its bet contributed to the pool",
+                "a round must be able to win the jackpot if and only if its bet contributed to the pool",
                 format!("a contribution: {}", terms.jackpot),
                 started.contribution.as_ref().map_or("none".into(), |given| format!("{} EUR", given.amount)),
             ));
@@ -260,7 +264,7 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // Rounds of older versions began with figures shared only within their rules version.
+        // In rounds of older versions, figures are shared only within the rules version.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
@@ -326,7 +330,7 @@ impl<'a> Plays<'a> {
             return Err(Fault::new(what, expected, found));
         }
         let due = motherlode_rounds::StepEvents::from_outcome(outcome, playing.pool.is_some(), None);
-        let due = due.map_err(|error| Fault::new("the win is not an amount of cash", "a win within 64 bits", error))?;
+        let due = due.map_err(|error| Fault::new("the win is not a valid amount", "a win within 64 bits", error))?;
         if due.win != step.win {
             return Err(Fault::new("the win differs from the outcome's win", due.win, step.win));
         }
@@ -409,7 +413,11 @@ impl Required {
             return Err(Fault::new("the outcome hits the jackpot", "a hit in the log", "none"));
         }
         match self.settlement {
-            Some(win) => Err(Fault::new("the round is over", format!("its settlement with a win of {win}"), "none")),
+            Some(win) => Err(Fault::new(
+                "the round ended without a settlement",
+                format!("its settlement with a win of {win}"),
+                "none",
+            )),
             None => Ok(()),
         }
     }

@@ -42,7 +42,7 @@ pub(crate) struct Playing {
     pub(crate) of: usize,
     pub(crate) pool: Option<SmolStr>,
     pub(crate) place: Option<CollectionKey>,
-    /// Which rules version the shared figures of a new round come from.
+    /// Rules versions among which a new round's figures are shared.
     pub(crate) sharing: Sharing,
     pub(crate) live: Live,
     pub(crate) sealed: usize,

@@ -1,4 +1,4 @@
-//! Balances of a service's newest snapshot, to be compared with the log. Reading writes nothing.
+//! Balances of a service's newest snapshot, for comparison with the log. Reading does not write files.
 
 use motherlode_ledger::{Balance, ChainHead, balances};
 use std::{collections::VecDeque, path::Path};
@@ -10,10 +10,10 @@ pub(crate) struct Projection {
     pub(crate) head: Option<ChainHead>,
 }
 
-/// The log must be read afterwards: a running service may write a newer snapshot.
+/// Reads the balances. Read the log afterwards, because a running service may write a newer snapshot.
 pub(crate) fn read(index: &Path, partition: u32) -> Result<Projection, String> {
-    let found = balances(index, partition).map_err(|error| format!("it cannot be read: {error}"))?;
-    let (mut balances, head) = found.ok_or("there is none of this version")?;
+    let found = balances(index, partition).map_err(|error| format!("the snapshot cannot be read: {error}"))?;
+    let (mut balances, head) = found.ok_or("there is no snapshot of this version")?;
     balances.sort_by_key(|balance| balance.position);
     Ok(Projection { balances: balances.into(), head: Some(head) })
 }

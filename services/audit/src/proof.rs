@@ -1,8 +1,8 @@
 //! Verification of a round's proof from the file and a key, without a service or the log.
 //!
-//! The round's last record is proven to be in the signed log. The record of a step has the hash of the record that
-//! sealed the step's draw, so the last record proves those records; all others have inclusion proofs. Each step is
-//! resolved again, and each draw is compared with its seal ([`RoundRecords::sealing`]).
+//! The round's last record is proven to be in the signed log. A record proves earlier records whose hashes it contains, such
+//! as the record that sealed a step's draw; all other records have inclusion proofs. Each step is resolved again, and each
+//! draw is compared with its seal ([`RoundRecords::sealing`]).
 
 use crate::replay::{Replayed, resolved};
 use motherlode_log::{Position, hash};
@@ -30,7 +30,6 @@ use std::{
 #[derive(Debug)]
 pub struct Proven {
     pub checkpoint: Checkpoint,
-    /// Witnesses by their name in the policy, with cosignature times.
     pub cosigned: Vec<(String, u64)>,
     pub stream: StreamId,
     pub number: u64,
@@ -43,7 +42,7 @@ pub struct Proven {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownDraw {
-    /// The draw is not sealed, since the log is older.
+    /// The draw was not sealed, because the log was written by an older version.
     Unsealed,
     /// The dealt value matches the seal at this earlier position.
     Sealed(Sealed, Position),
@@ -55,7 +54,7 @@ pub enum ShownDraw {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Unproven {
-    #[error("the checkpoint: {0}")]
+    #[error("the checkpoint cannot be verified: {0}")]
     Checkpoint(#[from] NoteError),
     #[error("{found} of the policy's {known} witnesses have cosigned the checkpoint, fewer than it requires")]
     Witnesses { found: usize, known: usize },
@@ -67,8 +66,8 @@ pub enum Unproven {
     Records(String),
 }
 
-/// Verifies a proof. With a policy, its witnesses must have cosigned. [`Replayed::matches`] states whether all steps match the
-/// log.
+/// Verifies a proof. With a policy, enough of its witnesses must have cosigned. [`Replayed::matches`] states whether all
+/// steps match the log.
 pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Result<Proven, Unproven> {
     let checkpoint = Checkpoint::open(&proof.checkpoint, key)?;
     let cosigned = policy.map(|policy| (policy, policy.cosigned(&proof.checkpoint)));
@@ -81,7 +80,7 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let cosigned = cosigned.map(|(name, time)| (name.to_owned(), time)).collect();
     let malformed = |what: &str| Unproven::Records(what.to_owned());
     let extra = RoundRecords::decode(&*proof.extra)
-        .map_err(|_| malformed("the proof's extra data are not those of a round"))?;
+        .map_err(|_| malformed("the proof's extra data does not describe a round"))?;
     let mut sealing = read(extra.sealing.iter().chain(&extra.records))?;
     let records = sealing.split_off(extra.sealing.len());
     let Some(last) = records.last() else { return Err(malformed("the proof has no records")) };
@@ -135,7 +134,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
             false => Err(fault(format!("the dealt value of draw {} is not revealed", draw.name.number))),
         };
     };
-    // If the commit that uses a draw has the seal too, the seal was not made before the request.
+    // A seal in the commit that uses its draw was not made before the request.
     match seals.get(&draw.name.number).filter(|(_, position, _)| *position < step.position) {
         None => Ok(ShownDraw::NotShown(draw.name.number)),
         Some((_, position, record)) if draw.sealed_by.is_some_and(|named| named != *record) => Err(fault(format!(
@@ -146,7 +145,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
             Ok(ShownDraw::Sealed(*sealed, *position))
         }
         Some((sealed, position, _)) => Err(fault(format!(
-            "draw {} was sealed as {} at position {position}, and what was dealt has the seal {}",
+            "draw {} was sealed as {} at position {position}, but the dealt value has the seal {}",
             draw.name.number,
             hex(&sealed.seal),
             hex(&found),
@@ -202,17 +201,21 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
             return Err(at("the record is out of order".to_owned()));
         }
         if !origin.ends_with(&format!("/log/{}", commit.partition)) {
-            return Err(at(format!("the record is of partition {}, the checkpoint of {origin}", commit.partition)));
+            return Err(at(format!(
+                "the record belongs to partition {}, but the checkpoint to {origin}",
+                commit.partition
+            )));
         }
         if commit.stream != *stream {
-            return Err(at(format!("the record is of {}, not of {stream}", commit.stream)));
+            return Err(at(format!("the record belongs to {}, not to {stream}", commit.stream)));
         }
         before = commit.position;
     }
     Ok(())
 }
 
-/// Checks that each record is in the tree by its path or by its hash in a later record. Returns the positions proven by hash.
+/// Checks that each record is in the tree by its path or by its hash in a later record. Returns the positions proven by
+/// hash.
 fn included<'r>(
     proof: &Proof,
     checkpoint: &Checkpoint,

@@ -1,4 +1,4 @@
-//! First stage: verifies the bytes, and distributes records to the threads by player.
+//! First stage: verifies the bytes, and distributes the records of each player to a thread.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable},
@@ -73,7 +73,7 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // A stage that ended has found a fault in an earlier batch, which all other stages have received too.
+            // A stage that has ended found a fault in an earlier batch, which all other stages have received, too.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {

@@ -1,4 +1,4 @@
-//! Finds one round in the log and resolves it again (PL-06). The whole log is scanned, since a jackpot can be paid long
+//! Finds a round in the log and resolves it again (PL-06). The whole log is scanned, because a jackpot can be paid long
 //! after the round.
 
 use crate::{
@@ -22,7 +22,6 @@ pub struct Replayed {
     pub view: RoundView,
     /// Difference of each step from the log; `None` if the step matches or cannot be resolved yet.
     pub differs: Vec<Option<String>>,
-    /// Number of steps resolved, from the first one; the draws of later steps are not revealed.
     pub resolved: usize,
 }
 
@@ -41,7 +40,7 @@ pub enum ReplayError {
     Damaged(Box<Divergence>),
 }
 
-/// Replays a round; `None` if the log does not have it.
+/// Replays a round; `None` if the log does not contain it.
 pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
     let mut scan = open(log)?;
     let mut fold = Fold::new(number);

@@ -5,7 +5,7 @@ use motherlode_state::{
 };
 use std::collections::BTreeMap;
 
-/// Result of an audit. If there is a divergence, the figures include a few later records, and prove nothing.
+/// Result of an audit. After a divergence, the figures prove nothing and may include a few later records.
 #[derive(Debug)]
 pub struct Report {
     pub partition: u32,
@@ -15,13 +15,12 @@ pub struct Report {
     pub tail: Tail,
     pub books: Books,
     pub returns: Vec<Return>,
-    /// Awards of each pool, in log order.
     pub awards: BTreeMap<String, Vec<Award>>,
     pub voids: PerCurrency<Voids>,
     pub seals: Seals,
     pub index: Comparison,
     pub checkpoints: Vec<u64>,
-    /// Size of the compared files of the tree, if any.
+    /// Number of records covered by the tree files that were compared, if any.
     pub tree: Option<u64>,
     pub divergence: Option<Divergence>,
 }
@@ -59,7 +58,7 @@ pub struct Return {
     pub currency: Currency,
     pub rounds: u64,
     pub contributing: u64,
-    /// PL-18.
+    /// Free rounds (PL-18).
     pub free: u64,
     pub steps: u64,
     /// Windows shown, free spins included.
@@ -67,13 +66,13 @@ pub struct Return {
     /// Bets in minor units, including those of free rounds.
     pub bets: i128,
     pub free_bets: i128,
-    /// Without the jackpot.
+    /// Wins without jackpots.
     pub wins: i128,
     pub hits: u64,
     pub awarded: i128,
 }
 
-/// Voided rounds, in minor units.
+/// Voided rounds; amounts in minor units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Voids {
     pub rounds: u64,
@@ -88,7 +87,7 @@ pub struct Seals {
     pub opened: u64,
     /// Number of draws sealed again because the player had been opened without a draw.
     pub unsealed: u64,
-    /// Number of draws sealed again because their key was lost. Each loss allowed an unknown outcome to be retried.
+    /// Number of draws sealed again because their key was lost. Each could replace an unseen outcome with another.
     pub key_lost: u64,
     /// Number of draws sealed again after a start that could not rule out lost records (PL-40).
     pub ended: u64,

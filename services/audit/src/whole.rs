@@ -18,7 +18,7 @@ use std::{
 pub struct Whole {
     /// Reports of the partitions, home first.
     pub partitions: Vec<Report>,
-    /// Sum in EUR of the accounts that the partitions keep for each other.
+    /// Sum in EUR of the accounts between partitions.
     pub in_transit: Nano,
     between: Option<Divergence>,
 }
@@ -44,7 +44,7 @@ pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
         let between = match compared {
             Ok(expected) if expected != in_transit => {
                 let end = partitions.first().map_or(0, |home| home.position);
-                let what = "PL-09: the accounts between the partitions do not equal the amount in transit";
+                let what = "PL-09: the accounts between partitions do not equal the amount in transit";
                 Some(Fault::new(what, format!("{expected} EUR"), format!("{in_transit} EUR")).at(HOME, end))
             }
             Err(Stopped::Divergence(found)) => Some(found),

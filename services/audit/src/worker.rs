@@ -1,4 +1,4 @@
-//! Worker threads: each decodes, judges and resolves its own players' records, and sums up their days.
+//! Worker threads: each decodes, judges and resolves its players' records, and sums up the players' days.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -20,7 +20,7 @@ use std::{
 };
 
 pub(crate) struct JudgedBatch {
-    /// Commits. Those of players have no events unless partitions are compared.
+    /// Commits; players' commits have no events unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
 }
@@ -40,7 +40,7 @@ impl<'a> Worker<'a> {
         Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
-    /// Sends all commits on, even before a fault. Keeps the last `kept` parts.
+    /// Judges batches and passes them to the fold, including the commits before a fault. Stores the last `kept` batches.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<RecordBatch>,

@@ -1,6 +1,6 @@
 // Verifies a round's proof in the browser, without the service: the signature, the inclusion of the round's records,
-// and each dealt value against its seal. Written from the specifications (c2sp.org/signed-note, tlog-checkpoint and
-// tlog-proof, RFC 6962, proof.proto and log.proto), as examples/verify_round.py is.
+// and each dealt value against its seal. Like examples/verify_round.py, it is written from the specifications only:
+// c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto.
 
 class Unproven extends Error {}
 
@@ -116,7 +116,7 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// Restores these fields' records (ProvenRecord.copied).
+// Returns the records in fields with these numbers, with copied ranges restored (ProvenRecord.copied).
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];
@@ -132,7 +132,7 @@ async function recordsOf(extra, ...kinds) {
         for (; run.length < 3; at = run.at(-1)[1]) run.push(varint(copied, at));
         const [more, from, length] = run.map(([number]) => number);
         room -= length;
-        check(room >= 0, "too much is copied");
+        check(room >= 0, "a record copies too many bytes");
         text = joined(text, own.slice(used, used + more));
         used += more;
         check(used <= own.length && from + length <= text.length, "a copied range is out of bounds");
@@ -213,7 +213,7 @@ async function verify(proof, key, wanted, tell) {
   const inOrder = (all) => all.every(({ position }, at) => position > (at === 0 ? 0 : all[at - 1].position));
   const [sealing, records] = await recordsOf(found, 3, 1);
   check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
-  // The file proves the last record. A record whose hash is in a proven record needs no path.
+  // The proof's path proves the last record. A record whose hash occurs in a proven record needs no path.
   const last = records.at(-1);
   const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
   check(ends && sealing.every(({ position }) => position < last.position), "the index belongs to another record");
@@ -262,7 +262,7 @@ form.addEventListener("submit", async (submitted) => {
     results.append(line);
   };
   try {
-    check(globalThis.crypto?.subtle, "browsers can verify proofs only on pages from https or this machine");
+    check(globalThis.crypto?.subtle, "browsers can verify proofs only on pages served over https or by this machine");
     const sealed = await verify(form.elements.proof.value, form.elements.key.value.trim(), form.dataset.round, tell);
     verdict.textContent = sealed ? "All checks passed." : "All checks passed, but the proof does not show that each draw was sealed before its request.";
     verdict.className = sealed ? "good" : "part";

@@ -17,7 +17,6 @@ pub(crate) enum Failure {
     Form(Box<RefusedForm>),
 }
 
-/// A form that was refused, with its input.
 #[derive(Debug)]
 pub(crate) struct RefusedForm {
     /// `None` for the code of the status.
@@ -53,7 +52,7 @@ impl From<Status> for Failure {
 
 impl From<getrandom::Error> for Failure {
     fn from(_: getrandom::Error) -> Self {
-        Self::Said(StatusCode::SERVICE_UNAVAILABLE, "The operating system's random generator failed.")
+        Self::Said(StatusCode::SERVICE_UNAVAILABLE, "The operating system returned no random bytes. Try again.")
     }
 }
 
@@ -77,7 +76,6 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Also links the front page and searches, so that each failure has a way on.
 fn page(code: StatusCode, content: &Markup) -> Response {
     let content = html! {
         (content)
@@ -101,7 +99,7 @@ fn refusal(status: &Status) -> Markup {
     }
 }
 
-/// Shows the form with its input: what a person typed can be changed, the rest is hidden.
+/// Shows the form with its input. The user can change typed fields; all other fields are hidden.
 fn again(form: &RefusedForm) -> Markup {
     let typed = |name: &str| TYPED.iter().find(|(typed, _)| *typed == name).map(|(_, label)| *label);
     html! {
@@ -117,13 +115,13 @@ fn again(form: &RefusedForm) -> Markup {
     }
 }
 
-/// Fields in which people type, and their labels.
+/// Fields that users type, and their labels.
 const TYPED: [(&str, &str); 6] = [
     ("reason", "Reason"),
     ("actor", "Ticket"),
     ("incident", "Incident"),
-    ("from", "First bets, UTC"),
-    ("until", "After the last bets, UTC"),
+    ("from", "Time of the first bets, UTC"),
+    ("until", "Time after the last bets, UTC"),
     ("rounds", "Rounds"),
 ];
 
@@ -143,9 +141,9 @@ fn title(code: StatusCode) -> &'static str {
         StatusCode::NOT_FOUND => "Not found",
         StatusCode::FORBIDDEN => "Not allowed",
         StatusCode::CONFLICT => "Not possible now",
-        StatusCode::BAD_REQUEST => "Not understood",
-        StatusCode::TOO_MANY_REQUESTS => "Too much at once",
-        StatusCode::GATEWAY_TIMEOUT => "Too late",
+        StatusCode::BAD_REQUEST => "Invalid request",
+        StatusCode::TOO_MANY_REQUESTS => "Too many requests",
+        StatusCode::GATEWAY_TIMEOUT => "Timeout",
         _ => "Not available",
     }
 }

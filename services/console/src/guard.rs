@@ -1,4 +1,4 @@
-//! Checks host name and origin of forms, and adds security headers.
+//! Checks host names and the origin of forms, and adds security headers.
 
 use crate::{app::App, calls, failure::Failure};
 use axum::{
@@ -47,14 +47,13 @@ fn check(app: &App, request: &Request) -> Result<(), Failure> {
     let host = host(request);
     if !app.names.allow(host) {
         return Err(Failure::bad(
-            "The console does not accept this host name. Use the address that it printed at its start.",
+            "The console does not accept this host name. Use the address that it printed at startup.",
         ));
     }
     match *request.method() {
         Method::GET | Method::HEAD => Ok(()),
         Method::POST if from_here(request.headers(), host, app.secure) => Ok(()),
         Method::POST => Err(Failure::forbidden("This form was not sent from a page of the console.")),
-        // The router has no route with another method.
         _ => Ok(()),
     }
 }
@@ -69,7 +68,7 @@ fn host(request: &Request) -> &str {
     .unwrap_or("")
 }
 
-/// Whether the headers permit a form from this console.
+/// Returns whether the headers show that a page of this console sent the form.
 fn from_here(headers: &HeaderMap, host: &str, secure: bool) -> bool {
     let said = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let site = said("sec-fetch-site").is_none_or(|site| site == "same-origin");

@@ -1,4 +1,4 @@
-//! Protobuf's JSON by the contract's descriptors.
+//! Protobuf's canonical JSON of messages.
 
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use prost::Message;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// Answers have fields with their default, such as an amount of 0.
+/// Includes fields with default values, such as an amount of 0.
 pub(crate) static CANONICAL: LazyLock<SerializeOptions> =
     LazyLock::new(|| SerializeOptions::new().skip_default_fields(false));
 
@@ -21,7 +21,7 @@ pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> 
     serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
 }
 
-/// Converts a message with its default values, since `on: false` switches a part off.
+/// Converts a message including default values, because `on: false` of a switch is significant.
 pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
 }

@@ -1,4 +1,4 @@
-// `/` focuses the search. Ids and hashes in `code` get a copy button. Times get their age as a tooltip.
+// `/` focuses the search. Adds copy buttons to ids and hashes in `code`, and ages as tooltips to times.
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   const search = document.getElementById("search");

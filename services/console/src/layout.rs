@@ -10,7 +10,7 @@ use http::StatusCode;
 use maud::{Markup, html};
 use motherlode_runtime::config::PLATFORM;
 
-/// Pages of the navigation: a page is listed if the session may make the given call.
+/// Pages of the navigation, each with a call: a page is listed if the session may make its call.
 const PAGES: [(&str, &str, &str); 8] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),
@@ -98,7 +98,7 @@ fn who(visit: &Visit) -> Markup {
     }
 }
 
-/// Returns the session's anti-forgery word as a hidden field.
+/// Returns the session's anti-forgery token as a hidden field.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
 }

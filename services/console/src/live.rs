@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(crate) const SCRIPT: &str = "/htmx.js";
 const EVERY: &str = "5";
 
-/// Makes a live part; it is static without an address or while updates are paused.
+/// Renders a live part, which is static without an address or while updates are paused.
 pub(crate) fn part(visit: &Visit, address: Option<&str>, seconds: u32, content: Markup) -> Markup {
     match address.filter(|_| visit.query.get("live") != "off") {
         Some(address) => html! {
@@ -49,13 +49,13 @@ pub(crate) fn answer(part: Markup) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], part.into_string()).into_response()
 }
 
-/// Returns a part made within the last second for a caller with equal rights, or makes a new part.
+/// Returns a part rendered within the last second for a caller with equal rights, or renders a new part.
 pub(crate) async fn shared(
     visit: &Visit,
     made: impl Future<Output = Result<Markup, Failure>>,
 ) -> Result<Response, Failure> {
     let who = visit.who();
-    // Parts can be shared because they have no form and no anti-forgery word.
+    // Parts can be shared because they contain no forms and no anti-forgery tokens.
     let name = format!("{} {} {}", who.operator, who.roles, visit.asked);
     let Some(part) = visit.app.shared.part(name) else { return Ok(answer(made.await?)) };
     visit.api.report().get_identity(GetIdentityRequest {}).await?;
@@ -72,7 +72,8 @@ pub(crate) async fn shared(
     Ok(answer(PreEscaped(text)))
 }
 
-/// Turns a page's answer into a part's: a redirect to the log-in applies to the whole page, a refusal becomes a notice.
+/// Converts a page's response for a live part: a redirect to the log-in applies to the whole page, and a refusal becomes a
+/// notice.
 pub(crate) async fn of_part(answer: Response) -> Response {
     if answer.status().is_redirection() {
         let mut led = StatusCode::OK.into_response();

@@ -115,7 +115,7 @@ async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     let identity = api.report().get_identity(GetIdentityRequest {}).await?.into_inner();
     let Some(Caller { operator_id, credential, roles }) = identity.caller else {
         if !app.near {
-            let why = "The services run without operators, so there is no log-in. This console can be reached from other machines, so it is closed.";
+            let why = "The services run without operators, so there is no log-in. This console refuses access because it can be reached from other machines.";
             return Err(Failure::forbidden(why));
         }
         return Ok(Who { operator: String::new(), credential: String::new(), roles: Roles::ANY });
@@ -125,7 +125,7 @@ async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     Ok(Who { operator: operator_id, credential, roles })
 }
 
-/// Returns the first page instead of an address outside the console.
+/// Returns the path, or the front page if the address is outside the console.
 fn local(next: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
     let own = next.starts_with('/') && !next.starts_with("//") && next.bytes().all(plain) && next.len() <= 512;

@@ -4,7 +4,8 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Accepts only loopback names on loopback, against DNS rebinding; elsewhere the named hosts, or all if none is named.
+    /// On loopback, accepts only loopback names and `hosts`, against DNS rebinding. Elsewhere, accepts `hosts`, or all
+    /// names if `hosts` is empty.
     pub(crate) fn new(address: std::net::SocketAddr, hosts: &[String]) -> Self {
         let loopback = address.ip().is_loopback();
         let own = [address.ip().to_string(), format!("[{}]", address.ip())];

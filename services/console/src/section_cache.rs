@@ -1,5 +1,5 @@
-//! Live parts shared by callers with the same rights, made at most once per second. Each request first verifies its own
-//! token. Beyond the limit, parts are made per request.
+//! Live parts, rendered at most once per second and shared by callers with the same rights. Each request first verifies its
+//! own token. Parts beyond the cache's limit are rendered per request.
 
 use parking_lot::Mutex;
 use std::{
@@ -8,11 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Counters change every 3 seconds (BW-14).
 pub(crate) const FRESH: Duration = Duration::from_secs(1);
 const PARTS_MAX: usize = 256;
 
-/// The lock is held while the part is made.
+/// The lock is held while the part is rendered.
 pub(crate) type CachedSection = Arc<tokio::sync::Mutex<Option<(Instant, String)>>>;
 
 #[derive(Default)]
@@ -46,7 +45,7 @@ mod tests {
         for number in 0..PARTS_MAX {
             shared.part(format!("acme audit /live/log?x={number}"));
         }
-        assert!(shared.part("one too many".into()).is_none(), "it is made for whoever asks");
-        assert!(shared.part("acme audit /live/now".into()).is_some(), "those that are there go on");
+        assert!(shared.part("one too many".into()).is_none(), "a part beyond the limit is not shared");
+        assert!(shared.part("acme audit /live/now".into()).is_some(), "existing parts are still shared");
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions of the console, in memory, by the digest of a cookie of 256 random bits.
+//! Console sessions in memory, keyed by the digest of a cookie of 256 random bits.
 
 use motherlode_runtime::{
     Clock,
@@ -19,9 +19,9 @@ pub struct Bounds {
     pub idle_ms_max: i64,
     /// Longest time since the log-in.
     pub lasts_ms_max: i64,
-    /// Maximum sessions per operator. A further session ends the longest idle one of the credential with the most.
+    /// Maximum sessions per operator. A further session ends the longest idle session of the credential with the most.
     pub per_operator_max: usize,
-    /// Maximum sessions in all. A further session ends one of the operator with the most.
+    /// Maximum sessions of all operators. A further session ends a session of the operator with the most.
     pub all_max: usize,
 }
 
@@ -43,7 +43,7 @@ impl Who {
         (!self.operator.is_empty()).then_some((self.operator.as_str(), self.credential.as_str()))
     }
 
-    /// Returns whether the session may make a call; if no operators are configured, it may make all.
+    /// Returns whether the session may make a call; without operators, all calls are permitted.
     pub(crate) fn may(&self, method: &str) -> bool {
         let open = self.operator.is_empty();
         let of_platform = self.operator == motherlode_runtime::config::PLATFORM;
@@ -52,7 +52,6 @@ impl Who {
     }
 }
 
-/// Recent searches per session.
 const SEARCHES_MAX: usize = 8;
 
 #[derive(Clone)]
@@ -63,10 +62,9 @@ pub(crate) struct Session {
     memory: Arc<Mutex<Memory>>,
 }
 
-/// State between two pages of a session.
 #[derive(Default)]
 struct Memory {
-    /// Result of the last act, for the next page.
+    /// Result of the last form, shown on the next page.
     notice: Option<String>,
     searches: VecDeque<String>,
 }
@@ -87,7 +85,6 @@ impl Session {
         searches.push_front(text.to_owned());
     }
 
-    /// Returns the recent searches, the latest first.
     pub(crate) fn searches(&self) -> Vec<String> {
         self.memory.lock().searches.iter().cloned().collect()
     }
@@ -114,7 +111,7 @@ impl Sessions {
         (self.clock)()
     }
 
-    /// Returns the cookie's value. At a limit, another session ends.
+    /// Opens a session and returns its cookie. At a limit, another session ends.
     pub(crate) fn open(&self, token: Option<&str>, who: Who) -> Result<String, getrandom::Error> {
         let (id, word) = (random()?, random()?);
         let now_ms = (self.clock)();
@@ -135,7 +132,7 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Also stores the time of this use, from which the idle time counts.
+    /// Finds a session and restarts its idle time.
     pub(crate) fn find(&self, id: &str) -> Option<Session> {
         let (now_ms, name) = ((self.clock)(), digest(id));
         let mut open = self.open.lock();
@@ -169,7 +166,7 @@ impl Bounds {
     }
 }
 
-/// Ends the longest idle session of the operator's credential with the most, but not the newest.
+/// Ends the longest idle session of the operator's credential with the most sessions, but not the newest session.
 fn make_way(open: &mut BTreeMap<[u8; 32], Open>, newest: &[u8; 32], operator: &str) {
     let theirs = || open.iter().filter(|(_, one)| one.session.who.operator == operator);
     let of_credential =
@@ -187,7 +184,7 @@ fn most<'a>(names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name)
 }
 
-/// Constant time.
+/// Compares the anti-forgery token in constant time.
 pub(crate) fn is_word(session: &Session, given: &str) -> bool {
     digest(given).ct_eq(&digest(&session.word)).into()
 }
@@ -228,15 +225,15 @@ mod tests {
         let id = sessions.open(Some("t"), who("acme")).unwrap();
         for _ in 0..2 {
             now.fetch_add(99, Ordering::SeqCst);
-            assert!(sessions.find(&id).is_some(), "it slides");
+            assert!(sessions.find(&id).is_some(), "each use extends the session");
         }
         now.fetch_add(52, Ordering::SeqCst);
-        assert!(sessions.find(&id).is_none(), "its longest is over");
+        assert!(sessions.find(&id).is_none(), "the maximum duration is over");
         let id = sessions.open(Some("t"), who("acme")).unwrap();
         now.fetch_add(100, Ordering::SeqCst);
-        assert!(sessions.find(&id).is_none(), "it rested");
+        assert!(sessions.find(&id).is_none(), "the session was idle");
         now.fetch_sub(100, Ordering::SeqCst);
-        assert!(sessions.find(&id).is_none(), "what is over stays over");
+        assert!(sessions.find(&id).is_none(), "an ended session stays ended");
     }
 
     #[test]
@@ -246,7 +243,7 @@ mod tests {
         now.fetch_add(99, Ordering::SeqCst);
         assert!(sessions.look(&id).is_some());
         now.fetch_add(1, Ordering::SeqCst);
-        assert!(sessions.look(&id).is_none() && sessions.find(&id).is_none(), "it rested");
+        assert!(sessions.look(&id).is_none() && sessions.find(&id).is_none(), "the session was idle");
     }
 
     #[test]
@@ -258,13 +255,13 @@ mod tests {
         };
         let (first, second) = (open("acme"), open("acme"));
         let (bravo, third) = (open("bravo"), open("acme"));
-        assert!(sessions.find(&first).is_none(), "the third of acme's took the place of the first");
+        assert!(sessions.find(&first).is_none(), "acme's third session ended its first");
         now.fetch_add(1, Ordering::SeqCst);
         assert!(sessions.find(&second).is_some());
         now.fetch_add(1, Ordering::SeqCst);
         assert!(sessions.find(&third).is_some());
         let other = open("carol");
-        assert!(sessions.find(&second).is_none(), "one of the operator that has the most makes way");
+        assert!(sessions.find(&second).is_none(), "a session of the operator with the most sessions ended");
         assert!(sessions.find(&other).is_some() && sessions.find(&bravo).is_some() && sessions.find(&third).is_some());
     }
 
@@ -279,11 +276,11 @@ mod tests {
         let many: Vec<_> = (0..10).map(|_| open("support")).collect();
         assert!(mine.iter().all(|id| sessions.find(id).is_some()));
         let alive = |ids: &[String]| ids.iter().filter(|id| sessions.look(id).is_some()).count();
-        assert_eq!((alive(&many), alive(&many[8..])), (2, 2), "the newest of its own");
+        assert_eq!((alive(&many), alive(&many[8..])), (2, 2), "the credential's newest sessions remain");
         now.fetch_add(1, Ordering::SeqCst);
         assert!(sessions.find(&many[9]).is_some());
         let (third, fourth) = (open("wallet"), open("play"));
-        assert_eq!((alive(&mine), alive(&many), alive(&[third, fourth])), (1, 1, 2), "each has one");
+        assert_eq!((alive(&mine), alive(&many), alive(&[third, fourth])), (1, 1, 2), "each credential has one session");
         sessions.end_all(&Who { credential: "support".to_owned(), ..who("acme") });
         assert_eq!((alive(&mine), alive(&many)), (1, 0));
     }

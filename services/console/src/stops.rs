@@ -1,4 +1,4 @@
-//! Parts of the service that are switched off, and suspended pools.
+//! Notices of parts that are switched off and of suspended pools.
 
 use crate::{
     failure::{Failure, capital},

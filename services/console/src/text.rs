@@ -1,4 +1,4 @@
-//! Times as RFC 3339 in UTC, amounts by currency.
+//! Formats times as RFC 3339 in UTC, and amounts in their currency.
 
 use maud::{Markup, html};
 use motherlode_picture::figures;
@@ -27,7 +27,7 @@ pub(crate) fn count(number: impl ToString) -> String {
     figures::grouped(&number.to_string())
 }
 
-/// `POOL_STATUS_ACTIVE` as `active`.
+/// Formats `POOL_STATUS_ACTIVE` as `active`.
 pub(crate) fn words(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
 }

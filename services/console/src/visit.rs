@@ -1,4 +1,4 @@
-//! A request with a session, the only way from a request to the services.
+//! A request with a session; pages can call services only through it.
 
 use crate::{
     api::Api,
@@ -43,7 +43,7 @@ impl Visit {
         own.is_empty() || own == operator
     }
 
-    /// Whether the credential sees all operators: one of the platform, or any if no operators are configured.
+    /// Whether the credential sees all operators: a platform credential, or any credential if no operators are configured.
     pub(crate) fn sees_all(&self) -> bool {
         self.owns(PLATFORM)
     }
@@ -81,13 +81,12 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Redirects to a page, which shows the notice.
     pub(crate) fn done(&self, page: &str, notice: impl Into<String>) -> Redirect {
         self.visit.session.notify(notice);
         Redirect::to(page)
     }
 
-    /// Shows the reason, and the form again with its input unless another input cannot help.
+    /// Shows the reason, and the form with its input unless other input cannot help.
     pub(crate) fn refused(&self, failure: impl Into<Failure>) -> Failure {
         const IN_VAIN: [Code; 3] = [Code::Unauthenticated, Code::PermissionDenied, Code::NotFound];
         let (code, why) = match failure.into() {

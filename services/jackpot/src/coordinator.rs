@@ -1,9 +1,9 @@
-//! Keeps pools current with the logs of all partitions.
+//! Keeps pools up to date with the logs of all partitions.
 //!
 //! Partition 0 decides. The coordinator reports other partitions' contributions to partition 0, copies its decisions
 //! back to them, and pays awards in the winner's partition. Each step follows from durable state, so a restart neither
-//! loses nor repeats a step. A refused proposal is logged as a failed integrity check (PL-22) and retried; other pools
-//! and awards continue.
+//! loses nor repeats a step. A refused proposal is logged as a failed integrity check (PL-22) and retried, while other
+//! pools and awards continue.
 
 use crate::{
     copies::Copies,
@@ -16,14 +16,14 @@ use motherlode_state::{CoinValue, CollisionShare, Event, InternalRequest, Nano, 
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// Interval at which contributions are pooled, in one commit for all bets since the previous one, if no bet hits the jackpot.
+/// Interval of pooling if no bet hits the jackpot. One commit pools all bets since the previous one.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
 
 const REPORTS_MAX: usize = 64;
 
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Published terms (BW-11, BW-12, BW-14, BW-17): 0.5 % of every bet, a seed of 20,000 EUR for a coin of 10 EUR.
+/// Published terms (BW-11, BW-12, BW-14, BW-17).
 #[must_use]
 pub fn standard_terms() -> PoolTerms {
     PoolTerms {
@@ -36,7 +36,7 @@ pub fn standard_terms() -> PoolTerms {
     }
 }
 
-/// Keeps the pools current. Concurrent coordinators are safe: every append names the stream version of its decision.
+/// Coordinators may run concurrently, because every append states the expected stream version.
 pub struct PoolCoordinator {
     ledgers: Ledgers,
     copies: Copies,
@@ -60,7 +60,7 @@ impl PoolCoordinator {
             let stream = StreamId::pool(pool);
             match self.ledgers.append(proposal(stream, Some(0), InternalRequest::OpenPool, vec![opened])).await {
                 Ok(_) => {
-                    tracing::info!(pool, "opened with the standard terms");
+                    tracing::info!(pool, "opened a pool with the standard terms");
                     Ok(())
                 }
                 Err(AppendError::Conflict { .. }) => Ok(()),
@@ -84,7 +84,7 @@ impl PoolCoordinator {
                 }
                 match kept_up {
                     Err(error) => {
-                        tracing::warn!(%error, "failed to bring the pools up to date");
+                        tracing::warn!(%error, "failed to update the pools; retrying");
                         tokio::time::sleep(PAUSE).await;
                     }
                     Ok(()) if self.left => {}
@@ -99,8 +99,8 @@ impl PoolCoordinator {
         })
     }
 
-    /// Copies decisions to all partitions, decides pending hits and voids, and pays awards; with `pool_all` it also
-    /// pools all contributions. Returns the first error other than a refusal, after all work.
+    /// Copies decisions to all partitions, decides pending hits and voids, and pays awards; with `pool_all`, also pools
+    /// all contributions. After all work, returns the first error that is not a refusal.
     pub async fn keep_up(&mut self, pool_all: bool) -> Result<(), AppendError> {
         let mut notes = Notes { result: Ok(()), faults: vec![] };
         let mut note = |what: String, done: Result<(), AppendError>| notes.add(what, done);
@@ -136,7 +136,7 @@ impl PoolCoordinator {
         notes.result
     }
 
-    /// Copies rates, switches and pool mirrors to all partitions: everything that bets need at startup.
+    /// Copies everything that bets need at startup.
     pub async fn prepare(&mut self) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());
@@ -160,7 +160,7 @@ impl PoolCoordinator {
         if !self.reported.insert(finding.clone()) {
             return;
         }
-        tracing::error!(what, %why, "the books refused a proposal of the coordinator; it is retried");
+        tracing::error!(what, %why, "the books refused a proposal of the pool coordinator; retrying");
         let failed = Event::IntegrityFailed { check: "jackpots".to_owned(), finding: finding.clone() };
         let request = InternalRequest::LogRefusal { finding: &finding };
         let _ = self.ledgers.append(proposal(StreamId::System, None, request, vec![failed])).await;
@@ -181,7 +181,8 @@ impl PoolCoordinator {
         }
     }
 
-    /// Reports a partition's contributions, all or only those up to the last hit or void. Returns whether some are left.
+    /// Reports a partition's contributions: all, or only those up to the last hit or void. Returns whether some remain
+    /// unreported.
     async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<bool, AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;
@@ -224,17 +225,17 @@ impl PoolCoordinator {
                 .home()
                 .books(|books| books.pool(pool).is_some_and(|pool| pool.awards_for(other.partition())));
             if awards && let Err(error) = self.mirror(pool, other).await {
-                tracing::warn!(%error, pool, partition = other.partition(), "failed to mirror a pool; the partition's awards wait");
+                tracing::warn!(%error, pool, partition = other.partition(), "failed to mirror a pool to a partition; the partition's awards are delayed");
             }
         }
         for ledger in self.ledgers.all() {
             if let Err(error) = pay(ledger, &mut vec![]).await {
-                tracing::warn!(%error, partition = ledger.partition(), "failed to pay awards; they wait");
+                tracing::warn!(%error, partition = ledger.partition(), "failed to pay a partition's awards; retrying later");
             }
         }
     }
 
-    /// Returns the contributions of rounds that were voided within approved incidents (PL-38).
+    /// Returns the contributions of rounds voided under approved incidents to their payers (PL-38).
     async fn return_contributions(&self, pool: &str) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         loop {
@@ -275,7 +276,7 @@ impl PoolCoordinator {
         }
     }
 
-    /// Moves the money of a retired pool into the pool's successor, once (BW-20).
+    /// Moves a retired pool's money into its successor, once (BW-20).
     async fn hand_over(&self, pool: &str) -> Result<(), AppendError> {
         let status = self.ledgers.home().books(|books| books.pool(pool).map(|pool| pool.status.clone()));
         let Some(PoolStatus::Retired { into, increments, reserve }) = status else { return Ok(()) };

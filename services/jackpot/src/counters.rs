@@ -1,5 +1,5 @@
-//! Jackpot counters per coin value (BW-13, BW-14). They are refreshed at multiples of the pool's interval in Unix time,
-//! the interval within which wins count as simultaneous (BW-17).
+//! Jackpot counters per coin value (BW-13, BW-14). They are refreshed at multiples of the pool's interval in Unix time.
+//! Wins within one interval count as simultaneous (BW-17).
 
 use crate::wire::status;
 use motherlode_ledger::{Handle, fields, fields::timestamp, offer};
@@ -20,7 +20,7 @@ impl Watch {
     pub(crate) fn parse(ledger: &Handle, ladders: &Ladders, request: &WatchCountersRequest) -> Result<Self, Refusal> {
         let pool = fields::id("pool_id", &request.pool_id)?;
         if ledger.books(|books| books.pool(pool).is_none()) {
-            return Err(Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool));
+            return Err(Refusal::new(Reason::PoolUnknown, "there is no such pool").with("pool_id", pool));
         }
         let mut coins = request
             .coin_values
@@ -57,7 +57,7 @@ impl Watch {
         }
     }
 
-    /// Returns the counters, and the milliseconds between refreshes.
+    /// Also returns the refresh interval in milliseconds.
     fn counters(&self, ledger: &Handle) -> Option<(WatchCountersResponse, i64)> {
         let now = ledger.now_ms();
         ledger.books(|books| {

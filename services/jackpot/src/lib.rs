@@ -1,6 +1,6 @@
 //! Jackpot service: pools contributions, decides hits in log order, pays awards and shows counters. All proposals are
-//! pure functions of the books ([`motherlode_state::Books::pool_step`]), which check the proposals. The request id of
-//! an award's payment contains the hit's position, so the award is paid once.
+//! pure functions of the books ([`motherlode_state::Books::pool_step`]), which also check them. The request id of an
+//! award's payment contains the position of the hit, so the award is paid only once.
 
 mod coordinator;
 mod copies;

@@ -1,5 +1,5 @@
-//! Payments of awards, by operator in turn. An award is set aside if the account has no room for it, and held while a
-//! void of its round is proposed (PL-38).
+//! Payments of awards, in which operators take turns. An award is set aside if it would exceed the account's limit, and
+//! held while a void of its round is proposed (PL-38).
 
 use crate::proposal::proposal;
 use futures_util::future::join_all;
@@ -18,7 +18,7 @@ pub(crate) struct Fault {
 
 type Unpaid = (u32, u64, UnpaidAward);
 
-/// Pays at most [`AWARDS_MAX`] awards of a partition, and collects refusals in `refused`. Returns whether more are left.
+/// Pays at most [`AWARDS_MAX`] awards; adds refusals to `refused`. Returns whether some awards remain.
 pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<bool, AppendError> {
     let unpaid: Vec<Unpaid> = ledger
         .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());
@@ -74,18 +74,18 @@ async fn pay_one(ledger: &Handle, (partition, hit, award): &Unpaid) -> Result<()
     match ledger.append(payment(partition, hit, award, None)).await {
         Ok(_) => {
             tracing::info!(partition, hit, pool = %award.pool, amount = %award.amount.to_decimal(award.currency),
-                currency = %award.currency, "a jackpot was paid");
+                currency = %award.currency, "paid a jackpot");
             Ok(())
         }
         Err(AppendError::Refused(Refused::Money(error))) if !award.set_aside => {
-            tracing::error!(%error, partition, hit, pool = %award.pool, "an award was set aside");
+            tracing::error!(%error, partition, hit, pool = %award.pool, "set an award aside: the player must withdraw money before it can be paid");
             ledger.append(setting_aside(partition, hit, award, error.to_string())).await.map(|_| ())
         }
         Err(error) => Err(error),
     }
 }
 
-/// Returns the minor units that the player must withdraw before the award can be paid.
+/// Returns the amount that the player must withdraw before the award can be paid, in minor units.
 pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
     let balance = books.player(&award.stream).and_then(|player| player.balance(award.currency)).unwrap_or_default();
     award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)

@@ -5,7 +5,7 @@ use std::time::Duration;
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Appends a decision based on another partition's log. Retries while the writer has not yet read that log's latest records.
+/// Retries while the writer has not read the other partition's latest records, on which the decision is based.
 pub(crate) async fn append_there(ledger: &Handle, proposal: Proposal) -> Result<(), AppendError> {
     for _ in 1..TRIES {
         match ledger.append(proposal.clone()).await {

@@ -7,7 +7,7 @@ use motherlode_ledger::{
     AppendError, FetchError, Handle, Ledgers,
     changes::{self, Ask, ChangeOutcome},
     fields, fingerprint,
-    known::{Operators, check_game},
+    known::{check_game, check_operator},
     offer,
 };
 use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
@@ -29,23 +29,15 @@ pub struct JackpotApi {
     stop: Stop,
     ladders: Arc<Ladders>,
     changes: bool,
-    operators: Operators,
 }
 
 impl JackpotApi {
-    /// Creates the service. Its counter streams end at the stop.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self {
-            ledgers: ledgers.into(),
-            stop,
-            ladders: offer::standard(),
-            changes: true,
-            operators: Operators::default(),
-        }
+        Self { ledgers: ledgers.into(), stop, ladders: offer::standard(), changes: true }
     }
 
-    /// Refuses changes of pools: a process with the role `jackpot` may not propose them (PL-44).
+    /// A process with the role `jackpot` may not propose changes of pools (PL-44).
     #[must_use]
     pub fn without_changes(self) -> Self {
         Self { changes: false, ..self }
@@ -54,11 +46,6 @@ impl JackpotApi {
     #[must_use]
     pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
         Self { ladders, ..self }
-    }
-
-    #[must_use]
-    pub fn with_operators(self, operators: Operators) -> Self {
-        Self { operators, ..self }
     }
 
     fn shown(&self, pool_id: &str) -> Result<Option<wire::Pool>, Refusal> {
@@ -78,7 +65,7 @@ impl JackpotApi {
     fn pool<T>(&self, pool_id: &str, read: impl FnOnce(&PoolState) -> T) -> Result<T, Refusal> {
         let pool = fields::id("pool_id", pool_id)?;
         let found = self.ledgers.home().books(|books| books.pool(pool).map(read));
-        found.ok_or_else(|| Refusal::new(Reason::PoolUnknown, "no such pool").with("pool_id", pool))
+        found.ok_or_else(|| Refusal::new(Reason::PoolUnknown, "there is no such pool").with("pool_id", pool))
     }
 
     async fn change(
@@ -90,7 +77,7 @@ impl JackpotApi {
         (change, reference): (Event, &str),
     ) -> Result<(Option<wire::Pool>, u64), Refusal> {
         if !self.changes {
-            let message = "this process may not change pools: call a process of the role ledger";
+            let message = "this process may not change pools: send the call to a process with the role ledger";
             return Err(Refusal::new(Reason::ChangeElsewhere, message));
         }
         let stream = StreamId::pool(fields::id("pool_id", pool_id)?);
@@ -105,7 +92,7 @@ impl JackpotApi {
 
     async fn open(&self, caller: &Caller, request: &wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
         let terms = message::parse_terms(request.terms.as_ref(), 1)?;
-        // Bets contribute to the pool named after their game (BW-11), and a game without its pool cannot be played.
+        // Bets contribute to the pool named after their game (BW-11), so no bet would ever contribute to this pool.
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
             return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
         }
@@ -199,7 +186,7 @@ impl JackpotApi {
         let reference = fields::reference("actor", &request.actor)?;
         self.pool(&request.pool_id, |_| ())?;
         check_game(&incident.game, &incident.rules_version)?;
-        self.operators.check(&self.ledgers, &incident.operator)?;
+        check_operator(&self.ledgers, &incident.operator)?;
         let change = Event::IncidentDeclared(incident.into());
         let (asked, id) = (("declare_incident", request), &request.request_id);
         let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, reference)).await?;

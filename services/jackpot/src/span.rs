@@ -1,11 +1,11 @@
-//! Checks that pool terms keep a game's return within the lowest and highest return that its rules state (BW-21, PL-43).
+//! Checks that a game's return at given pool terms stays within the range that the game's rules state (BW-21, PL-43).
 
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{self as slots, Game, Par, Stake, games};
 use motherlode_state::PoolTerms;
 use std::sync::LazyLock;
 
-/// Games with a jackpot and their mathematics, which are equal at every stake.
+/// Games with a jackpot, and their mathematics, which do not depend on the stake.
 static JACKPOT_GAMES: LazyLock<Vec<(&'static dyn Game, Par)>> = LazyLock::new(|| {
     let with = games().iter().copied().filter(|game| game.info().jackpot);
     with.filter_map(|game| Some((game, game.par(&stake(game)).ok()?))).collect()
@@ -21,13 +21,13 @@ fn stake(game: &dyn Game) -> Stake {
     }
 }
 
-/// Checks the terms of a game's pool. For a pool without a game, all terms are accepted.
+/// Accepts any terms for a pool that belongs to no game.
 pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> {
     if !games().iter().any(|game| game.name() == pool && game.info().jackpot) {
         return Ok(());
     }
     let (pool, terms) = (pool.to_owned(), slots_terms(terms));
-    // The first call computes the mathematics, which would block a thread that answers calls.
+    // The first call computes the mathematics, which would block a thread that serves calls.
     let checked = tokio::task::spawn_blocking(move || {
         JACKPOT_GAMES
             .iter()
@@ -45,7 +45,7 @@ pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> 
     }
 }
 
-/// Converts pool terms. A seed beyond 64 bits is replaced by the largest 64-bit value, which every game refuses.
+/// A seed that exceeds 64 bits becomes the largest 64-bit value, which every game refuses.
 fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
     slots::PoolTerms {
         seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),

@@ -3,7 +3,7 @@ use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
 use motherlode_runtime::Refusal;
 use motherlode_state::{Award, CollisionShare, Incident, PoolState, PoolStatus, PoolTerms, UnpaidAward};
 
-/// Converts a pool to its message. Meters are summed over partitions.
+/// Converts a pool; its meters are sums over all partitions.
 pub(crate) fn pool(pool: &PoolState, partitions: u32) -> wire::Pool {
     wire::Pool {
         pool_id: pool.name.to_string(),
@@ -47,7 +47,7 @@ fn terms(terms: &PoolTerms) -> wire::PoolTerms {
     }
 }
 
-/// Parses pool terms, whose ranges the books check later.
+/// Parses terms, whose ranges the books check later.
 pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Result<PoolTerms, Refusal> {
     let terms = terms.ok_or_else(|| Refusal::field("terms", "is required"))?;
     Ok(PoolTerms {
@@ -59,7 +59,7 @@ pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Resu
         collision_share: match wire::CollisionShare::try_from(terms.collision_share) {
             Ok(wire::CollisionShare::Unspecified | wire::CollisionShare::Full) => CollisionShare::Full,
             Ok(wire::CollisionShare::Proportional) => CollisionShare::Proportional,
-            Err(_) => return Err(Refusal::field("terms.collision_share", "must be a known share")),
+            Err(_) => return Err(Refusal::field("terms.collision_share", "must be a value of CollisionShare")),
         },
     })
 }
@@ -93,7 +93,7 @@ pub(crate) fn award(logged: &Logged, award: &Award) -> wire::Award {
     }
 }
 
-/// Parses an incident, and widens its interval to whole minutes.
+/// Parses an incident and extends its interval to whole minutes.
 pub(crate) fn parse_incident(incident: Option<&wire::Incident>, actor: String) -> Result<Incident, Refusal> {
     let incident = incident.ok_or_else(|| Refusal::field("incident", "is required"))?;
     let id = |field, value: &String| fields::id(field, value).map(|id| id.to_owned().into());

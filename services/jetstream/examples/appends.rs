@@ -1,7 +1,7 @@
-//! Durable appends per second on segment files, one JetStream server, and three.
+//! Durable appends per second to segment files, to one JetStream server, and to three.
 //!
 //! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians, absolute and relative to
-//! segment files. All servers share the disk, so three replicas pay threefold.
+//! segment files. All servers share one disk, so three replicas write three times as much to it.
 
 mod parts;
 
@@ -24,7 +24,7 @@ const TURN: Duration = Duration::from_millis(500);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let turns = env::args().nth(1).map_or(Ok(9), |turns| turns.parse())?;
-    // Temporary folders may be in memory.
+    // The system's temporary folder may be in memory.
     let folder = tempfile::tempdir_in(".")?;
     let at = |name: &str| folder.path().join(name);
     let node = Node::start(&at("one"), "");
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("JetStream, 1 replica", Box::new(JetStreamStore::open(&node.config("BENCH"), 0)?)),
         ("JetStream, 3 replicas", Box::new(JetStreamStore::open(&cluster.config("BENCH"), 0)?)),
     ];
-    println!("{turns} turns of {} ms each; records a second, share of the segment files'", TURN.as_millis());
+    println!("{turns} turns of {} ms each; records per second, relative to segment files", TURN.as_millis());
     for batch in BATCHES {
         let mut rates: [Vec<f64>; 3] = Default::default();
         for _ in 0..turns {

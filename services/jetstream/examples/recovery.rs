@@ -1,7 +1,7 @@
-//! Records per second of a start on segment files, one JetStream server, and three.
+//! Records per second of a start from segment files, from one JetStream server, and from three.
 //!
 //! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians, absolute and relative to
-//! segment files. *Opening* verifies all records and takes the log over, *reading* replays them.
+//! segment files. *Opening* verifies all records and takes over the log; *reading* replays them.
 
 mod parts;
 
@@ -20,7 +20,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Records per log, and per append.
 const RECORDS: usize = 400_000;
 const BATCH: usize = 256;
 const READ_BYTES: usize = 4 << 20;
@@ -41,7 +40,7 @@ impl Location {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let turns = env::args().nth(1).map_or(Ok(5), |turns| turns.parse())?;
-    // Temporary folders may be in memory.
+    // The system's temporary folder may be in memory.
     let folder = tempfile::tempdir_in(".")?;
     let node = Node::start(&folder.path().join("one"), "");
     let cluster = Cluster::start(&folder.path().join("three"));
@@ -53,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (_, place) in &places {
         fill(&mut *place.open()?)?;
     }
-    println!("{turns} turns, {RECORDS} records; records a second, share of the segment files'");
+    println!("{turns} turns, {RECORDS} records; records per second, relative to segment files");
     let mut rates: [[Vec<f64>; 3]; 2] = Default::default();
     for _ in 0..turns {
         for (at, (_, place)) in places.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Checks that servers and streams cannot lose acknowledged rounds. Only a server's monitoring page (`/varz`) shows how
-//! it syncs.
+//! Checks that servers and streams cannot lose acknowledged rounds. How a server syncs is visible only on its
+//! monitoring page (`/varz`).
 
 use crate::{failure::Failure, link::Link};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
@@ -11,20 +11,21 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Earlier versions lose messages.
+/// Oldest version that does not lose messages.
 const VERSION_MIN: [u64; 3] = [2, 15, 1];
-/// Bytes of a message that servers must accept, because a group commit is one message.
+/// Message size that servers must accept, because a group commit is one message.
 pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
-/// Fewer replicas lose messages if a disk fails during another failure.
+/// With fewer replicas, messages are lost if a disk fails during another failure.
 const REPLICAS_MIN: u64 = 3;
 const PAGE_WAIT: Duration = Duration::from_secs(5);
 const PAGE_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unsafe: {what}; to allow it, set [store.allow_unsafe] {key} = true")]
+#[error(
+    "acknowledged rounds could be lost: {what}. Correct this, or accept the risk: [store.allow_unsafe] {key} = true"
+)]
 pub struct Unsafe {
     pub what: String,
-    /// Key in `[store.allow_unsafe]`.
     pub key: &'static str,
 }
 
@@ -55,7 +56,7 @@ pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
 }
 
 pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
-    let otherwise = |key: &str| Err(format!("{key} is {}, not {}", found[key], wanted[key]));
+    let otherwise = |key: &str| Err(format!("{key} is {}, but must be {}", found[key], wanted[key]));
     let must = wanted
         .as_object()
         .into_iter()
@@ -86,7 +87,10 @@ pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
     version(&info.server_name, &info.version, allow)?;
     let bytes = info.max_payload as u64;
     refuse(allow.max_payload || bytes >= MAX_PAYLOAD_MIN, "max_payload", || {
-        format!("server {} accepts messages of at most {bytes} bytes, not {MAX_PAYLOAD_MIN}", info.server_name)
+        format!(
+            "server {} accepts messages of at most {bytes} bytes; its max_payload must be at least {MAX_PAYLOAD_MIN}",
+            info.server_name
+        )
     })?;
     replicas(config.replicas.into(), allow)
 }
@@ -96,8 +100,8 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
         let own = config.own_key_file.iter().map(|own| format!(", and {} is missing", own.display()));
         format!(
             "there is no stream key: [store] key_file is not set{}. Set it to the key of the process that created the log, keys/stream in its \
-             data folder. A log that was written without a key needs a new one and [store.unsigned_up_to]. Without a key every NATS \
-             user with write access to the stream can write the log",
+             data folder. For a log that was written without a key, create a key and set [store.unsigned_up_to]. Without a key every NATS \
+             user with write access to the stream can forge records",
             own.collect::<String>()
         )
     })
@@ -112,7 +116,7 @@ pub(crate) fn check_settings(link: &Link, config: &Config, info: &Value) -> Resu
         format!("stream {name} has {copies} replicas, but {} are configured", config.replicas)
     })?;
     refuse(allow.storage || of["storage"] == "file", "storage", || {
-        format!("stream {name} is stored in {}", of["storage"])
+        format!("stream {name} is stored in {}, but must be stored in files", of["storage"])
     })?;
     if allow.sync_interval {
         return Ok(());
@@ -129,26 +133,24 @@ pub(crate) fn check_settings(link: &Link, config: &Config, info: &Value) -> Resu
         };
         version(server, &page.version, allow)?;
         if !page.sync_always {
-            return Err(unsafe_sync(format!("server {server} does not sync always (jetstream.sync_interval)")));
+            return Err(unsafe_sync(format!(
+                "server {server} does not sync each message (jetstream.sync_interval must be always)"
+            )));
         }
         seen += 1;
     }
-    // An unreachable server is accepted if a majority is safe and the configuration names all monitoring pages.
+    // An unreachable server is accepted if a majority is safe and the monitoring pages of all servers are configured.
     let named = config.monitor.len() as u64 >= copies;
     match (unseen, unread) {
         (None, _) => Ok(()),
         (Some(server), Some(why)) if named && seen > copies / 2 => {
-            tracing::warn!(
-                server,
-                why,
-                "the sync setting of a server is unknown, since its monitoring page is unreachable"
-            );
+            tracing::warn!(server, why, "cannot check how a server syncs, because its monitoring page is unreachable");
             Ok(())
         }
         (Some(_), Some(why)) => Err(unsafe_sync(why)),
         (Some(server), None) => {
             let hint = "name the monitoring addresses of all servers in [store] monitor";
-            Err(unsafe_sync(format!("the sync setting of server {server} is unknown: {hint}")))
+            Err(unsafe_sync(format!("cannot check how server {server} syncs: {hint}")))
         }
     }
 }
@@ -157,11 +159,15 @@ fn version(server: &str, found: &str, allow: AllowUnsafe) -> Result<(), Unsafe> 
     let core = found.split(['-', '+']).next().unwrap_or_default();
     let parts: Option<Vec<u64>> = core.split('.').map(|part| part.parse().ok()).collect();
     let new = parts.is_some_and(|parts| parts.as_slice() >= VERSION_MIN.as_slice());
-    refuse(allow.version || new, "version", || format!("server {server} has version {found}, before 2.15.1"))
+    refuse(allow.version || new, "version", || {
+        format!("server {server} has version {found}; it must be 2.15.1 or newer")
+    })
 }
 
 fn replicas(copies: u64, allow: AllowUnsafe) -> Result<(), Unsafe> {
-    refuse(allow.replicas || copies >= REPLICAS_MIN, "replicas", || format!("{copies} replicas instead of 3"))
+    refuse(allow.replicas || copies >= REPLICAS_MIN, "replicas", || {
+        format!("the stream has {copies} replicas; it must have at least 3")
+    })
 }
 
 struct Page {
@@ -200,7 +206,7 @@ fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option
     Ok((pages, unread))
 }
 
-/// HTTP 1.0 bodies are unchunked.
+/// Uses HTTP 1.0, whose bodies are not chunked.
 async fn page(host: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(host).await?;
     stream.write_all(format!("GET /varz HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await?;
@@ -208,7 +214,7 @@ async fn page(host: &str) -> std::io::Result<Vec<u8>> {
     stream.take(PAGE_MAX).read_to_end(&mut answer).await?;
     let blank = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
     let body = blank.filter(|_| answer.starts_with(b"HTTP/1.0 200") || answer.starts_with(b"HTTP/1.1 200"));
-    let body = body.ok_or_else(|| std::io::Error::other("the answer is not a page"))?;
+    let body = body.ok_or_else(|| std::io::Error::other("the monitoring page did not answer with status 200"))?;
     Ok(answer.split_off(body + 4))
 }
 

@@ -1,4 +1,5 @@
-//! Repeated check that a stream in use was not changed or recreated. Any deviation ends the writer's turn.
+//! Repeated check that a stream was not changed or recreated while in use. After any deviation the writer stops
+//! writing.
 
 use crate::check;
 use motherlode_runtime::config::Store as Config;
@@ -28,22 +29,21 @@ impl Expected {
         }
         let replicas = config["num_replicas"].as_u64().unwrap_or_default();
         if replicas < self.replicas {
-            return Some(format!("num_replicas is {replicas}, not {}", self.replicas));
+            return Some(format!("num_replicas is {replicas}, but was {}", self.replicas));
         }
         if config["storage"] != self.storage {
-            return Some(format!("storage is {}, not {}", config["storage"], self.storage));
+            return Some(format!("storage is {}, but was {}", config["storage"], self.storage));
         }
         if info["created"] != self.created {
             return Some(format!(
-                "it was created at {}, not at {}: it is another stream",
+                "it was created at {}, but the writer's stream at {}: it is another stream",
                 info["created"], self.created
             ));
         }
         if count("messages") != count("last_seq") || count("first_seq") > 1 {
             return Some(format!("messages are missing: {state}"));
         }
-        (count("last_seq") < last)
-            .then(|| format!("its last message is {}, but it was {last} before", count("last_seq")))
+        (count("last_seq") < last).then(|| format!("its last message is {}, but was {last} earlier", count("last_seq")))
     }
 }
 

@@ -2,11 +2,11 @@ use std::io;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Nothing was done.
+    /// The request had no effect.
     #[error("{description} (JetStream error {code})")]
     Refused { code: u64, description: String },
-    /// There was no valid answer, so the outcome is unknown.
-    #[error("no answer: {0}")]
+    /// The outcome is unknown.
+    #[error("no valid answer from JetStream: {0}")]
     Unknown(String),
 }
 

@@ -1,8 +1,8 @@
-//! Feed: publishes records to a subject for other readers, each once and in order.
+//! Feed: publishes each record once and in order to a subject for external readers.
 //!
-//! Each message names its expected predecessor, so the server refuses a message after a lost, late or repeated one. The
-//! last message's headers have the positions and hashes to continue after; hashes detect a log restored from an older
-//! copy.
+//! Each message states its expected predecessor, so the server refuses a message after a lost, late or repeated one.
+//! The headers of the last message have the positions and hashes after which publication continues; the hashes reveal a
+//! log that was restored from an older copy.
 
 use crate::{
     failure::Failure,
@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Display};
 use tokio::time::timeout;
 
-/// Last position per partition, `0:17,1:9`.
+/// Header with the last position per partition, such as `0:17,1:9`.
 const POSITIONS: &str = "Motherlode-Positions";
-/// Header with the SHA-256 of the records, `0:9f86...,1:60303a...`; earlier versions have none.
+/// Header with the SHA-256 of these records, such as `0:9f86...,1:60303a...`; missing in older messages.
 const RECORDS: &str = "Motherlode-Records";
 const WRONG_LAST: [u64; 3] = [10_070, 10_071, 10_164];
 const NO_MESSAGE: u64 = 10_037;
@@ -34,7 +34,7 @@ pub enum FeedError {
     Unreachable { servers: String, cause: String },
     #[error("{0}")]
     Refused(String),
-    /// A failure whose outcome may be unknown; retrying is safe.
+    /// Failure whose outcome may be unknown. The caller can retry.
     #[error("{0}")]
     Passing(String),
 }
@@ -43,7 +43,7 @@ impl From<Failure> for FeedError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Refused { code, .. } if WRONG_LAST.contains(&code) => {
-                Self::Passing(format!("another message came in between: {failure}"))
+                Self::Passing(format!("another message was published in between: {failure}"))
             }
             Failure::Refused { .. } => Self::Refused(failure.to_string()),
             Failure::Unknown(_) => Self::Passing(failure.to_string()),
@@ -55,16 +55,16 @@ impl From<Failure> for FeedError {
 pub struct Entry {
     pub partition: u32,
     pub position: Position,
-    /// Lower-case hexadecimal.
+    /// SHA-256 of the record in lower-case hexadecimal.
     pub sha256: String,
     pub payload: Bytes,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Last {
-    /// 0 before the first record.
+    /// Position of the record; 0 before the first one.
     pub position: Position,
-    /// Lower-case hexadecimal.
+    /// SHA-256 of the record in lower-case hexadecimal.
     pub sha256: Option<String>,
 }
 
@@ -80,13 +80,13 @@ pub struct Feed {
 #[derive(Debug)]
 struct StreamEnd {
     last: u64,
-    /// Last sequence number of the subject, checked for the first message only.
+    /// Last sequence number of the subject; checked for the next message only.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }
 
 impl Feed {
-    /// Returns the last published records. Other partitions start after `begin`, or at their first records.
+    /// Returns the last published records. Partitions without any start after `begin`, or at their first record.
     pub async fn open(
         config: &Config,
         subject: &str,
@@ -102,7 +102,9 @@ impl Feed {
         let client = options.connect(servers.clone()).await.map_err(|error| cannot(&error))?;
         let names = api(&client, "STREAM.NAMES", &json!({ "subject": subject })).await?;
         let Some(stream) = names["streams"][0].as_str() else {
-            return Err(FeedError::Unusable(format!("no stream captures {subject}: create one")));
+            return Err(FeedError::Unusable(format!(
+                "no JetStream stream captures the subject {subject}: create a stream"
+            )));
         };
         let is_begun = begin.is_some();
         let (subject, stream) = (subject.to_owned(), stream.to_owned());
@@ -112,7 +114,9 @@ impl Feed {
         let held = feed.look().await?;
         if held.of_subject == Some(0) && held.last > 0 && !is_begun {
             let Self { stream, subject, .. } = feed;
-            let fault = format!("stream {stream} had messages, but none of {subject} is left: say where to begin");
+            let fault = format!(
+                "stream {stream} has had messages, but none with subject {subject} remain: state where the feed should begin"
+            );
             return Err(FeedError::Unusable(fault));
         }
         let after = held.after.clone();
@@ -120,8 +124,7 @@ impl Feed {
         Ok((feed, after))
     }
 
-    /// Publishes a partition's missing records in order, and waits for their storage. After [`FeedError::Passing`],
-    /// publish the same records again.
+    /// Waits until the records are stored. After [`FeedError::Passing`], the caller publishes the same records again.
     pub async fn publish(&mut self, entries: &[Entry]) -> Result<(), FeedError> {
         let mut held = match self.held.take() {
             Some(held) => held,
@@ -153,7 +156,7 @@ impl Feed {
             let mut headers = HeaderMap::new();
             let id = format!("{partition}-{position}");
             headers.insert("Nats-Msg-Id", id.as_str());
-            // Another publisher's message can have the sequence number of the predecessor, so the id is checked too.
+            // Another publisher's message may have the expected number, so the predecessor's id is checked, too.
             if let Some(before) = before.replace(id) {
                 headers.insert("Nats-Expected-Last-Msg-Id", before);
             }
@@ -167,7 +170,7 @@ impl Feed {
             let sent = self.client.publish_with_reply_and_headers(subject, inbox, headers, payload).await;
             sent.map_err(|error| match error.kind() {
                 async_nats::client::PublishErrorKind::MaxPayloadExceeded => {
-                    FeedError::Refused(format!("position {position} of partition {partition}: {error}"))
+                    FeedError::Refused(format!("cannot publish position {position} of partition {partition}: {error}"))
                 }
                 _ => unknown(error),
             })?;
@@ -175,8 +178,11 @@ impl Feed {
         for _ in entries {
             let stored = stored(&mut answers).await?;
             if stored != held.last + 1 {
-                // A server that knows the id returns the number of the earlier message.
-                return Err(FeedError::Passing(format!("stored as message {stored}, not {}", held.last + 1)));
+                // For a repeated id the server returns the number of the earlier message.
+                return Err(FeedError::Passing(format!(
+                    "the record was stored as message {stored} instead of {}",
+                    held.last + 1
+                )));
             }
             held.last = stored;
         }
@@ -187,22 +193,25 @@ impl Feed {
         Ok(api(&self.client, &format!("STREAM.INFO.{}", self.stream), &json!({})).await?)
     }
 
-    /// Refuses a stream that drops, transforms or does not acknowledge messages.
     fn check(&self, config: &Value) -> Result<(), FeedError> {
         let fault = |fault: &str| Err(FeedError::Unusable(format!("stream {}: {fault}", self.stream)));
         match config {
             _ if config["retention"] != "limits" => {
-                fault("its retention is not limits, so messages are removed after a read")
+                fault("its retention must be limits, so that messages are not removed after a read")
             }
-            _ if config["no_ack"] == true => fault("it acknowledges nothing (no_ack)"),
-            _ if !config["subject_transform"].is_null() => fault("it stores messages under other subjects"),
+            _ if config["no_ack"] == true => fault("it must acknowledge messages (no_ack must be off)"),
+            _ if !config["subject_transform"].is_null() => {
+                fault("it must not store messages under other subjects (subject_transform)")
+            }
             _ => Ok(()),
         }
     }
 
     async fn look(&self) -> Result<StreamEnd, FeedError> {
         let info = self.info().await?;
-        let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("no last number"))?;
+        let last = info["state"]["last_seq"]
+            .as_u64()
+            .ok_or_else(|| unknown("the stream's state has no last sequence number"))?;
         let wanted = json!({ "last_by_subj": self.subject });
         let message = match api(&self.client, &format!("STREAM.MSG.GET.{}", self.stream), &wanted).await {
             Ok(mut answer) => answer["message"].take(),
@@ -211,7 +220,7 @@ impl Feed {
             }
             Err(failure) => return Err(failure.into()),
         };
-        let of_subject = message["seq"].as_u64().ok_or_else(|| unknown("a message without a number"))?;
+        let of_subject = message["seq"].as_u64().ok_or_else(|| unknown("a message has no sequence number"))?;
         let published = message["hdrs"].as_str().and_then(last_records).ok_or_else(|| {
             let (stream, subject) = (&self.stream, &self.subject);
             FeedError::Unusable(format!(
@@ -233,8 +242,8 @@ fn is_subject(text: &str) -> bool {
 
 fn other_log(partition: u32, position: Position, had: &str, has: &str) -> FeedError {
     FeedError::Unusable(format!(
-        "the feed was made from another log, or from this one before it was restored: its record at position {position} of partition \
-         {partition} has the SHA-256 {had}, but this log's has {has}"
+        "the feed was made from another log, or from this log before a restore: its record at position {position} of partition \
+         {partition} has the SHA-256 {had}, but this log's record has {has}"
     ))
 }
 
@@ -268,8 +277,8 @@ fn last_records(headers: &str) -> Option<BTreeMap<u32, Last>> {
 
 async fn stored(answers: &mut Subscriber) -> Result<u64, FeedError> {
     let answer = timeout(REQUEST_WAIT, answers.next()).await.map_err(unknown)?;
-    let answer = answered(&answer.ok_or_else(|| unknown("the connection has ended"))?)?;
-    answer["seq"].as_u64().ok_or_else(|| unknown("an answer without a number"))
+    let answer = answered(&answer.ok_or_else(|| unknown("the connection to NATS has ended"))?)?;
+    answer["seq"].as_u64().ok_or_else(|| unknown("an answer has no sequence number"))
 }
 
 async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure> {
@@ -297,7 +306,7 @@ mod tests {
         let said = format!("NATS/1.0\r\nNats-Msg-Id: 0-17\r\n{POSITIONS}: {positions}\r\n");
         assert_eq!(read(format!("{said}{RECORDS}: {records}\r\n\r\n")), Some(of.clone()));
         let untied = of.keys().zip(of.values()).map(|(partition, of)| (*partition, last(of.position, None)));
-        assert_eq!(read(said), Some(untied.collect()), "as an earlier version has written it");
+        assert_eq!(read(said), Some(untied.collect()), "headers of older versions must be readable");
         for bad in ["", "NATS/1.0\r\n\r\n", "Motherlode-Positions: x\r\n", "Motherlode-Positions: 0:1,\r\n"] {
             assert_eq!(read(bad.to_owned()), None, "{bad:?}");
         }

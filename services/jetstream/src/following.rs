@@ -1,5 +1,5 @@
-//! Follows another process's stream, so that a takeover reads only the latest messages. The answering server may lag
-//! behind its leader.
+//! Follows another process's stream, so that a takeover reads only the latest messages. The server that answers may lag
+//! behind the stream's leader.
 
 use crate::{
     index::Index,
@@ -42,7 +42,7 @@ impl Following {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Returns whether all messages that existed at [`find`](Self::find) are verified.
+    /// All messages that existed at [`find`](Self::find) are verified.
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found
@@ -53,7 +53,7 @@ impl Following {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
 
-    /// Reads more messages with one request; returns false if there are none yet. A retry is possible only after an I/O error.
+    /// Makes one request; returns false if there are no new messages. Only an I/O error can be retried.
     pub fn more(&mut self) -> Result<bool, ReadError> {
         let any = self.steps.look()?;
         while self.steps.is_at_hand() {

@@ -4,7 +4,6 @@ use crate::message::{Message, Trust, Walk};
 use bytes::Bytes;
 use motherlode_log::Position;
 
-/// Headers and payload.
 pub type RawMessage = (Vec<(String, String)>, Bytes);
 
 #[must_use]

@@ -1,5 +1,5 @@
-//! Stream key: an HMAC-SHA256 of each message keeps other NATS users from writing the log. All readers belong to the
-//! ledger, so no signature is needed.
+//! Stream key: the HMAC-SHA256 of each message prevents other NATS users from writing to the log. All readers belong to
+//! the ledger, so signatures are not needed.
 
 use ring::hmac;
 use std::{
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Other = 2,
 }
 
-/// The first key signs; all keys verify.
+/// Keys, newest first: the first signs, all verify.
 pub(crate) struct StreamKey(Vec<hmac::Key>);
 
 impl fmt::Debug for StreamKey {
@@ -30,11 +30,11 @@ impl fmt::Debug for StreamKey {
 }
 
 impl StreamKey {
-    /// 64 hexadecimal digits per line, newest key first. A world-readable file is an error.
+    /// Reads 64 hexadecimal digits per line, newest key first. A world-readable file is an error.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         if file.metadata()?.permissions().mode() & 0o007 != 0 {
-            return Err(io::Error::other("every user of the machine can read it: set its mode to 0600"));
+            return Err(io::Error::other("the file is readable by every user: set its mode to 0600"));
         }
         let mut text = String::new();
         Read::by_ref(&mut file).take(BYTES_MAX).read_to_string(&mut text)?;
@@ -90,8 +90,8 @@ pub(crate) struct Authenticated<'a> {
 }
 
 impl Authenticated<'_> {
-    /// Passes the authenticated parts, which cannot be split differently: only name and payload vary in length, and the name
-    /// ends with zero.
+    /// The parts' boundaries are unambiguous: only the name and the payload vary in length, and the name ends with a
+    /// zero byte.
     fn parts(&self, stream: &str, mut part: impl FnMut(&[u8])) {
         part(DOMAIN);
         part(stream.as_bytes());
@@ -111,7 +111,7 @@ mod tests {
         let key = StreamKey::new(&[[7; 32]]);
         let mac = key.mac("S_0", message).unwrap();
         assert!(key.verify("S_0", message, &mac));
-        assert!(StreamKey::new(&[[8; 32], [7; 32]]).verify("S_0", message, &mac), "a key that signs no more verifies");
+        assert!(StreamKey::new(&[[8; 32], [7; 32]]).verify("S_0", message, &mac), "an older key must still verify");
         assert!(!StreamKey::new(&[[8; 32]]).verify("S_0", message, &mac));
         assert!(!key.verify("S_1", message, &mac));
         for other in [

@@ -1,15 +1,15 @@
-//! The log on NATS JetStream: a partition is a stream, an append a message, and a lost server loses no data.
+//! The log on NATS JetStream: a partition is a stream, and an append is a message. The loss of a server loses no data.
 //!
-//! A `<stream>.block` message contains an append in a segment's [block](motherlode_log::block) format, and its writer's
-//! *epoch*. A `<stream>.epoch` message begins an epoch. Nothing is deleted, and each message names its expected
-//! predecessor, so exactly one takes each sequence number.
+//! A `<stream>.block` message has an append in the format of a segment's [block](motherlode_log::block), and its
+//! writer's *epoch*. A `<stream>.epoch` message begins an epoch. Messages are never deleted, and each states its
+//! expected predecessor, so each sequence number is taken exactly once.
 //!
-//! * **One writer.** Opening publishes an epoch message, and the previous writer's appends fail.
-//! * **Unknown outcomes.** The message at the expected number is read. If there is none, the same message is published
-//!   again.
+//! * **One writer.** Opening publishes an epoch message, after which the previous writer's appends fail.
+//! * **Unknown outcomes.** The writer reads the message at the expected number. If there is none, it publishes its
+//!   message again.
 //! * **Authentication.** Messages without a valid MAC ([`key`]) are skipped, counted and logged.
 //!
-//! Costs: an append is one request to the stream's leader, a read one request or a cache hit.
+//! Costs: an append is one request to the stream's leader; a read is one request or a cache hit.
 
 mod check;
 mod expected;

@@ -1,4 +1,4 @@
-//! Client on its own thread. Callers on any thread or runtime block until the answer.
+//! Client with its own thread. Callers on any thread or runtime block until the answer arrives.
 
 use crate::{failure::Failure, message::Message};
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Request, StatusCode};
@@ -18,15 +18,15 @@ use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 
 pub(crate) const REQUEST_WAIT: Duration = Duration::from_secs(2);
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
-/// A link is dead after about two missed pings.
+/// Ping interval; after about two missed pings the connection is closed.
 const PING_EVERY: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
-/// Limit below the client's buffer of 65,536 messages.
+/// Messages per request, below the client's buffer of 65,536.
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 
-/// Account, server or storage limits exceeded, before any write. A failed write is excluded: other replicas may have
-/// written.
+/// Errors about limits of account, server or storage before any write. A failed write is not included, because other
+/// replicas may have written.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
 const UNAVAILABLE: u64 = 503;
 
@@ -46,7 +46,7 @@ impl Link {
             let connected = options(&config).await?.connect(servers).await;
             connected.map_err(|error| match error.kind() {
                 ConnectErrorKind::AuthorizationViolation if no_credentials => {
-                    io::Error::other(format!("{error}; [store] credentials is not set"))
+                    io::Error::other(format!("{error}; set [store] credentials"))
                 }
                 _ => io::Error::other(error),
             })
@@ -103,7 +103,7 @@ impl Link {
         Ok(published.seq)
     }
 
-    /// Reads messages. A server that lags behind its leader may return fewer, or none.
+    /// A server that lags behind the leader may return fewer messages, or none.
     pub(crate) fn fetch(
         &self,
         stream: &str,
@@ -123,7 +123,7 @@ impl Link {
             let mut fetched = vec![];
             loop {
                 let answer = tokio::time::timeout(REQUEST_WAIT, answers.next()).await;
-                let answer = answer.map_err(|_| Failure::Unknown("timed out".into()))?;
+                let answer = answer.map_err(|_| Failure::Unknown("the request timed out".into()))?;
                 let answer = answer.ok_or_else(|| Failure::Unknown("the connection to NATS has ended".into()))?;
                 match answer.status.map(|status| status.as_u16()) {
                     None | Some(200) => fetched.push(Message::new(&stream, answer)?),
@@ -138,7 +138,8 @@ impl Link {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Failure> {
-        let runtime = self.runtime.as_ref().ok_or_else(|| Failure::Unknown("the link is closed".into()))?;
+        let runtime =
+            self.runtime.as_ref().ok_or_else(|| Failure::Unknown("the connection to NATS is closed".into()))?;
         wait(runtime.handle(), future).map_err(|error| Failure::Unknown(error.to_string()))
     }
 
@@ -188,11 +189,11 @@ pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, F
     }
 }
 
-/// Blocks this thread, but not the other tasks of the client's runtime.
+/// Blocks this thread, but no other tasks of the client's runtime.
 fn wait<T: Send + 'static>(runtime: &Handle, future: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
     let (answer, answered) = mpsc::sync_channel(1);
     runtime.spawn(async move { drop(answer.send(future.await)) });
-    let receive = || answered.recv().map_err(|_| io::Error::other("the link to NATS has ended"));
+    let receive = || answered.recv().map_err(|_| io::Error::other("the connection to NATS has ended"));
     match Handle::try_current().map(|here| here.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
         _ => receive(),

@@ -7,7 +7,7 @@ use data_encoding::BASE64;
 use motherlode_log::{DamagedMessage, Hash, Position, block, genesis, verify_chain};
 use serde_json::Value;
 
-/// Sequence number of the writer's epoch message.
+/// Header with the sequence number of the writer's epoch message.
 pub(crate) const EPOCH: &str = "Motherlode-Epoch";
 pub(crate) const MAC: &str = "Motherlode-Mac";
 pub(crate) const NONCE_DIGITS: usize = 32;
@@ -16,7 +16,7 @@ pub(crate) const NONCE_DIGITS: usize = 32;
 pub(crate) struct Message {
     pub sequence: u64,
     pub kind: Kind,
-    /// `None` outside blocks.
+    /// `None` for messages that are not blocks.
     pub epoch: Option<u64>,
     pub mac: Option<String>,
     pub payload: Bytes,
@@ -29,7 +29,7 @@ impl Message {
         let sequence = header("Nats-Sequence").and_then(|sequence| sequence.parse().ok());
         let subject = header("Nats-Subject").unwrap_or_default();
         Ok(Self {
-            sequence: sequence.ok_or_else(|| Failure::Unknown("a message without a number".into()))?,
+            sequence: sequence.ok_or_else(|| Failure::Unknown("a message has no sequence number".into()))?,
             kind: kind(stream, subject),
             epoch: header(EPOCH).and_then(|epoch| epoch.parse().ok()),
             mac: header(MAC).map(str::to_owned),
@@ -73,9 +73,9 @@ pub(crate) fn epoch_subject(stream: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,
-    /// Key of the MACs. Without one, each NATS user with access to the subjects can write the log.
+    /// Key of the MACs. Without a key, each NATS user with access to the subjects can forge records.
     pub key: Option<StreamKey>,
-    /// Last sequence number that needs no MAC.
+    /// Last sequence number whose message needs no MAC.
     pub unsigned_up_to: u64,
 }
 
@@ -108,18 +108,16 @@ fn is_nonce(payload: &[u8]) -> bool {
     payload.len() == NONCE_DIGITS && payload.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Verifies a stream message by message.
-///
-/// *Foreign* messages, from no writer, are counted and skipped. A skipped block shows at the next one, since positions
-/// and hashes have no gaps.
+/// Verifies a stream message by message. *Foreign* messages, which no writer has published, are counted and skipped.
+/// If a writer's block were skipped, the next one would be damage, since positions and hashes have no gaps.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     pub sequence: u64,
     pub next: Position,
     pub head: Hash,
-    /// Sequence number of the current epoch message, or 0.
+    /// Sequence number of the current epoch's message, or 0.
     pub epoch: u64,
-    /// Number of foreign messages in the epoch.
+    /// Foreign messages in this epoch.
     pub foreign: u64,
     pub authentic: bool,
 }
@@ -134,7 +132,7 @@ impl Walk {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };
         if message.sequence != sequence {
-            return Err(damaged(format!("the next message is {}: some are missing", message.sequence)));
+            return Err(damaged(format!("the next message found is {}: some are missing", message.sequence)));
         }
         let signing = trust.signs(sequence);
         let authentic = signing.is_some_and(|key| trust.is_authentic(key, message));
@@ -145,8 +143,8 @@ impl Walk {
         };
         if signing.is_some() && looks_sound && !authentic && !self.authentic {
             return Err(damaged(
-                "it is not authenticated by the stream key, and no message before it is: if the log was written without a key \
-                 up to here, name the last of those messages in [store.unsigned_up_to]"
+                "neither this message nor any earlier one is authenticated by the stream key: if the log was written without a key \
+                 up to here, set [store.unsigned_up_to] to the last message written without it"
                     .to_owned(),
             ));
         }
@@ -155,7 +153,7 @@ impl Walk {
             return Ok(vec![]);
         }
         if trust.key.is_none() && message.mac.is_some() {
-            return Err(damaged("it is authenticated, and this process has no stream key".to_owned()));
+            return Err(damaged("the message is authenticated, but this process has no stream key".to_owned()));
         }
         if message.kind == Kind::Epoch {
             self.begin_epoch(authentic);
@@ -175,7 +173,12 @@ impl Walk {
     pub(crate) fn report_foreign(&self, before: &Self, stream: &str) {
         if self.skipped(before) && self.foreign.is_power_of_two() {
             let (count, message) = (self.foreign, before.sequence);
-            tracing::warn!(stream, message, count, "messages that no writer of the log has published were skipped");
+            tracing::warn!(
+                stream,
+                message,
+                count,
+                "skipped messages that no writer of the log has published: restrict access to the stream"
+            );
         }
     }
 
@@ -242,7 +245,7 @@ mod tests {
             ("another position", append(2, 1, 2, &all)),
             ("no valid block header", cut),
             ("checksum", Message { payload: flipped.into(), ..good.clone() }),
-            ("does not chain", append(2, 1, 1, &foreign)),
+            ("does not continue", append(2, 1, 1, &foreign)),
         ] {
             for trust in [unsigned(), signed(0)] {
                 let mut walk = Walk::new(0);
@@ -251,7 +254,7 @@ mod tests {
                 assert_eq!((damage.stream.as_str(), damage.sequence, damage.position), ("S_0", 2, 1));
                 assert!(damage.to_string().contains(what), "{damage}");
                 let walked = walk.step(&trust, &with_mac(&trust, good.clone())).unwrap();
-                assert_eq!(walked, all, "the walk moved past the damaged message");
+                assert_eq!(walked, all, "the walk must not advance past a damaged message");
             }
         }
     }

@@ -16,12 +16,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longer than an election.
+/// Longest wait for an answer, longer than an election of a leader.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// Failure to open a log; nothing was written except perhaps an empty stream.
+/// Failure to open a log; nothing was written, except perhaps an empty stream.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("cannot connect to {servers}: {source}")]
@@ -29,27 +29,27 @@ pub enum OpenError {
     #[error("there is no stream {stream}")]
     Missing { stream: String },
     #[error(
-        "there is no stream {stream}, and {evidence}: the stream is not created. Restore the stream; a new log needs another data folder or \
+        "there is no stream {stream}, and it is not created, because {evidence}. Restore the stream; for a new log, use another data folder or \
          another [store] stream"
     )]
     Deleted { stream: String, evidence: String },
-    #[error("the stream key {}: {source}", path.display())]
+    #[error("cannot use the stream key {}: {source}", path.display())]
     Key { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Unsafe(#[from] Unsafe),
-    #[error("stream {stream}: {fault}")]
+    #[error("cannot use stream {stream}: {fault}")]
     Stream { stream: String, fault: String },
-    #[error("stream {stream}: {source}")]
+    #[error("a request about stream {stream} failed: {source}")]
     Api { stream: String, source: io::Error },
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("stream {stream}: another process took the log over first, with epoch message {epoch}")]
+    #[error("stream {stream}: another process took over the log first, with epoch message {epoch}")]
     Taken {
         stream: String,
-        /// Sequence number of the writer's epoch message.
+        /// Sequence number of that writer's epoch message.
         epoch: u64,
     },
-    #[error("stream {stream}: other writers keep appending")]
+    #[error("cannot take over stream {stream}: other writers keep appending to it")]
     Contended { stream: String },
 }
 
@@ -59,7 +59,7 @@ impl From<DamagedMessage> for OpenError {
     }
 }
 
-/// Returns whether the partition's stream exists. An incomplete stream is an error.
+/// A stream with missing messages is an error.
 pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
     let stream = Stream::connect(config, partition)?;
     match stream.found() {
@@ -82,7 +82,7 @@ pub(crate) struct Stream {
     pub trust: Arc<Trust>,
 }
 
-/// Reads the stream key; for a new log, creates it in the data folder.
+/// Creates the key of a new log in the data folder.
 fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenError> {
     let failed = |path: &Path, source| OpenError::Key { path: path.to_owned(), source };
     if let Some(path) = &config.key_file {
@@ -94,7 +94,7 @@ fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenEr
         }
         if is_new && !config.allow_unsafe.unsigned {
             let key = StreamKey::make(own).map_err(|source| failed(own, source))?;
-            tracing::info!(file = %own.display(), "created a stream key: standbys and tools that read the log need a copy");
+            tracing::info!(file = %own.display(), "created a stream key: copy it to standbys and to tools that read the log");
             return Ok(Some(key));
         }
     }
@@ -190,7 +190,9 @@ impl Stream {
 
     pub(crate) fn last(&self) -> Result<u64, Failure> {
         let info = self.info()?;
-        info["state"]["last_seq"].as_u64().ok_or_else(|| Failure::Unknown("no last number".into()))
+        info["state"]["last_seq"]
+            .as_u64()
+            .ok_or_else(|| Failure::Unknown("the stream's state has no last sequence number".into()))
     }
 
     pub(crate) fn api_error(&self, failure: Failure) -> OpenError {

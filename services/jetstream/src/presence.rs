@@ -1,11 +1,12 @@
-//! Liveness of a log's writer, which decides when a standby attempts a takeover. Epochs, not this, keep two writers
-//! apart.
+//! Liveness of a log's writer, which decides when a standby attempts a takeover. Epochs, not liveness, ensure that only
+//! one process writes.
 //!
-//! The writer answers requests on a subject outside its streams; a standby takes over after a silence. The writer sends
-//! the same requests, and asks each stream's leader for the latest epoch. If its own messages fail to arrive, or
-//! another epoch has begun in any partition, it steps down from all.
+//! The writer answers requests on a subject outside its streams; a standby takes over after a silence. The writer also
+//! sends such requests to itself, and asks each stream's leader for the latest epoch. It stops writing to all
+//! partitions if its own messages fail to arrive or another epoch has begun in any partition.
 //!
-//! An answer of a leader with a majority of the servers confirms the [`Authority`], which bounds the age of reads.
+//! An answer from a leader that has a majority of the servers confirms the [`Authority`], which limits the age of
+//! reads.
 
 use crate::{
     expected::Expected,
@@ -41,7 +42,7 @@ use tokio::{
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// Silence before the writer steps down, shorter than the standby's.
+/// Silence after which the writer steps down; shorter than the one after which a standby takes over.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
 const LEAVE_MAX: Duration = Duration::from_secs(1);
@@ -67,7 +68,7 @@ enum Leaving {
 pub struct Presence {
     stream: Stream,
     taken: Vec<Taken>,
-    /// Longer than an election.
+    /// Time without a leader after which the writer steps down; longer than an election.
     leaderless_max: Duration,
     leaving: Arc<watch::Sender<Leaving>>,
 }
@@ -88,15 +89,17 @@ impl Presence {
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// The writer must have stopped appending, while [`hold`](Self::hold) still runs. A lost announcement only delays
-    /// the takeover.
+    /// The writer must have stopped appending, but [`hold`](Self::hold) must still run. If the announcement is lost,
+    /// the takeover is only delayed.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.leaving.send_replace(Leaving::Asked);
             let mut leaving = self.leaving.subscribe();
             let said = leaving.wait_for(|leaving| *leaving == Leaving::Said);
             if timeout(LEAVE_MAX, said).await.is_err() {
-                tracing::warn!("failed to announce the leave to the standbys: they take over after a silence");
+                tracing::warn!(
+                    "failed to announce to the standbys that this writer leaves: they take over after a silence"
+                );
             }
         })
     }
@@ -105,22 +108,21 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
-    /// Returns the epochs of other writers by partition, from the one before this writer's.
     pub fn foreign(&self) -> impl Iterator<Item = (u32, u64)> {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers as writer until dropped, or returns the reason for stepping down. Runs on the link's thread, unaffected
-    /// by the caller's load.
+    /// Answers standbys until dropped, or returns a reason to step down. Runs on the client's thread, so the caller's
+    /// load does not delay it.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
-            let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
+            let Some(thread) = self.stream.link.handle() else { return "the connection to NATS is closed".to_owned() };
             let held = self.clone();
             let mut holding = JoinSet::new();
             holding.spawn_on(async move { held.hold_here().await }, &thread);
             match holding.join_next().await {
                 Some(Ok(why)) => why,
-                _ => "the thread that serves the NATS link has ended".to_owned(),
+                _ => "the thread that serves the connection to NATS has ended".to_owned(),
             }
         })
     }
@@ -173,10 +175,10 @@ impl Presence {
             }
             sleep(ASK_EVERY).await;
         }
-        format!("no server of stream {} has carried a message of this writer for {UNHEARD_MAX:?}", self.stream.name)
+        format!("no server of stream {} has delivered a message of this writer for {UNHEARD_MAX:?}", self.stream.name)
     }
 
-    /// Returns once the stream has another writer, has changed, or has no leader.
+    /// Returns a reason when the stream has another writer, has changed, or has had no leader for too long.
     async fn confirm(&self, client: &Client, taken: &Taken) -> String {
         let name = &taken.stream.name;
         let mut confirmed = Instant::now();
@@ -195,7 +197,7 @@ impl Presence {
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // A leader that still has a majority had no successor when the request was sent.
+                        // If the leader still has a majority, there was no other leader when the request was sent.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }
@@ -213,7 +215,7 @@ impl Presence {
     }
 }
 
-/// Returns the time since the leader last had contact with a majority; `None` without a majority.
+/// Time since the leader last had contact with a majority; `None` if it has none.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {
@@ -258,8 +260,8 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until the first partition's writer is silent or has left. Returns the latest epoch of each readable partition,
-/// 0 without one. `silent` is set during a silence. Time while this process is cut off does not count.
+/// Returns the latest epoch of each readable partition, or 0, once the first partition's writer is silent or has left.
+/// `silent` is set during the silence. Time while this process is disconnected does not count.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],
@@ -336,15 +338,15 @@ mod tests {
     fn at_a2_a_leader_counts_while_it_hears_a_majority_of_the_streams_servers() {
         let of = |replicas: Value| quorum_silence(&json!({ "cluster": { "leader": "a", "replicas": replicas } }));
         let (second, minute) = (1_000_000_000u64, 60_000_000_000u64);
-        assert_eq!(quorum_silence(&json!({})), Some(Duration::ZERO), "one server, without a cluster");
+        assert_eq!(quorum_silence(&json!({})), Some(Duration::ZERO), "a single server without a cluster");
         assert_eq!(of(json!([])), Some(Duration::ZERO));
         let silent = json!([{ "active": minute }, { "active": second }]);
-        assert_eq!(of(silent), Some(Duration::from_secs(1)), "two of three");
+        assert_eq!(of(silent), Some(Duration::from_secs(1)), "two of three servers answered");
         let down = json!([{ "active": 0, "offline": true }, { "active": second }]);
         assert_eq!(of(down), Some(Duration::from_secs(1)));
         assert_eq!(of(json!([{ "active": 0, "offline": true }, { "active": 0, "offline": true }])), None);
         let of_five = json!([{ "active": minute }, { "active": 3 }, { "offline": true }, { "active": second }]);
-        assert_eq!(of(of_five), Some(Duration::from_secs(1)), "three of five");
-        assert_eq!(of(json!([{ "active": 5 }])), Some(Duration::from_nanos(5)), "two of two");
+        assert_eq!(of(of_five), Some(Duration::from_secs(1)), "three of five servers answered");
+        assert_eq!(of(json!([{ "active": 5 }])), Some(Duration::from_nanos(5)), "two of two servers answered");
     }
 }

@@ -1,4 +1,4 @@
-//! Random access to durable records during appends. A read outside the cache costs one request.
+//! Random access to durable records during appends. A read that misses the cache costs one request.
 
 use crate::{
     index::Index,
@@ -17,9 +17,9 @@ const BYTES_MIN: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct StreamReader {
     stream: Stream,
-    /// This lock is not held during a request.
+    /// Not locked while a request is in progress.
     index: RwLock<Index>,
-    /// This lock is not held during a request.
+    /// Not locked while a request is in progress.
     recent: Mutex<Recent>,
     foreign: AtomicU64,
 }
@@ -58,7 +58,6 @@ impl StreamReader {
         }
     }
 
-    /// Reads messages until `from` is among their records.
     fn fetch(&self, mut walk: Walk, messages: u64, bytes: u64, from: Position) -> Result<Vec<Bytes>, ReadError> {
         let end = walk.sequence + messages;
         let mut records = vec![];

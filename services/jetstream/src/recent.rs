@@ -1,10 +1,10 @@
-//! Cache of records read last: walking a history backwards reads commit by commit.
+//! Cache of the records read last, because histories are read backwards, commit by commit.
 
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes kept; a single larger range is kept whole.
+/// Bytes cached; a single larger range is still cached.
 const BYTES_MAX: usize = 16 << 20;
 
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Recent {
     }
 }
 
-/// The range begins at `first`.
+/// Returns records from `from` on; `records` begin at `first`.
 pub(crate) fn stretch(first: Position, records: &[Bytes], from: Position, limit: &mut Limit) -> Vec<Record> {
     let skipped = usize::try_from(from - first).unwrap_or(usize::MAX);
     let wanted = records.iter().skip(skipped).take_while(|record| limit.admits(record.len()));

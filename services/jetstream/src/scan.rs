@@ -1,4 +1,4 @@
-//! Verifying reader of a partition's stream, which may be in use. After the end, `next` looks for newer messages.
+//! Verifying reader of a partition's stream, which may be in use. At the end, `next` looks for newer messages.
 
 use crate::{
     failure::Failure,
@@ -14,7 +14,7 @@ use std::{collections::VecDeque, time::Instant, vec};
 const MESSAGES: u64 = 1024;
 const BYTES: u64 = 4 << 20;
 
-/// Opens a reader, which ends at the first missing message.
+/// Opens a reader that ends at the first missing message.
 pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
     Ok(Scan {
         steps: Steps::new(Stream::find_damaged(config, partition)?, partition),
@@ -117,10 +117,10 @@ impl Steps {
     }
 }
 
-/// Fetches messages of which the first must exist, so a server that lags behind is retried.
+/// The first message must exist: if it is missing, the server lags and the request is retried.
 pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
     let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
-        fetched if fetched.is_empty() => Err(Failure::Unknown(format!("message {sequence} is not there"))),
+        fetched if fetched.is_empty() => Err(Failure::Unknown(format!("the server did not return message {sequence}"))),
         fetched => Ok(fetched),
     };
     Ok(insist(Instant::now() + ANSWER_WAIT, attempt).map_err(std::io::Error::from)?)

@@ -1,5 +1,5 @@
-//! Reports of the standbys' positions to the log's writer, for display only: one message per second and partition,
-//! outside the streams.
+//! Standbys report their positions to the log's writer, for display only: one message per second and partition, outside
+//! the streams.
 
 use crate::{following::Following, presence::Presence};
 use futures_util::{StreamExt, stream::SelectAll};
@@ -33,7 +33,7 @@ impl StandbyReport {
 }
 
 impl Following {
-    /// Publishes this standby's positions, without acknowledgement. `port` is the port of this process's calls.
+    /// Publishes without acknowledgement. `port` is the port on which this process serves calls.
     pub fn tell(&self, port: u16) {
         let stream = self.stream();
         let (client, Some(thread)) = (stream.link.client(), stream.link.handle()) else { return };
@@ -51,7 +51,9 @@ impl Presence {
             for (partition, stream) in self.streams() {
                 match stream.link.client().subscribe(subject(&stream.name)).await {
                     Ok(told) => all.push(told.map(move |told| (partition, told.payload)).boxed()),
-                    Err(error) => tracing::warn!(%error, partition, "failed to subscribe to the reports of standbys"),
+                    Err(error) => {
+                        tracing::warn!(%error, partition, "failed to subscribe to the reports of standbys: their positions are not shown")
+                    }
                 }
             }
             while let Some((partition, payload)) = all.next().await {

@@ -35,7 +35,7 @@ pub struct JetStreamStore {
     append_wait: Duration,
     block_limit: u64,
     failed: Option<Failed>,
-    /// Reason why the server had no room for the last append, if so.
+    /// Server's reason, if the last append found no space.
     full: Option<String>,
     _lock: Option<LockGuard>,
 }
@@ -59,18 +59,18 @@ impl From<Failed> for AppendError {
 enum Published {
     Stands,
     Other(Message),
-    /// The number is free.
+    /// The server had no space; the sequence number is still free.
     NoRoom(io::Error),
     Unknown(String),
 }
 
 impl JetStreamStore {
-    /// Creates a missing stream, verifies all messages, and fences the previous writer.
+    /// Opens the log: creates a missing stream, verifies all messages, and fences the previous writer.
     pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
         Self::open_or(config, partition, Absent::Create, None)
     }
 
-    /// Opens the log like [`open`](Self::open); an epoch after `last_epoch` is [`OpenError::Taken`].
+    /// Like [`open`](Self::open), but fails with [`OpenError::Taken`] if there is an epoch after `last_epoch`.
     pub fn open_or(
         config: &Config,
         partition: u32,
@@ -82,13 +82,12 @@ impl JetStreamStore {
         Self::take(&mut Following::new(stream, partition), config, expected, last_epoch)
     }
 
-    /// Reads the newer messages of a followed stream. After an error, following can continue. A shorter stream is
-    /// [`OpenError::Stream`].
+    /// After an error, following can continue. A stream that became shorter is [`OpenError::Stream`].
     pub fn take_over(following: &mut Following, config: &Config, last_epoch: Option<u64>) -> Result<Self, OpenError> {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
         if last < read {
-            let fault = format!("its last message is {last}, but {read} were read before");
+            let fault = format!("its last message is {last}, but message {read} was already read");
             return Err(OpenError::Stream { stream: following.shared().stream().name.clone(), fault });
         }
         Self::take(following, config, expected, last_epoch)
@@ -122,7 +121,12 @@ impl JetStreamStore {
         let epoch = following.walk().sequence;
         shared.count_foreign(following.walk().foreign);
         following.begin_epoch(nonce.len());
-        tracing::info!(stream = stream.name, epoch, position = shared.end(), "the log is open");
+        tracing::info!(
+            stream = stream.name,
+            epoch,
+            position = shared.end(),
+            "opened the log on JetStream as its writer"
+        );
         let payload = (stream.link.server().max_payload as u64).min(MAX_PAYLOAD_MIN);
         Ok(Self {
             partition: following.partition(),
@@ -160,7 +164,7 @@ impl JetStreamStore {
         }
     }
 
-    /// Skips a foreign message. A message of another writer is an error.
+    /// Skips a foreign message; a message of another writer is an error.
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();
@@ -170,14 +174,14 @@ impl JetStreamStore {
                 let mut walk = self.walk.clone();
                 let stepped = walk.step(&stream.trust, &message);
                 if stepped.is_err() || !walk.skipped(&self.walk) {
-                    let fenced = format!("message {} of the stream belongs to another writer", message.sequence);
+                    let fenced = format!("message {} of the stream is from another writer", message.sequence);
                     return Err(self.fail(Failed::Fenced(fenced)));
                 }
                 walk.report_foreign(&self.walk, &stream.name);
                 shared.publish(&self.walk, &walk, message.payload.len());
                 self.walk = walk;
             }
-            // If a server does not return all messages yet, the next publication finds the missing ones.
+            // If the server does not return all messages yet, the next publication finds the missing ones.
             let next = stream.link.fetch(&stream.name, self.walk.sequence, FOREIGN_MESSAGES, FOREIGN_BYTES);
             messages = next.unwrap_or_default();
         }
@@ -238,7 +242,7 @@ impl Store for JetStreamStore {
                     self.full = None;
                     return Ok(());
                 }
-                // Another message has this number, so this one was not stored.
+                // Another message has this number, so this append was not stored.
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
@@ -279,10 +283,9 @@ struct Publish<'a> {
 }
 
 impl Publish<'_> {
-    /// Publishes at `sequence` until the outcome is certain.
-    ///
-    /// Only an acknowledgement or the stored message is certain. A refusal for a wrong predecessor may be false (10164)
-    /// or follow a successful attempt, so the number is read, and the message published again if it is free. The server
+    /// Publishes until the outcome is certain or `until` has passed. Only an acknowledgement or the stored message
+    /// proves the outcome. A refusal because of a wrong predecessor may be false (10164) or follow a successful
+    /// attempt, so the message with this number is read. If there is none, the append is published again; the server
     /// stores at most one attempt.
     fn at(&self, sequence: u64, until: Instant) -> Published {
         let mut unanswered = false;
@@ -290,14 +293,18 @@ impl Publish<'_> {
         loop {
             let failure = match self.stream.link.publish(&subject, &headers, self.payload, sequence - 1) {
                 Ok(stored) if stored == sequence => return Published::Stands,
-                Ok(stored) => return Published::Unknown(format!("stored as message {stored} instead of {sequence}")),
+                Ok(stored) => {
+                    return Published::Unknown(format!(
+                        "the append was stored as message {stored} instead of {sequence}"
+                    ));
+                }
                 Err(Failure::Refused { code, description }) if NO_ROOM.contains(&code) && !unanswered => {
                     return Published::NoRoom(io::Error::new(io::ErrorKind::StorageFull, description));
                 }
                 Err(failure) => failure,
             };
             unanswered |= matches!(failure, Failure::Unknown(_));
-            tracing::warn!(%failure, sequence, "a message was not acknowledged: checking which message has its number");
+            tracing::warn!(%failure, sequence, "an append was not acknowledged: reading the message with its sequence number");
             let there = self.stream.link.fetch(&self.stream.name, sequence, 1, 1).unwrap_or_default();
             match there.into_iter().next() {
                 Some(there) if there == message => return Published::Stands,

@@ -66,7 +66,10 @@ impl JobService for JobApi {
         request: Request<wire::CancelJobRequest>,
     ) -> Result<Response<wire::CancelJobResponse>, Status> {
         let id = request.get_ref().job_id;
-        let unknown = || Refusal::new(Reason::JobUnknown, "there is no such job any more").with("job_id", id);
+        let unknown = || {
+            Refusal::new(Reason::JobUnknown, "there is no such job, or its result is no longer stored")
+                .with("job_id", id)
+        };
         let job = self.jobs.cancel(id).ok_or_else(unknown)?;
         Ok(Response::new(wire::CancelJobResponse { job: Some(job.to_wire()) }))
     }

@@ -1,4 +1,4 @@
-//! Result of a simulation, compared with the exact mathematics in floating point.
+//! Comparison, in floating point, of a simulation's result with the exact mathematics.
 
 use motherlode_picture::{
     figures::{grouped, number},
@@ -9,13 +9,13 @@ use motherlode_slots::{Feature, Game, Par, Seed, Stake, Tally, par::Exact, simul
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// Highest chance that a run of a sound game reports a contradiction, divided among the run's figures (Bonferroni).
+/// Maximum chance that the run of a sound game reports a contradiction, divided among the run's figures (Bonferroni).
 const FALSE_ALARMS: f64 = 1e-3;
-/// Effective number of equal wins from which the spread of a part's own wins is used; below this number, the larger
-/// spread of the whole win is used.
+/// Minimum effective number of equal wins of a component for which the component's own spread is used; below this number,
+/// the larger spread of the whole win is used.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
-/// Upper bound of the expected number, in n rounds, of wins above the sample's highest win. If more were expected, a
-/// sample would lack all such wins with a chance of only exp(-10), one in 22,026.
+/// Assumed maximum of the expected number of wins above the sample's highest win. If more were expected, a sample would
+/// contain no such win with a chance of only exp(-10), one in 22,026.
 const UNSEEN: f64 = 10.0;
 /// Half the width of the 95 % interval in standard errors.
 const Z_95: f64 = 1.959_963_985;
@@ -40,7 +40,7 @@ pub struct Report {
     /// Frequencies of a paid spin's features; empty if the feature is bought.
     #[serde(serialize_with = "by_name")]
     features: Vec<(&'static str, Estimate)>,
-    /// Variance of a round; `None` if few rounds have most of it.
+    /// Variance of a round; `None` if a few rounds account for most of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ impl Estimate {
         Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas, judged: sigmas }
     }
 
-    /// If few rounds have most of a part's wins, the spread of the whole win is the better bound.
+    /// Estimates a component. If a few rounds account for most of its wins, the spread of the whole win is the better bound.
     fn of_part(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_whole: f64) -> Self {
         let of = Self::from_sum(sum, rounds, bet, exact, None);
         let equal_wins = float(sum.coins) * float(sum.coins) / float(sum.squares).max(1.0);
@@ -104,8 +104,8 @@ impl Estimate {
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
-    /// A sample without the rarest wins underestimates the variance and its error, so a distance from below is reduced
-    /// by [`Self::unseen`].
+    /// Estimates the variance. A sample without the rarest wins underestimates the variance and its error, so a negative
+    /// distance is reduced by [`Self::unseen`].
     fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
         let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);
         let fourth = float(tally.win_fourths) / rounds / bet.powi(4);
@@ -119,9 +119,9 @@ impl Estimate {
         Some(Self { judged, ..of })
     }
 
-    /// Returns an upper bound of the variance from wins above the sample's highest: twice the square of the highest
-    /// win, times the chance of such wins, if that chance falls at least with the fourth power of the win. Otherwise
-    /// few rounds have most of the variance, which is not judged.
+    /// Returns an upper bound of the variance from wins above the sample's highest win: twice the square of the highest
+    /// win, times the chance of such wins. It assumes that this chance falls at least with the fourth power of the win;
+    /// otherwise a few rounds account for most of the variance, which is then not judged.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }
@@ -133,7 +133,7 @@ impl Estimate {
 }
 
 impl Report {
-    /// Creates a report, in which `threads` and `took` are only stated.
+    /// Creates a report; `threads` and `took` are only printed.
     #[must_use]
     pub fn new(
         game: &dyn Game,
@@ -185,7 +185,13 @@ impl Report {
         let out = figures.iter().filter(|(_, of)| of.judged.is_nan() || of.judged.abs() > most);
         let told: Vec<_> =
             out.map(|(name, of)| format!("{} is {:+.2} sigma", name.replace('_', " "), of.judged)).collect();
-        let from = || format!("{} from the exact figure; each of {} may be {most:.2}", told.join(", "), figures.len());
+        let from = || {
+            format!(
+                "{} from the exact figure; the limit for each of {} figures is {most:.2}",
+                told.join(", "),
+                figures.len()
+            )
+        };
         let figures = (!told.is_empty()).then(from);
         let Self { max_win_bets: most, stated_max_win_bets: stated, .. } = self;
         let highest =
@@ -194,8 +200,8 @@ impl Report {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Returns the largest accepted distance in standard errors. A sound game exceeds it in at most one run in 1,000,
-    /// by the bound exp(-z² / 2) of each tail.
+    /// Returns the largest accepted distance in standard errors. By the bound exp(-z² / 2) on each tail, a sound game
+    /// exceeds it in at most one run in 1,000.
     #[must_use]
     pub fn sigmas_max(&self) -> f64 {
         let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);
@@ -215,7 +221,6 @@ impl Report {
         whole.into_iter().chain(variance).chain(parts).chain(features).chain(jackpots).collect()
     }
 
-    /// Formats the report, 80 columns wide.
     #[must_use]
     pub fn text(&self) -> String {
         let rounds = float(self.rounds);
@@ -239,15 +244,15 @@ impl Report {
         match &self.variance {
             Some(of) => lines.extend([
                 format!("  variance {:.4} bets², exactly {:.4}: {:+.2} sigma", of.simulated, of.exact, of.sigmas),
-                format!("  wins too rare for these rounds may have {unseen:.4} of it"),
+                format!("  wins too rare for these rounds may add {unseen:.4}"),
             ]),
-            None => lines.push("  variance not judged: few rounds have most of it".to_owned()),
+            None => lines.push("  variance not judged: a few rounds account for most of it".to_owned()),
         }
         lines.extend([
             String::new(),
-            "  ~ the spread is the sample's; elsewhere it is the exact one".to_owned(),
+            "  ~ spread of the sample; otherwise the exact spread".to_owned(),
             format!(
-                "  each of {} figures may be {:.2} sigma from the exact one",
+                "  each of {} figures may be {:.2} sigma from its exact value",
                 self.figures().len(),
                 self.sigmas_max()
             ),
@@ -393,9 +398,9 @@ mod tests {
         let (error, unseen) = (99.0_f64.sqrt() / 300_000.0_f64.sqrt(), 2_000.0 / 300_000.0);
         assert!((judged(0.9) - 0.09 / error).abs() < 1e-6, "above: {}", judged(0.9));
         assert!((judged(1.1) + (0.11 - unseen) / error).abs() < 1e-6, "below: {}", judged(1.1));
-        assert!(judged(0.99 + unseen / 2.0).abs() < 1e-9, "rare wins may have it");
+        assert!(judged(0.99 + unseen / 2.0).abs() < 1e-9, "rare wins may account for the difference");
         let few = Tally { rounds: 1_000, win: Sum { coins: 100, squares: 1_000 }, win_fourths: 100_000, ..tally };
-        assert!(Estimate::of_variance(&few, 1_000.0, 1.0, 1.0).is_none(), "ten wins tell no variance");
+        assert!(Estimate::of_variance(&few, 1_000.0, 1.0, 1.0).is_none(), "ten wins are too few to judge the variance");
     }
 
     /// The deviance of 0 hits in 1,000 rounds at a chance of 1 % is 2 x 1,000 x -ln 0.99. The value for 30 hits was

@@ -62,7 +62,6 @@ pub fn play(
     Ok(sum)
 }
 
-/// Returns the collection of a chunk's player before its first counted round.
 fn carried_into(game: &'static dyn Game, stake: &Stake, master: &Seed, chunk: u64) -> Result<Carried, SimulateError> {
     match game.carries().keys {
         [] => Ok(Carried::default()),
@@ -70,7 +69,6 @@ fn carried_into(game: &'static dyn Game, stake: &Stake, master: &Seed, chunk: u6
     }
 }
 
-/// Returns SHA-256 over label, master seed and chunk number (big-endian).
 fn chunk_seed(label: &[u8], master: &Seed, chunk: u64) -> Seed {
     let mut hash = Sha256::new();
     hash.update(label);

@@ -150,13 +150,13 @@ fn audited(parts: &[Options], going: &Going) -> Ended {
             }
         },
         Err(Unusable::Stopped) => {
-            Ended::saying(State::Cancelled, vec!["Cancelled: nothing was found up to there.".to_owned()])
+            Ended::saying(State::Cancelled, vec!["Cancelled: no fault was found before the cancellation.".to_owned()])
         }
         Err(error) => Ended::failed(error.to_string()),
     }
 }
 
-/// Exports the end of a sound audit, for alarms on its age.
+/// Exports the time and position of a sound audit's end, for alarms on its age.
 fn measure(whole: &Whole) {
     let meter = global::meter("motherlode");
     let position = meter.u64_gauge("motherlode.audit.position").with_description("Position of the last sound audit.");
@@ -174,7 +174,7 @@ fn measure(whole: &Whole) {
 fn sound(whole: &Whole) -> Vec<String> {
     let of_part = |part: &motherlode_audit::Report| {
         format!(
-            "Partition {}: all holds up to position {}, head {}.",
+            "Partition {}: all checks passed up to position {}, head {}.",
             part.partition,
             grouped(&part.position.to_string()),
             hex(&part.head)
@@ -182,7 +182,7 @@ fn sound(whole: &Whole) -> Vec<String> {
     };
     let rounds: u64 = whole.returns().iter().map(|of| of.rounds).sum();
     let resolved = format!(
-        "{} rounds: every step was resolved again, and every outcome is the one in the log.",
+        "{} rounds: every step was resolved again, and every outcome matches the log.",
         grouped(&rounds.to_string())
     );
     whole.partitions.iter().map(of_part).chain([resolved]).collect()

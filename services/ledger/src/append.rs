@@ -14,14 +14,14 @@ use tonic::Code;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
     pub stream: StreamId,
-    /// `None` accepts any.
+    /// `None` accepts any version.
     pub expected_version: Option<u64>,
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     pub events: Vec<Event>,
 }
 
-/// Request whose commit refuses a proposal (PL-42).
+/// Earlier request whose commit makes the writer refuse a proposal (PL-42).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Barrier {
     pub(crate) stream: StreamId,
@@ -41,7 +41,8 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the whole request for a part; for home's rates and pools, the cancellation on the system stream.
+    /// Returns the request to check first: for one spin of a series, the series; for rates and pools at home, a
+    /// cancellation on the system stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::series(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());
@@ -59,7 +60,7 @@ impl Proposal {
     pub(crate) fn leaves_open(&self) -> Option<&SmolStr> {
         let StreamId::Player { operator, .. } = &self.stream else { return None };
         let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);
-        // The proposal of the debit has checked the limit.
+        // The limit was checked when the debit was proposed.
         let is_paid = has(|event| matches!(event, Event::DebitConfirmed { .. }));
         let begins = has(|event| matches!(event, Event::RoundStarted(_) | Event::DebitAsked { .. }));
         let ends = has(|event| matches!(event, Event::RoundSettled { .. }));
@@ -77,39 +78,38 @@ impl Proposal {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    /// Decide again with the same request id.
-    #[error("the stream is at version {version}")]
+    #[error("the stream has changed and is at version {version}: decide again and retry with the same request id")]
     Conflict { version: u64 },
-    #[error("request id {request_id} was used for a different request")]
+    #[error("request id {request_id} was already used for a different request: use a new id")]
     RequestIdReused { request_id: SmolStr },
-    #[error("request {request_id} was cancelled")]
+    #[error("request {request_id} was cancelled: use a new request id")]
     RequestCancelled { request_id: SmolStr },
     #[error(transparent)]
     Refused(#[from] Refused),
-    #[error("the partition's queue is full")]
+    #[error("the partition's proposal queue is full: retry later")]
     Busy,
-    #[error("the operator has reached its limit of {most} open rounds: finish or close some of them")]
+    #[error("the operator has reached its limit of {most} open rounds: finish or close some of its rounds")]
     OpenRounds { most: usize },
-    #[error("no room for the log: {reason}")]
+    #[error("no space to append to the log: {reason}")]
     Full { reason: String },
-    #[error("the log cannot be written for now: {reason}")]
+    #[error("the log is temporarily not writable, retry later: {reason}")]
     Unavailable { reason: String },
     #[error(
-        "the log is damaged, so it takes no writes, and nothing was written: {reason}. Stop the service and repair the log: \
+        "the log is damaged and accepts no writes; this request was not applied: {reason}. Stop the service and repair the log: \
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
     Damaged { reason: String },
-    #[error("the outcome is unknown, retry with the same request id: {reason}")]
+    #[error("the outcome of the request is unknown, retry with the same request id: {reason}")]
     Unknown { reason: String },
     #[error(
-        "cannot determine whether the request was applied before: position {position} is archived, and the log has records from {first} on"
+        "cannot determine whether the request was applied earlier: position {position} is archived, and the log starts at position {first}"
     )]
     Archived { position: Position, first: Position },
-    #[error("the log did not answer in time")]
+    #[error("the log did not confirm the request in time: retry with the same request id")]
     Late,
-    #[error("the ledger is closing")]
+    #[error("the ledger is shutting down: retry with the same request id")]
     Closing,
-    /// The process may not make this commit, or it does not follow from the log (PL-44).
+    /// The process may not make this commit, or the commit does not follow from the log (PL-44).
     #[error("{code}: {reason}")]
     NotAllowed { code: SmolStr, reason: String },
 }
@@ -159,7 +159,7 @@ impl From<AppendError> for Refusal {
 fn refused_by_books(refused: &Refused) -> Refusal {
     let message = refused.to_string();
     match refused {
-        // Hides whether another operator has the account.
+        // The message does not reveal whether another operator has the account.
         Refused::UnknownAccount { .. } | Refused::UnknownPlayer => unknown_account(),
         Refused::UnknownPool { .. } => Refusal::new(Reason::PoolUnknown, message),
         Refused::AccountExists { .. } => Refusal::new(Reason::AccountExists, message),
@@ -229,7 +229,7 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
     let message = refused.to_string();
     Some(match refused {
         Refused::NoSuchChange { change } => {
-            Refusal::new(Reason::ChangeUnknown, "no such pending change").with("change_id", change)
+            Refusal::new(Reason::ChangeUnknown, "there is no pending change with this id").with("change_id", change)
         }
         Refused::ChangeLapsed { change } => Refusal::new(Reason::ChangeLapsed, message).with("change_id", change),
         Refused::SameActor { change, actor } => {
@@ -242,7 +242,7 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
     })
 }
 
-/// First 16 bytes of the SHA-256 over method name and message.
+/// First 16 bytes of the SHA-256 of the method name and the message.
 #[must_use]
 pub fn fingerprint(method: &str, message: &impl Message) -> [u8; 16] {
     let mut hasher = Sha256::new();

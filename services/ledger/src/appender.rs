@@ -1,4 +1,4 @@
-//! Disk thread: appends the writer's groups in order, with one sync per group; retries failed appends.
+//! Disk thread: appends the writer's groups in order with one sync per group, and retries failed appends.
 
 use crate::writer::{AppenderTask, Writer};
 use motherlode_log::{Chained, Store};
@@ -20,7 +20,7 @@ impl Appender {
             }
             self.tend();
         }
-        tracing::info!(position = self.store.end(), "the log is closed");
+        tracing::info!(position = self.store.end(), "closed the log");
     }
 
     fn append(&mut self, chained: Chained) {
@@ -29,7 +29,7 @@ impl Appender {
         let count = chained.records().len();
         self.appends.record(count, begun.elapsed());
         if let Err(error) = appended {
-            tracing::debug!(%error, after, records = count, "an append failed");
+            tracing::debug!(%error, after, records = count, "failed to append a group; retrying");
             return self.writer.failed(error);
         }
         self.writer.shared().hashes.lock().push(after, &chained);

@@ -1,4 +1,4 @@
-//! Applies records of another process like commits of the local writer.
+//! Applies records written by another process as if the local writer had committed them.
 
 use crate::{
     chain::ChainHead,
@@ -22,7 +22,7 @@ pub(crate) struct Applier {
 }
 
 impl Applier {
-    /// Applies records in order. After an error, earlier records may have been applied.
+    /// On an error, earlier records may already be applied.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {
@@ -32,7 +32,7 @@ impl Applier {
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             let mut staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             if staged.is_err() && !group.logged.is_empty() {
-                // The commit may depend on this group's records.
+                // The commit may depend on records of this unpublished group.
                 group = self.publish(group);
                 staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             }
@@ -48,7 +48,6 @@ impl Applier {
     }
 
     fn stage(&self, stage: &mut Stage, commit: &Commit, hash: Hash) -> Result<Result<(), Refused>, OpenError> {
-        // The lock is released between records and during a slow recall.
         let applied = stage.apply_recorded(&*self.books_with(&commit.stream)?, commit, None, |_| hash);
         let Err(Refused::RecallNeeded { round }) = applied else { return Ok(applied) };
         let recalled = recall(&*self.shared.reader, commit, round)?;

@@ -1,4 +1,4 @@
-//! Cancellation of a request, with the rollback of its debit (PL-33, PL-42).
+//! Cancellation of a request, including the rollback of its debit (PL-33, PL-42).
 
 use crate::{
     append::{AppendError, Proposal},
@@ -11,7 +11,7 @@ use motherlode_state::{Event, InternalRequest, PlayerState, Refused, StreamId};
 
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
-/// Cancels a request on its stream. If the request has a commit, that is its outcome.
+/// If the request already has a commit, nothing is cancelled.
 pub(crate) async fn cancel_on(
     ledgers: &Ledgers,
     caller: &Caller,

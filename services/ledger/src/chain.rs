@@ -18,7 +18,6 @@ pub(crate) fn record_hash(reader: &dyn Reader, position: Position) -> Result<Opt
     Ok(reader.read(position, 1, usize::MAX)?.first().map(|record| hash(&record.bytes)))
 }
 
-/// Returns the last hash.
 pub(crate) fn verify(head: Hash, records: &[Record]) -> Result<Hash, OpenError> {
     records.iter().try_fold(head, |head, record| {
         let (after, bytes) = (record.position - 1, std::slice::from_ref(&record.bytes));

@@ -1,5 +1,6 @@
-//! Changes of pools and switches, proposed by one actor and approved by another (PL-27). A stop needs one actor, other
-//! changes two of the same operator (PL-25); without operators, none. A change refused at approval stays pending.
+//! Changes of pools and switches, proposed by one actor and approved by another (PL-27). A stop needs one actor; other
+//! changes need two actors of one operator (PL-25). If no operators are configured, no approval is needed. A change
+//! refused at approval stays pending.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -17,7 +18,6 @@ use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_state::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, SmolStr, StreamId, VoidProposal};
 use std::{sync::Arc, time::Duration};
 
-/// Longest wait for partitions' reports before a pool is retired.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum ChangeOutcome {
 }
 
 impl ChangeOutcome {
-    /// Returns 0 without a pending change.
+    /// Returns 0 if no change is pending.
     #[must_use]
     pub fn change_id(self) -> u64 {
         match self {
@@ -41,7 +41,7 @@ pub struct Ask<'a> {
     pub stream: StreamId,
     pub request_id: &'a str,
     pub fingerprint: [u8; 16],
-    /// The proposed change, with the parts that depend on its place filled in.
+    /// Includes the fields filled in by the server.
     pub change: Event,
     pub reference: &'a str,
 }
@@ -98,7 +98,7 @@ async fn make(
     }
 }
 
-/// Partitions that still owe a pool contributions delay its retirement (BW-20).
+/// Waits until no partition owes the pool contributions, since such debts prevent its retirement (BW-20).
 async fn collected(ledger: &Handle, stream: &StreamId, change: &Event) {
     let outstanding = || {
         let taken = ledger.books(|books| would_be_taken(books, ledger.partition(), stream, change));
@@ -297,9 +297,9 @@ fn referred(caller: &Caller, reference: &str) -> Option<Event> {
 }
 
 fn actor(caller: &Caller) -> Result<String, Refusal> {
-    caller
-        .actor()
-        .ok_or_else(|| Refusal::new(Reason::NoActors, "without operators there are no actors who could approve"))
+    caller.actor().ok_or_else(|| {
+        Refusal::new(Reason::NoActors, "no operators are configured, so no actor could approve a change")
+    })
 }
 
 fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
@@ -309,7 +309,8 @@ fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     }
 }
 
-/// Reads a pending change. A repetition may name a decided one; another operator's change is unknown to the caller (PL-27).
+/// Reads a change proposal, even a decided one, because a repeated request may name it. Another operator's change is
+/// reported as unknown (PL-27).
 fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangeProposed, Refusal> {
     let unknown = || unknown_change(change_id);
     if !(1..=ledger.durable()).contains(&change_id) {
@@ -322,5 +323,5 @@ fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangePr
 }
 
 fn unknown_change(change_id: u64) -> Refusal {
-    Refusal::new(Reason::ChangeUnknown, "no such pending change").with("change_id", change_id)
+    Refusal::new(Reason::ChangeUnknown, "there is no pending change with this id").with("change_id", change_id)
 }

@@ -32,7 +32,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Bytes of a group passed in memory; followers read larger groups from the log.
+/// Larger groups are not passed in memory; followers read them from the log.
 pub(crate) const PUBLISHED_BYTES_MAX: usize = 256 << 10;
 
 #[derive(Clone)]
@@ -41,15 +41,13 @@ pub(crate) struct Appended {
     pub(crate) records: Arc<[Bytes]>,
 }
 
-/// Groups kept for followers; one that is further behind reads the store.
+/// Groups kept for followers; followers further behind read the store.
 pub(crate) const TAIL_GROUPS: usize = 256;
 
 pub(crate) struct LedgerCore {
     pub(crate) partition: u32,
-    /// Durable state only.
     pub(crate) books: RwLock<Books>,
     pub(crate) rests_on: ChainHead,
-    /// Position of the latest snapshot.
     pub(crate) snapshot: AtomicU64,
     pub(crate) provenance: Arc<Provenance>,
     pub(crate) players: Arc<Players>,
@@ -59,13 +57,13 @@ pub(crate) struct LedgerCore {
     pub(crate) recent: RwLock<Recent>,
     pub(crate) hashes: Mutex<RecentHashes>,
     pub(crate) head: watch::Sender<ChainHead>,
-    /// Signals hits and voids for pools, and commits that all partitions copy.
+    /// Signals jackpot hits and voids that affect pools, and commits that every partition copies.
     pub(crate) decisions: watch::Sender<()>,
     pub(crate) awards: watch::Sender<()>,
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) readers: Readers,
     pub(crate) standings: Standings,
-    /// Confirmation of the writer; empty for replicas and exclusive stores.
+    /// Store's confirmation that this process is the writer; empty for replicas and exclusive stores.
     pub(crate) authority: OnceLock<Arc<Authority>>,
     pub(crate) verification: Arc<watch::Sender<Verification>>,
     pub(crate) time: LogTime,
@@ -73,14 +71,14 @@ pub(crate) struct LedgerCore {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// Page of the log's end, set after the writer has committed its generation of draws.
+    /// Set after the writer has committed its draw generation.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }
 
 impl LedgerCore {
-    /// Publishes the oldest staged group, which is durable. Commits and request ids precede the state, so a caller
-    /// refused by that state finds the commit that caused it. `sizes` are in bytes.
+    /// Publishes the oldest staged group, which must be durable. Commits and request ids come before the state, so a
+    /// caller refused by that state finds the commit that caused the refusal.
     pub(crate) fn publish(
         &self,
         stage: &mut Stage,
@@ -91,7 +89,7 @@ impl LedgerCore {
         head: ChainHead,
     ) {
         self.recent.write().push(sizes.zip(logged.iter().cloned()));
-        // Pushed before the head moves: the writer relies on finding each request that has a commit up to the head.
+        // Pushed before the head moves, since the writer expects to find every request up to the head.
         self.requests.push(names);
         let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
         if let Some(last) = logged.last() {
@@ -99,7 +97,7 @@ impl LedgerCore {
         }
         {
             let mut books = self.books.write();
-            // Noted under the lock of the books: a snapshot divides both at the same position.
+            // Noted while the books are locked, so that a snapshot splits both at the same position.
             self.index.note(logged.iter().map(|logged| &logged.commit).zip(hashes));
             books.absorb_oldest(stage);
         }
@@ -112,11 +110,11 @@ impl LedgerCore {
         }
     }
 
-    /// Loads the stream's player if evicted.
+    /// Returns the books, after loading the stream's player if it was evicted.
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
-            // Eviction needs the write lock, so a player that is neither in memory nor on disk does not exist.
+            // Eviction needs the write lock, so a player neither in memory nor on disk does not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()
                 || !self.players.may_contain(stream)
@@ -152,7 +150,7 @@ impl LedgerCore {
     ) -> Result<Option<Arc<Logged>>, AppendError> {
         let candidates = self.requests.candidates(name);
         for position in candidates.map_err(|error| AppendError::Unknown { reason: error.to_string() })? {
-            // An unreadable record may be this request's commit, so it is not applied again.
+            // An unreadable record may be this request's commit, which must not be applied twice.
             let logged = self.fetch(position).map_err(AppendError::unread)?;
             if is_by(&logged, stream, request_id) {
                 return Ok(Some(logged));
@@ -189,7 +187,7 @@ impl LedgerCore {
     }
 
     pub(crate) fn diverged(&self, why: &str) {
-        tracing::error!(why, "the ledger's records do not continue this replica's: the replica stops");
+        tracing::error!(why, "the writer's log does not continue this replica's state: the replica has stopped");
         self.standings.fail(Standing::Failed(why.to_owned()));
     }
 

@@ -1,4 +1,4 @@
-//! Player's day for support staff (PL-16, PL-26).
+//! One player's day for support staff (PL-16, PL-26).
 
 use crate::{
     fields::{self, money, timestamp, unknown_account},

@@ -1,11 +1,12 @@
-//! Draw keys, which compute the dealt values of sealed draws.
+//! Draw keys, from which the values of sealed draws are computed.
 //!
-//! All processes that open players, void rounds or spin share one file. A line has the creation time in Unix
-//! milliseconds, 64 hexadecimal digits, and 8 of a checksum, which older files lack. The last key seals; older ones
-//! open their seals. Any process adds a key after a day (PL-28) under the file's lock, and uses it after the sync.
+//! All processes that open players, void rounds or spin share one key file. Each line has the creation time in Unix
+//! milliseconds, 64 hexadecimal digits, and an 8-digit checksum, which older files lack. New seals use the last key;
+//! older keys open the seals made with them. Any process adds a key after a day (PL-28) under the file's lock, and uses
+//! it after the sync.
 //!
-//! Dealing keys also depend on a generation's salt in the log ([`Generations`], PL-40), so a stale copy of the file
-//! deals no value twice.
+//! Dealing keys also depend on the salt of the draw generation in the log ([`Generations`], PL-40), so a stale copy of
+//! the file never deals a value twice.
 
 use motherlode_log::hash;
 use motherlode_state::{
@@ -30,13 +31,13 @@ const DERIVED_MAX: usize = 256;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DrawKeysError {
-    #[error("the draw keys in {}: {source}", path.display())]
+    #[error("cannot access the draw keys in {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("the draw keys in {} are readable by other users: set the file's mode to 0600", .0.display())]
     Exposed(PathBuf),
     #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: start a new file with the newest keys", .0.display())]
     TooLong(PathBuf),
-    #[error("the draw keys in {}: line {line} is not a key, or its checksum is wrong", path.display())]
+    #[error("the draw keys in {}: line {line} is not a key, or its checksum is wrong: restore the file from a backup", path.display())]
     Malformed { path: PathBuf, line: usize },
     #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
@@ -52,7 +53,7 @@ struct KeyFile {
 
 #[derive(Default)]
 struct Keys {
-    /// Draw keys, oldest first.
+    /// Keys, oldest first.
     keys: Vec<Key>,
     derived: Vec<DerivedKey>,
 }
@@ -123,20 +124,20 @@ impl DrawKeys {
         entropy().map(Self::from_key)
     }
 
-    /// A missing file has no keys; [`DrawKeys::renew`] creates the first after the check of the log's key names.
+    /// If the file is missing, [`DrawKeys::renew`] creates the first key, after the key names in the log are checked.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
         Ok(keys)
     }
 
-    /// Adds a key if the last one is a day old or missing. On an error the keys are unchanged.
+    /// Adds a key if the last one is a day old or missing. On an error the keys stay unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
         let mut file = match open(path) {
             Ok(file) => file,
-            // Another process maintains the file.
+            // The file is read-only for this process: another one adds keys.
             Err(error) if unwritable(&error) && path.exists() => {
                 self.reload()?;
                 return Ok(None);
@@ -177,7 +178,7 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    /// Reads the file again. If it is missing, or after an error, the keys stay unchanged.
+    /// If the file is missing or unreadable, the keys stay unchanged.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -221,7 +222,7 @@ impl DrawKeys {
             if !self.names().contains(&epoch)
                 && let Err(error) = self.reload()
             {
-                tracing::error!(%error, "failed to read the draw keys again");
+                tracing::error!(%error, "failed to reload the draw keys: the loaded keys stay in use");
             }
             if let Some(salt) = salt {
                 self.0.keys.write().derive(epoch, salt);
@@ -237,7 +238,7 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Computes a draw's seal with the two newest keys, since another process may not have read the newest yet.
+    /// Computes a draw's seal with each of the two newest keys, since another process may not have read the newest yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {
@@ -297,7 +298,7 @@ fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> 
     if metadata.permissions().mode() & 0o007 != 0 {
         return Err(DrawKeysError::Exposed(path.to_owned()));
     }
-    // A partial read would look like an incomplete last line.
+    // A partly read file would look like one with an incomplete last line.
     if metadata.len() > BYTES_MAX {
         return Err(DrawKeysError::TooLong(path.to_owned()));
     }
@@ -365,11 +366,19 @@ mod tests {
         let under = |keys: &DrawKeys, stream: &StreamId, next: &NextDraw| keys.dealt_under(stream, next, &none());
         let dealt = Some(draw::deal(&again.0.keys.read().keys[0].key, &alice(), 9));
         assert_eq!((under(&keys, &alice(), &next), under(&again, &alice(), &next)), (dealt, dealt));
-        assert_eq!(under(&keys, &alice(), &NextDraw { number: 1, ..next }), None, "of another draw");
-        assert_eq!(under(&keys, &StreamId::player("acme", "bob"), &next), None, "of another player");
+        assert_eq!(under(&keys, &alice(), &NextDraw { number: 1, ..next }), None, "another draw opened the seal");
+        assert_eq!(
+            under(&keys, &StreamId::player("acme", "bob"), &next),
+            None,
+            "another player's draw opened the seal"
+        );
         assert_eq!(under(&keys, &alice(), &NextDraw { seal: [0; 32], ..next }), None);
-        assert_eq!(under(&keys, &alice(), &NextDraw { generation: 1, ..next }), None, "of no generation of the log");
-        assert_eq!(under(&DrawKeys::fresh().unwrap(), &alice(), &next), None, "of another key");
+        assert_eq!(
+            under(&keys, &alice(), &NextDraw { generation: 1, ..next }),
+            None,
+            "a generation that the log lacks opened the seal"
+        );
+        assert_eq!(under(&DrawKeys::fresh().unwrap(), &alice(), &next), None, "another key opened the seal");
     }
 
     #[test]

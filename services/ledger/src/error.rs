@@ -10,45 +10,45 @@ use tonic::Code;
 pub enum OpenError {
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("position {position}: {source}")]
+    #[error("the record at position {position} is malformed: {source}")]
     Malformed { position: Position, source: Malformed },
-    #[error("position {position}: the books refuse the commit: {source}")]
+    #[error("the books refuse the commit at position {position}: {source}")]
     Refused { position: Position, source: Refused },
     #[error(
-        "the log starts at position {0}: the records before it are archived, and the state cannot be folded without them; start with a \
-         folder with the whole log"
+        "the log starts at position {0}: earlier records are archived, and the state cannot be folded without them; start with a \
+         folder that has the whole log"
     )]
     Archived(Position),
     #[error("this is not the expected log: {0}")]
     Chain(String),
     #[error(
-        "{source}. Damage of this log was found before, so all of it is verified before it is served. Repair the log: \
+        "{source}. This log was found damaged earlier, so it is verified completely before it is served. Repair the log: \
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
     Damaged { source: Box<OpenError> },
-    #[error("the ledger: {0}")]
+    #[error("cannot join the ledger: {0}")]
     Origin(String),
-    #[error("found partitions {found:?}: each of 0, 1, 2 and so on must be present once")]
+    #[error("found partitions {found:?}: partitions must be numbered from 0 without gaps or duplicates")]
     Partitions { found: Vec<u32> },
     #[error("partition {partition}: {source}")]
     Partition { partition: u32, source: Box<OpenError> },
     #[error(
-        "the log ends at position {end}, but commits up to {acknowledged} were acknowledged according to {}; delete that to accept the loss",
+        "the log ends at position {end}, but according to {} commits up to {acknowledged} were acknowledged; restore the whole log, or delete that folder to accept the loss",
         by.display()
     )]
     Shortened {
         end: Position,
-        /// Last position that the index, the snapshot or a run of requests covers.
+        /// Last position covered by the index, the snapshot or the idempotency table.
         acknowledged: Position,
         by: PathBuf,
     },
-    #[error("the log cannot be written: {0}")]
+    #[error("cannot sync the log at startup: {0}")]
     Settle(motherlode_log::AppendError),
-    #[error("the folder of the index {}: {source}", folder.display())]
+    #[error("cannot create the index folder {}: {source}", folder.display())]
     Folder { folder: PathBuf, source: io::Error },
-    #[error("the views: {0}")]
+    #[error("cannot read or write the views: {0}")]
     View(#[from] ViewError),
-    #[error("no thread for the {0}: {1}")]
+    #[error("cannot start the {0} thread: {1}")]
     Thread(&'static str, io::Error),
 }
 
@@ -62,15 +62,14 @@ impl OpenError {
 pub enum FetchError {
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("the views: {0}")]
+    #[error("cannot read or write the views: {0}")]
     View(#[from] ViewError),
-    #[error("position {position}: {source}")]
+    #[error("the record at position {position} is malformed: {source}")]
     Malformed { position: Position, source: Malformed },
     #[error("the log has no record at position {0}")]
     Missing(Position),
 }
 
-/// Metadata key of ARCHIVED.
 pub(crate) const FIRST_POSITION: &str = "first_position";
 
 pub(crate) fn archived(message: impl Into<String>, first: Position) -> Refusal {
@@ -83,13 +82,13 @@ impl From<FetchError> for Refusal {
         match error {
             FetchError::Read(ReadError::Archived { first, .. }) => archived(message, first),
             FetchError::Read(ReadError::Io(_)) | FetchError::View(_) => {
-                tracing::error!(error = message, "a commit could not be read back");
+                tracing::error!(error = message, "failed to read a commit from the log");
                 let is_log = matches!(error, FetchError::Read(_));
                 let reason = if is_log { Reason::LogUnreadable } else { Reason::IndexUnreadable };
                 Refusal::new(reason, message).with_code(Code::Unavailable).retry_after(Duration::from_secs(1))
             }
             FetchError::Read(_) | FetchError::Malformed { .. } | FetchError::Missing(_) => {
-                tracing::error!(error = message, "a commit could not be read back");
+                tracing::error!(error = message, "failed to read a commit from the log");
                 Refusal::new(Reason::LogUnreadable, message)
             }
         }

@@ -1,8 +1,8 @@
-//! Evidence that a log lost its last records (PL-40).
+//! Evidence that a log has lost its last records (PL-40).
 //!
 //! Two files record the log's end. The *page*, in memory-backed storage, is written before each answer and lost at a
-//! reboot. The *mark*, in the folder of the draw keys, is written about once a second and at an orderly stop. A record
-//! that the log lacks proves a loss; a missing or damaged file proves nothing.
+//! reboot. The *mark*, next to the draw keys, is written about once a second and at an orderly stop. If one of them
+//! names a record that the log lacks, records were lost; a missing or damaged file proves nothing.
 
 use crate::chain::ChainHead;
 use motherlode_log::{Hash, Position, hash};
@@ -11,7 +11,7 @@ use motherlode_state::{Generations, StartEvidence};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndMark {
     pub(crate) head: ChainHead,
-    /// 0 in files of older versions.
+    /// Draw generation; 0 in files of older versions.
     pub(crate) generation: u64,
     pub(crate) stopped: bool,
 }
@@ -102,7 +102,7 @@ pub(crate) fn judge<E>(
     if lost_to > 0 {
         return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
     }
-    // The page has no records of newer generations.
+    // The page does not cover records of newer generations.
     let is_latest = |of: &EndMark| of.generation == generations.current().number;
     let stopped_here = |mark: &EndMark| mark.stopped && mark.head == end && is_latest(mark);
     let evidence = if end.position == 0 {

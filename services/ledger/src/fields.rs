@@ -1,4 +1,4 @@
-//! Validates request fields and converts them to types of the books (PL-12).
+//! Validates request fields and converts them to ledger types (PL-12).
 
 use motherlode_proto::round::v1::Account;
 use motherlode_runtime::{Caller, Reason, Refusal};
@@ -31,14 +31,13 @@ pub fn optional_id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> 
     if value.is_empty() { Ok(value) } else { id(field, value) }
 }
 
-/// Returns Unix milliseconds, from 1970 to 9999.
 pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64, Refusal> {
     const LAST_S: i64 = 253_402_300_799;
     let time = time.ok_or_else(|| Refusal::field(field, "is required"))?;
     let is_time = (0..=LAST_S).contains(&time.seconds) && (0..1_000_000_000).contains(&time.nanos);
     match is_time {
         true => Ok(time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000),
-        false => Err(Refusal::field(field, "must be a time from 1970 on")),
+        false => Err(Refusal::field(field, "must be a time between 1970 and 9999")),
     }
 }
 
@@ -67,16 +66,19 @@ pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'
     if is_text(value, characters_max) {
         Ok(value)
     } else {
-        Err(Refusal::field(field, format!("must be 1 to {characters_max} visible characters, without controls")))
+        Err(Refusal::field(
+            field,
+            format!("must be 1 to {characters_max} visible characters, without control characters"),
+        ))
     }
 }
 
 pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
     code.parse()
-        .map_err(|_| Refusal::field(field, "must be a currency of ISO 4217, such as EUR, or XTS for play money"))
+        .map_err(|_| Refusal::field(field, "must be an ISO 4217 currency code, such as EUR, or XTS for play money"))
 }
 
-/// Another operator's account is ACCOUNT_UNKNOWN, before any lookup (PL-27).
+/// Another operator's account is refused with ACCOUNT_UNKNOWN before any lookup (PL-27).
 pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.owns(operator))
 }
@@ -96,17 +98,17 @@ fn account_if(account: Option<&Account>, is_allowed: impl Fn(&str) -> bool) -> R
     Ok(AccountId { stream: StreamId::player(operator, player), currency })
 }
 
-/// PL-17.
+/// Refuses play money (PL-17).
 pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountId, Refusal> {
     let account = account(caller, named)?;
     if account.currency.is_real() {
         Ok(account)
     } else {
-        Err(Refusal::field("account.currency_code", "is play money, which only demo sessions provide"))
+        Err(Refusal::field("account.currency_code", "must not be play money (XTS), which only demo sessions use"))
     }
 }
 
-/// Parses "operator/player/number". Another operator's round is ROUND_UNKNOWN, before any lookup (PL-27).
+/// Another operator's round is refused with ROUND_UNKNOWN before any lookup (PL-27).
 pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     let mut parts = value.split('/');
     let parsed = (|| {
@@ -124,12 +126,12 @@ pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
 
 #[must_use]
 pub fn unknown_account() -> Refusal {
-    Refusal::new(Reason::AccountUnknown, "no such account")
+    Refusal::new(Reason::AccountUnknown, "there is no such account")
 }
 
 #[must_use]
 pub fn unknown_round(round_id: &str) -> Refusal {
-    Refusal::new(Reason::RoundUnknown, "no such round").with("round_id", round_id)
+    Refusal::new(Reason::RoundUnknown, "there is no such round").with("round_id", round_id)
 }
 
 #[must_use]
@@ -174,7 +176,7 @@ fn within(field: &str, amount: Minor, currency: Currency, limit: Minor) -> Resul
 }
 
 pub(crate) fn above_limit(currency: Currency, limit: Minor) -> Refusal {
-    Refusal::new(Reason::AmountAboveLimit, format!("an amount of {currency} is at most {limit} minor units"))
+    Refusal::new(Reason::AmountAboveLimit, format!("an amount in {currency} must be at most {limit} minor units"))
         .with("limit_minor", limit)
         .with("currency_code", currency)
 }
@@ -192,7 +194,6 @@ pub fn coin_value(field: &str, value: &str) -> Result<CoinValue, Refusal> {
     value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 6 places, such as 0.20"))
 }
 
-/// Amount in EUR with up to nine decimals.
 pub fn nano(field: &str, value: &str) -> Result<Nano, Refusal> {
     value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 9 places, such as 20000.00"))
 }

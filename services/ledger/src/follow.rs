@@ -1,5 +1,5 @@
 //! Streams stored, durable records to independent copies (PL-30). An operator receives its own commits; the platform,
-//! and callers without operators, all. Reads take turns by operator ([`Reads`]).
+//! and every caller if no operators are configured, receives all commits. Operators' reads take turns ([`Reads`]).
 
 use crate::{
     chain::ChainHead,
@@ -18,15 +18,15 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// Records per message; a single longer record is sent whole.
+/// Maximum number of records per message.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Streams per operator, below the limit of waiting reads.
+/// Maximum number of streams per operator, below the limit of waiting reads.
 const STREAMS_MAX: usize = 64;
-/// Shortest time from an empty message to the next one.
+/// Shortest interval between an empty message and the next one.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// The platform's key is empty.
+/// Number of open streams per operator; the platform's key is the empty string.
 #[derive(Clone, Default)]
 pub(crate) struct Followers(Arc<Mutex<BTreeMap<String, usize>>>);
 
@@ -40,7 +40,7 @@ impl Followers {
         let mut all = self.0.lock();
         let streams = all.entry(operator.to_owned()).or_default();
         if *streams >= STREAMS_MAX {
-            let message = "this operator has reached its limit of streams of the log";
+            let message = "the operator has reached its limit of log streams: close one first";
             return Err(Refusal::new(Reason::FollowersMax, message).with("streams_max", STREAMS_MAX));
         }
         *streams += 1;
@@ -88,7 +88,7 @@ pub(crate) fn follow(
     let ledger = ledgers.loaded(request.partition)?;
     let (sent, durable) = (request.after_position, ledger.durable());
     if sent > durable {
-        let message = "the log is shorter than the copy";
+        let message = "the log is shorter than the copy: the copy belongs to another log or is ahead";
         return Err(Refusal::new(Reason::PositionAhead, message).with("position", durable));
     }
     let whole = caller.own().is_none();
@@ -169,7 +169,7 @@ fn to_wire(operator: Option<&str>, partition: u32, stored: Record) -> Result<Opt
     let Record { position, bytes } = stored;
     if let Some(operator) = operator {
         let malformed = |source| FetchError::Malformed { position, source };
-        // Most records are excluded by their stream's name, without decoding.
+        // The stream's name excludes most records without decoding them.
         let concerns = match record::stream(&bytes).map_err(malformed)?.concerns(operator) {
             Some(concerns) => concerns,
             None => record::decode(&bytes).map_err(malformed)?.commit.concerns(operator),
@@ -197,7 +197,7 @@ mod tests {
         acme.pop();
         acme.push(followers.add("acme").unwrap());
         drop((acme, other));
-        assert!(followers.0.lock().is_empty(), "nothing is left of who has gone");
+        assert!(followers.0.lock().is_empty(), "followers that disconnected must be removed");
     }
 
     #[test]
@@ -211,7 +211,10 @@ mod tests {
         assert_eq!(of("pool/bewitched").unwrap(), None);
         assert_eq!(of("player/acme/alice").unwrap(), Some((3, 7)));
         assert_eq!(of("rates").unwrap(), Some((3, 7)));
-        assert!(matches!(of("system"), Err(FetchError::Malformed { position: 7, .. })), "its events decide");
+        assert!(
+            matches!(of("system"), Err(FetchError::Malformed { position: 7, .. })),
+            "the events must be decoded to find the operator"
+        );
         assert!(matches!(of("player/acme"), Err(FetchError::Malformed { position: 7, .. })));
     }
 }

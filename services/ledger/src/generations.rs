@@ -1,5 +1,5 @@
-//! Start of a writer (PL-40): judges the evidence, checks the log's draw keys, and commits the next generation of
-//! draws. Marks are files `<keys>.log-<partition>`.
+//! Start of a writer (PL-40): checks whether the log may have lost records, checks the log's draw keys, and commits the
+//! next draw generation. Marks are files named `<keys>.log-<partition>`.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -24,9 +24,9 @@ const BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
     pub pages: Option<PathBuf>,
-    /// Folder of the log, if no other process writes there.
+    /// Folder of the log; set if no other process can write the log.
     pub log: Option<PathBuf>,
-    /// Log sizes from witnesses; they can only refuse a start.
+    /// Log ends reported by witnesses per partition. They can only make a start fail.
     pub reported: BTreeMap<u32, Position>,
     pub accept_loss: bool,
     pub accept_lost_keys: bool,
@@ -35,14 +35,14 @@ pub struct StartPolicy {
 #[derive(Debug, thiserror::Error)]
 pub enum StartRefused {
     #[error(
-        "partition {partition}: a record at position {lost_to} was acknowledged, and the log, which ends at position {end}, does not have \
-         it. Draws that were revealed could be dealt again, so nothing is served. Serve the newest copy of the log. If there is none, \
-         `serve --restored` accepts the loss, ends all unused seals, and records both in the log"
+        "partition {partition}: a record at position {lost_to} was acknowledged, but the log ends at position {end} without \
+         it. Revealed draws could be dealt again, so the service does not start. Start with the newest copy of the log. If there is none, \
+         `serve --restored` accepts the loss, revokes all unused seals, and records both in the log"
     )]
     Lost { partition: u32, lost_to: Position, end: Position },
     #[error(
         "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
-         them. Restore the file. If it is lost, `serve --draw-keys-lost` accepts that: these draws are sealed again and these rounds can \
+         them. Restore the file. If it is lost, `serve --draw-keys-lost` accepts the loss: these draws are sealed again and these rounds can \
          only be voided", file.display()
     )]
     KeysMissing {
@@ -54,17 +54,17 @@ pub enum StartRefused {
         /// Open rounds that need one of the keys.
         rounds: u64,
     },
-    #[error("the page of the log: {0}")]
+    #[error("cannot access the page that records the log's end: {0}")]
     Page(String),
-    #[error("the mark of the log {}: {source}", path.display())]
+    #[error("cannot access the mark that records the log's end, {}: {source}", path.display())]
     Mark { path: PathBuf, source: io::Error },
-    #[error("the log: {0}")]
+    #[error("cannot read the log: {0}")]
     Read(#[from] ReadError),
     #[error(transparent)]
     Keys(#[from] DrawKeysError),
     #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),
-    #[error("partition {partition}: failed to commit the generation of draws: {source}")]
+    #[error("partition {partition}: failed to commit the new draw generation: {source}")]
     Append { partition: u32, source: AppendError },
 }
 
@@ -94,7 +94,8 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Judges whether the log may lack records, without writing. `None` for keys in memory, which deal no draw twice.
+/// Judges, without writing, whether the log may lack records. Returns `None` for keys in memory, which never deal a
+/// draw twice.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,
@@ -192,18 +193,18 @@ fn tell(partition: u32, begun: &GenerationBegun) {
         StartEvidence::Missing => tracing::warn!(
             partition,
             generation = number,
-            "a loss of records cannot be ruled out: all unused seals are revoked, and players' next draws are sealed again"
+            "the log may have lost records: all unused seals are revoked, and players' next draws are sealed again"
         ),
         StartEvidence::Restored => tracing::error!(
             partition,
             generation = number,
             lost_to,
-            "the loss of acknowledged records is accepted: all unused seals are revoked"
+            "accepted the loss of acknowledged records: all unused seals are revoked"
         ),
-        _ => tracing::info!(partition, generation = number, ?evidence, "a generation of draws begins"),
+        _ => tracing::info!(partition, generation = number, ?evidence, "started a new draw generation"),
     }
     if !keys_lost.is_empty() {
-        tracing::error!(partition, keys = %EpochNames(keys_lost.clone()), "the loss of draw keys is accepted");
+        tracing::error!(partition, keys = %EpochNames(keys_lost.clone()), "accepted the loss of draw keys: open rounds that need these keys can only be voided");
     }
 }
 
@@ -230,7 +231,7 @@ fn read_mark(path: &Path) -> Result<Option<EndMark>, StartRefused> {
     };
     let mark = std::str::from_utf8(&bytes).ok().and_then(EndMark::parse);
     if mark.is_none() {
-        tracing::error!(file = %path.display(), "the mark of the log is damaged: it is ignored and written again");
+        tracing::error!(file = %path.display(), "the mark that records the log's end is damaged: it is ignored and will be rewritten");
     }
     Ok(mark)
 }
@@ -246,12 +247,12 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
     }
     let generations = ledger.generations();
     let mut named: BTreeSet<_> = generations.keys().collect();
-    // Older logs name no keys.
+    // Logs of older versions have no list of keys, so the players' states are read.
     if generations.current().number == 0 && !ledger.is_replica() {
         ledger.each_player(|player| named.extend(player.depends_on()));
     }
     named.retain(|name| !generations.is_lost(*name));
-    // The log must name only keys that are in the file.
+    // Reloaded first, because a key in use may have been added by another process.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);
@@ -276,7 +277,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Writes the marks durably; does nothing for keys in memory.
+    /// Writes the log's end to the mark; does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, head: ChainHead, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

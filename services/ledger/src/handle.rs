@@ -40,17 +40,16 @@ use tokio::{
 
 const LOOK: Duration = Duration::from_millis(50);
 /// Maximum age of the store's confirmation for reads. A standby takes over after 3 s of silence, or 2.5 s after the
-/// writer's last answer, so nothing is acknowledged elsewhere within this time. Exception: a process of all roles takes
-/// over at its start.
+/// writer's last answer, so until then no other process acknowledges a commit. A process with all roles is the
+/// exception: it takes over when it starts.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Metadata key of refusals during a takeover.
 const TAKEOVER: &str = "takeover";
 
 #[must_use]
 pub fn not_the_writer() -> Refusal {
-    Refusal::new(Reason::NotTheWriter, "another process writes the log")
+    Refusal::new(Reason::NotTheWriter, "another process writes the log: send the call to that process")
 }
 
 #[must_use]
@@ -90,17 +89,16 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// `runtime` should be that of most waiting calls. Only the first call has an effect.
+    /// Publishes groups on `runtime`, which should run most waiting calls. Only the first call has an effect.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
         }
     }
 
-    /// Waits until the state is at least as recent as this call.
-    ///
-    /// A replica requests the log's end once for all waiting calls. A writer of a shared store with a confirmation
-    /// older than [`AUTHORITY_AGE_MAX`] waits for the next. Fails with NOT_THE_WRITER, or NOT_CURRENT after a timeout.
+    /// Waits until the state is at least as recent as this call. A replica asks for the log's end once for all waiting
+    /// calls. A writer of a shared store waits for the next confirmation if the last is older than
+    /// [`AUTHORITY_AGE_MAX`]. Fails with NOT_THE_WRITER, or with NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
         match &self.way {
@@ -128,7 +126,7 @@ impl Handle {
                 return Ok(());
             }
         }
-        Err(not_current("the log's store has not confirmed in time that this process is its writer"))
+        Err(not_current("the log's store has not confirmed in time that this process is the writer: retry"))
     }
 
     pub(crate) fn written(&self) -> Result<(), Refusal> {
@@ -183,7 +181,7 @@ impl Handle {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));
     }
 
-    /// `why` locates the damage.
+    /// `why` names the place of the damage.
     pub fn distrust_log(&self, why: &str) {
         self.shared.standings.fail(Standing::Damaged(why.to_owned()));
     }
@@ -196,13 +194,13 @@ impl Handle {
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
-    /// Returns the request's commit, new or earlier. After an error nothing was applied, except perhaps
-    /// [`AppendError::Unknown`] and [`AppendError::Late`].
+    /// Returns the request's commit, new or earlier. On an error nothing was applied; only after
+    /// [`AppendError::Unknown`] and [`AppendError::Late`] the request may have been applied.
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.append_recalling(proposal, None).await
     }
 
-    /// PL-04.
+    /// Used for a void whose settled round was read from the log (PL-04).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
         self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
@@ -213,8 +211,8 @@ impl Handle {
         verdict.map_err(|_| AppendError::Closing)?
     }
 
-    /// Proposes commits in order; each verdict carries its ticket. An expired proposal is dropped as late. Batches need
-    /// fewer syncs.
+    /// Each verdict carries its proposal's ticket. An expired proposal is answered with [`AppendError::Late`].
+    /// Proposals in one batch share syncs.
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -224,7 +222,7 @@ impl Handle {
         self.propose_for(None, proposals, verdicts);
     }
 
-    /// Proposes for another process, named in its commits (PL-44).
+    /// Proposes for another process, whose name the commits store (PL-44).
     pub(crate) fn propose_for(
         &self,
         proposer: Option<&Arc<Proposer>>,
@@ -259,7 +257,10 @@ impl Handle {
     pub(crate) fn keep_page(&self, page: Page) {
         page.write(*self.shared.head.borrow());
         if self.shared.page.set(page).is_err() {
-            tracing::error!(partition = self.partition(), "the log has a page already");
+            tracing::error!(
+                partition = self.partition(),
+                "the page of the log's end was already set: the second one is ignored"
+            );
         }
     }
 
@@ -303,10 +304,11 @@ impl Handle {
         answer(known.into_iter());
     }
 
-    /// Looks the request up among durable commits. Returns the verdict if it needs no writer; otherwise its name, the
-    /// position up to which no commit belongs to it or refuses it ([`Proposal::barrier`]), and a queue slot.
+    /// Looks the request up among durable commits. Returns the verdict if the writer is not needed. Otherwise returns
+    /// the request's name, a queue slot, and a position: no commit up to it belongs to the request or refuses it
+    /// ([`Proposal::barrier`]).
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
-        let failed = |why: &str| AppendError::Unknown { reason: format!("the log takes no writes: {why}") };
+        let failed = |why: &str| AppendError::Unknown { reason: format!("the log accepts no writes: {why}") };
         let refusal = match &*self.shared.standings.borrow() {
             Standing::Takes | Standing::Stalled(_) | Standing::Unconfirmed(_) => None,
             Standing::Failed(why) => Some(failed(why)),
@@ -314,7 +316,7 @@ impl Handle {
             Standing::Fenced(why) => return Err(Err(failed(why))),
         };
         let name = self.shared.requests.name(&proposal.stream, &proposal.request_id);
-        // Read before the lookup, so that the table has all requests up to this position.
+        // Read before the lookup, so that the table covers all requests up to this position.
         let checked_to = self.durable();
         match self.shared.committed(name, &proposal.stream, &proposal.request_id) {
             Ok(None) => {}
@@ -333,7 +335,7 @@ impl Handle {
         };
         if let Some(refusal) = refusal.or_else(hindered) {
             return Err(Err(match (refusal, &self.way) {
-                // An earlier proposal of this request may still reach the log.
+                // An earlier proposal of this request may still be appended.
                 (AppendError::Damaged { reason } | AppendError::Unavailable { reason }, Way::Here(desk))
                     if desk.0.is_under_way(name, &proposal.stream, &proposal.request_id)
                         || desk.0.is_in_doubt(name) =>
@@ -347,7 +349,7 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// Reads the books, without evicted players. `read` blocks the writer, so it must not propose.
+    /// The books lack evicted players. The writer waits for `read`, so `read` must not propose.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
@@ -380,7 +382,7 @@ impl Handle {
         let mut head = self.head();
         let wait = async {
             while desk.0.is_under_way(name, stream, request_id) {
-                // A failed append does not change the head.
+                // A failed append does not change the head, so the wait has a timeout.
                 let _ = tokio::time::timeout(LOOK, head.changed()).await;
             }
         };
@@ -398,7 +400,6 @@ impl Handle {
         self.shared.committed(name, stream, request_id)
     }
 
-    /// Returns awards before a position, newest first.
     pub fn awards_before(
         &self,
         pool: &StreamId,
@@ -417,7 +418,7 @@ impl Handle {
         self.shared.partition
     }
 
-    /// Log time in Unix milliseconds, monotonic: half speed while the clock is behind it.
+    /// Monotonic log time in Unix milliseconds.
     pub fn now_ms(&self) -> i64 {
         self.shared.time.now_ms()
     }
@@ -430,12 +431,12 @@ impl Handle {
         self.shared.time.ticks_ms()
     }
 
-    /// Earliest possible time, for irreversible decisions: a clock's jump ahead is ignored for an hour.
+    /// Earliest possible current time, for irreversible decisions: a forward jump of the clock counts only after an
+    /// hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }
 
-    /// Largest clock step since the last call, in milliseconds.
     pub fn take_skew(&self) -> Option<i64> {
         self.shared.time.take_skew()
     }
@@ -448,12 +449,11 @@ impl Handle {
         self.shared.head.subscribe()
     }
 
-    /// Signals hits and voids for pools, and changes copied by all partitions.
+    /// Signals jackpot hits, voids that affect pools, and changes that every partition copies.
     pub fn decisions(&self) -> watch::Receiver<()> {
         self.shared.decisions.subscribe()
     }
 
-    /// Signals paid awards and awards set aside.
     pub fn awards(&self) -> watch::Receiver<()> {
         self.shared.awards.subscribe()
     }
@@ -482,7 +482,7 @@ impl Handle {
         let threads = std::mem::take(&mut *threads.lock());
         let joined = tokio::task::spawn_blocking(move || threads.into_iter().all(|thread| thread.join().is_ok()));
         if !matches!(joined.await, Ok(true)) {
-            tracing::error!("a thread of the ledger ended in a panic");
+            tracing::error!("a thread of the ledger panicked");
         }
         drop(way);
         let _ = tokio::task::spawn_blocking(move || shared.close()).await;

@@ -1,4 +1,4 @@
-//! Hashes of the newest durable records, so their readers need not read the log.
+//! Hashes of the newest durable records in memory, so that most lookups do not read the log.
 
 use motherlode_log::{Chained, Hash, Position};
 use std::collections::VecDeque;
@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 /// 2 MiB of hashes.
 const HASHES_MAX: usize = 1 << 16;
 
-/// Hashes of consecutive records.
 #[derive(Debug, Default)]
 pub(crate) struct RecentHashes {
     end: Position,
@@ -24,7 +23,7 @@ impl RecentHashes {
         self.hashes.drain(..excess);
     }
 
-    /// Returns at most `max` hashes from a position on; `None` if they begin later.
+    /// `None` if the position is older than the first hash.
     pub(crate) fn from(&self, position: Position, max: usize) -> Option<Vec<Hash>> {
         let first = self.end + 1 - self.hashes.len() as u64;
         let skip = usize::try_from(position.checked_sub(first)?).unwrap_or(usize::MAX);

@@ -1,5 +1,5 @@
 //! Pages of a player's rounds, newest first (PL-05, DM-20). A page token is a round number, so it stays valid after
-//! later play.
+//! later rounds.
 
 use crate::{error::FetchError, handle::Handle, index::group, rounds};
 use motherlode_proto::round::v1::Round;
@@ -19,7 +19,7 @@ pub(crate) type Page = (Vec<Round>, Option<u64>);
 pub(crate) fn page(ledger: &Handle, wanted: &HistoryFilter<'_>) -> Result<Page, FetchError> {
     let HistoryFilter { stream, currency, game, first, size } = *wanted;
     let within = group(stream, currency, game);
-    // The extra round shows whether there is a next page.
+    // One extra round is read to detect whether there is a next page.
     let mut found = ledger.index().bets(stream, &within, first.saturating_add(1), size + 1)?;
     found.sort_unstable_by_key(|(number, _)| Reverse(*number));
     found.dedup();

@@ -1,17 +1,18 @@
-//! Index: positions of rounds' commits, of awards, and of records by hash, as three keyspaces of the store of views.
+//! Index: positions of rounds' commits, of awards, and of records by hash, in three keyspaces of the store of views.
 //!
-//! It is never behind the log: a commit is noted when it is published. The newest notes are in memory, the others in
-//! runs. A missing, damaged or outdated run is rebuilt from the log.
+//! A commit is indexed when it is published, so the index is never behind the log. The newest entries ("notes") are in
+//! memory, older entries in runs. A missing, damaged or outdated run is rebuilt from the log.
 //!
 //! | keyspace | key | value |
 //! |---|---|---|
-//! | rounds | player (8-byte hash), currency, 0, game, 0, round (8) | up to 64 rounds from this one on: number and position of the bet |
+//! | rounds | player (8-byte hash), currency, 0, game, 0, round (8) | up to 64 rounds from this one on: number and
+//! position of the bet |
 //! | rounds | player, 0, round (8), position (8) | positions of the round's later commits in this run |
-//! | awards | pool, 0, operator or nothing for all, 0, position (8) | empty |
+//! | awards | pool, 0, operator (empty for all operators), 0, position (8) | empty |
 //! | hashes | first 8 bytes of the record's hash, position (5) | empty |
 //!
-//! Equal hashes cost a read of the log: callers compare stream and hash. Costs per commit: about 150 bytes of memory for
-//! the newest, 50 to 70 on disk.
+//! Keys have only part of a hash, so callers read the log and compare the stream or the whole hash. A commit costs
+//! about 150 bytes of memory until it is written, and 50 to 70 on disk.
 
 use crate::{error::OpenError, requests::WriteError};
 use motherlode_log::{Hash, Position, Reader, hash};
@@ -34,16 +35,14 @@ static AWARDS: Keyspace = Keyspace { name: "awards", version: 1, widths: None, f
 static HASHES: Keyspace = Keyspace { name: "hashes", version: 1, widths: Some((13, 0)), filtered: 0 };
 const ALL: [&Keyspace; KEYSPACES] = [&ROUNDS, &AWARDS, &HASHES];
 
-/// Rounds per value.
 const PORTION: usize = 64;
-/// Commits in memory after which runs are written.
+/// Commits in memory at which a run is written.
 const NOTED: u64 = 1 << 16;
-/// Runs above which a replay merges, too.
+/// Number of runs above which a replay merges runs.
 const RUNS_MAX: usize = 64;
-/// Bytes of the log per read.
 const BYTES: usize = 4 << 20;
 
-/// Number of a round, and position of its bet.
+/// Round number, and position of its bet.
 pub(crate) type Bet = (u64, Position);
 
 type Entry = (Vec<u8>, Vec<u8>);
@@ -57,17 +56,16 @@ pub(crate) struct Index {
 
 #[derive(Default)]
 struct State {
-    /// By keyspace, oldest first.
+    /// Runs per keyspace, oldest first.
     runs: [Vec<Run>; KEYSPACES],
-    /// Notes being written.
     frozen: Vec<Arc<Notes>>,
     notes: Notes,
 }
 
-/// Notes of consecutive commits.
+/// Entries of consecutive commits, in memory.
 #[derive(Default)]
 struct Notes {
-    /// Exclusive.
+    /// Position before the first commit.
     from: Position,
     bets: BTreeMap<Vec<u8>, Vec<Bet>>,
     later: BTreeMap<([u8; 8], u64), Vec<Position>>,
@@ -150,7 +148,6 @@ impl Notes {
 }
 
 impl Index {
-    /// Opens the index of a checkpoint, or an empty one.
     pub(crate) fn open(
         store: &Arc<Store>,
         checkpoint: Option<&Checkpoint>,
@@ -169,7 +166,7 @@ impl Index {
                         to = run.to();
                         index.state.write().runs[number].push(run);
                     }
-                    Err(error) => tracing::warn!(%error, "a run of the index is rebuilt from the log"),
+                    Err(error) => tracing::warn!(%error, "cannot open a run of the index: rebuilding it from the log"),
                 }
             }
             index.rebuild(number, to, checkpoint.position)?;
@@ -181,7 +178,6 @@ impl Index {
         self.state.read().notes.to()
     }
 
-    /// Number of commits noted in memory only.
     pub(crate) fn unwritten(&self) -> u64 {
         let state = self.state.read();
         state.notes.to() - state.frozen.first().map_or(state.notes.from, |notes| notes.from)
@@ -192,7 +188,6 @@ impl Index {
         commits.for_each(|(commit, hash)| state.notes.push(commit, &hash));
     }
 
-    /// Ends the notes of the next run.
     pub(crate) fn freeze(&self) {
         let mut state = self.state.write();
         let next = Notes::after(state.notes.to());
@@ -208,7 +203,7 @@ impl Index {
             let runs = ALL.map(|keyspace| self.write_run(keyspace, &notes));
             let mut state = self.state.write();
             for (all, run) in state.runs.iter_mut().zip(runs.into_iter().collect::<Result<Vec<_>, _>>()?) {
-                // After a failed rebuild, notes may be older than runs.
+                // After a failed rebuild, these notes may be older than some runs.
                 let at = all.partition_point(|of| of.from() < run.from());
                 all.insert(at, run);
             }
@@ -216,7 +211,6 @@ impl Index {
         }
     }
 
-    /// Writes the notes of many commits.
     pub(crate) fn write_full(&self) -> Result<(), ViewError> {
         if self.unwritten() >= NOTED {
             self.freeze();
@@ -225,7 +219,7 @@ impl Index {
         Ok(())
     }
 
-    /// Writes notes during a replay, which merges only above [`RUNS_MAX`] runs.
+    /// Merges only above [`RUNS_MAX`] runs.
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
         while self.state.read().runs.iter().any(|runs| runs.len() > RUNS_MAX) && self.merge()? {}
@@ -238,7 +232,7 @@ impl Index {
         writer.finish()
     }
 
-    /// Merges some runs if worthwhile; returns whether it did. The old files stay until a checkpoint.
+    /// Returns whether it merged any runs. The old files stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {
@@ -252,12 +246,15 @@ impl Index {
         Ok(merged)
     }
 
-    /// Rebuilds runs in which a read found damage.
     pub(crate) fn repair(&self) -> Result<(), WriteError> {
         for (number, keyspace) in ALL.into_iter().enumerate() {
             let damaged = || self.state.read().runs[number].iter().find(|run| run.is_damaged()).cloned();
             while let Some(run) = damaged() {
-                tracing::warn!(from = run.from(), to = run.to(), "a damaged run of the index is rebuilt from the log");
+                tracing::warn!(
+                    from = run.from(),
+                    to = run.to(),
+                    "a run of the index is damaged: rebuilding it from the log"
+                );
                 let mut again = vec![];
                 self.read_log(run.from(), run.to(), |notes| {
                     again.push(self.write_run(keyspace, &notes)?);
@@ -271,12 +268,12 @@ impl Index {
         Ok(())
     }
 
-    /// Rebuilds a keyspace's runs of a range. If they cannot be written, the notes stay in memory.
+    /// If a run cannot be written, its notes stay in memory.
     fn rebuild(&self, number: usize, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
         }
-        tracing::info!(from, to, keyspace = ALL[number].name, "a part of the index is read from the log");
+        tracing::info!(from, to, keyspace = ALL[number].name, "rebuilding a part of the index from the log");
         self.rebuilt.store(true, Ordering::Relaxed);
         let read = self.read_log(from, to, |notes| {
             let written = self.write_run(ALL[number], &notes);
@@ -284,7 +281,7 @@ impl Index {
             match written {
                 Ok(run) => state.runs[number].push(run),
                 Err(error) => {
-                    tracing::warn!(%error, "runs of the index cannot be written: their entries stay in memory");
+                    tracing::warn!(%error, "failed to write a run of the index: its entries stay in memory");
                     state.frozen.push(Arc::new(notes));
                 }
             }
@@ -293,7 +290,6 @@ impl Index {
         read.map_err(OpenError::from)
     }
 
-    /// Returns whether runs were rebuilt that no checkpoint names yet.
     pub(crate) fn take_rebuilt(&self) -> bool {
         self.rebuilt.swap(false, Ordering::Relaxed)
     }
@@ -313,7 +309,7 @@ impl Index {
             let count = usize::try_from(to - notes.to()).unwrap_or(usize::MAX);
             let records = self.reader.read(next, count, BYTES)?;
             if records.is_empty() {
-                return Err(OpenError::Chain(format!("it has no record {next}")).into());
+                return Err(OpenError::Chain(format!("record {next} is missing")).into());
             }
             for stored in records {
                 let position = stored.position;
@@ -342,7 +338,7 @@ impl Index {
         self.state.read().runs.iter().flatten().flat_map(Run::ids).collect()
     }
 
-    /// Passes the notes, newest first, then returns the keyspace's runs, newest first.
+    /// Calls `each` with the notes, newest first, then returns the keyspace's runs, newest first.
     fn look(&self, number: usize, mut each: impl FnMut(&Notes)) -> Vec<Run> {
         let state = self.state.read();
         each(&state.notes);
@@ -350,7 +346,7 @@ impl Index {
         state.runs[number].iter().rev().cloned().collect()
     }
 
-    /// Returns the positions of a round's commits, from the bet on; `bet` if known.
+    /// `bet` is the position of the round's bet, if known.
     pub(crate) fn round(
         &self,
         stream: &StreamId,
@@ -381,7 +377,7 @@ impl Index {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns a player's rounds below a number in groups with a prefix (see [`group`]): at least the latest `max`.
+    /// Returns at least the latest `max` rounds below `below`, from the [groups](group) that start with `within`.
     pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
         let mut found = vec![];
         let runs = self.look(0, |notes| {
@@ -400,7 +396,6 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns awards, the latest first, of one operator's players or of all.
     pub(crate) fn awards_before(
         &self,
         pool: &StreamId,
@@ -426,7 +421,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns positions of records whose hash may be this one, the latest first.
+    /// Returns candidates, latest first: only the first 8 bytes of the hash are compared.
     pub(crate) fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, ViewError> {
         let (wanted, mut found) = (prefix(hash), vec![]);
         let runs = self.look(2, |notes| {
@@ -463,10 +458,9 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
     runs.into_iter().filter(move |run| run.may_contain(&player, hash))
 }
 
-/// Returns the groups of bets in a run.
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // After the later commits of rounds, whose currency is empty.
+    // Skips the entries for later commits of rounds, whose currency is empty.
     if from.len() == 8 {
         from.push(1);
     }
@@ -495,7 +489,8 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     Ok(bets)
 }
 
-/// Returns the last entries whose key is a prefix and a number below a bound, in key order: enough for `max` by `count`.
+/// Returns the last entries whose key is `all` and a number below `below`, in key order. `count` gives an entry's rounds;
+/// the entries have at least `max` rounds, if there are as many.
 fn latest(
     run: &Run,
     all: &[u8],
@@ -531,7 +526,7 @@ fn player_hash(stream: &StreamId) -> [u8; 8] {
     }
 }
 
-/// Key of a player's bets of one game in one currency; without a game, the prefix of all games.
+/// With an empty game, the prefix of the keys of all games.
 pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8> {
     let mut group = [&player_hash(stream)[..], currency.code().as_bytes(), &[0]].concat();
     if !game.is_empty() {
@@ -545,7 +540,7 @@ fn later_key(player: [u8; 8], round: u64) -> Vec<u8> {
     [&player[..], &[0], &round.to_be_bytes()].concat()
 }
 
-/// Prefix of a pool's awards to one operator's players; of all without an operator.
+/// With an empty operator, the prefix of all the pool's awards.
 fn award_prefix(pool: &StreamId, operator: &str) -> Vec<u8> {
     format!("{pool}\0{operator}\0").into_bytes()
 }

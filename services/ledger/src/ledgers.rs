@@ -1,5 +1,5 @@
-//! Ledgers of a process by partition. A player's commits are in one partition; decisions for all are made at home,
-//! which every process has.
+//! Ledgers of a process, one per partition. A player's commits are in one partition; decisions for all partitions are
+//! made in the home partition, which every process loads.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -14,7 +14,7 @@ use crate::{
 };
 use futures_util::future::{select_all, try_join_all};
 use motherlode_log::{Position, Store};
-use motherlode_runtime::{Reads, Reason, Refusal};
+use motherlode_runtime::{Operators, Reads, Reason, Refusal};
 use motherlode_state::{HOME, InternalRequest, StreamId};
 use std::{collections::BTreeMap, future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
@@ -29,11 +29,12 @@ struct Partitions {
     others: Vec<Handle>,
     count: u32,
     reads: Reads,
+    operators: Operators,
 }
 
 pub struct Stores {
     pub stores: Vec<Box<dyn Store>>,
-    /// State recovered by the stores' own readers before this process became the writer.
+    /// State recovered through the stores' own readers before this process became the writer.
     pub recovered: Vec<Recovered>,
 }
 
@@ -67,20 +68,25 @@ impl<S: Store + 'static> From<Box<S>> for Stores {
 }
 
 impl Ledgers {
-    pub fn new(mut loaded: Vec<Handle>, count: u32) -> Result<Self, OpenError> {
+    pub fn new(mut loaded: Vec<Handle>, count: u32, operators: Operators) -> Result<Self, OpenError> {
         loaded.sort_unstable_by_key(Handle::partition);
         let found: Vec<_> = loaded.iter().map(Handle::partition).collect();
         let fits = found.is_sorted_by(|one, next| one < next) && found.last().is_some_and(|last| *last < count);
         let mut loaded = loaded.into_iter();
         let home = loaded.next().filter(|home| fits && home.partition() == HOME);
         let home = home.ok_or(OpenError::Partitions { found })?;
-        Ok(Self(Arc::new(Partitions { home, others: loaded.collect(), count, reads: Reads::default() })))
+        Ok(Self(Arc::new(Partitions { home, others: loaded.collect(), count, reads: Reads::default(), operators })))
     }
 
     pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
         let opened = open_all(stores, index_folder, options)?;
         let count = u32::try_from(opened.len()).unwrap_or(u32::MAX);
-        Self::new(opened, count)
+        Self::new(opened, count, options.configured.clone())
+    }
+
+    #[must_use]
+    pub fn operators(&self) -> &Operators {
+        &self.0.operators
     }
 
     pub async fn current(&self) -> Result<(), Refusal> {
@@ -99,7 +105,7 @@ impl Ledgers {
         self.all().all(Handle::is_current)
     }
 
-    /// Checks without waiting that this process writes its partitions; refuses with NOT_THE_WRITER or NOT_CURRENT.
+    /// Checks without waiting; fails with NOT_THE_WRITER or NOT_CURRENT.
     pub fn written(&self) -> Result<(), Refusal> {
         self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
     }
@@ -143,7 +149,7 @@ impl Ledgers {
         &self.0.home
     }
 
-    /// Returns the stream's ledger, or PARTITION_ELSEWHERE if another process has it.
+    /// Fails with PARTITION_ELSEWHERE if another process has the stream's partition.
     pub fn for_stream(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.loaded(stream.partition(self.count()))
     }
@@ -169,9 +175,12 @@ impl Ledgers {
     }
 
     fn elsewhere(&self, partition: u32) -> Refusal {
-        Refusal::new(Reason::PartitionElsewhere, format!("partition {partition} is held by another process"))
-            .with("partition", partition)
-            .with("partitions", self.count())
+        Refusal::new(
+            Reason::PartitionElsewhere,
+            format!("partition {partition} is loaded by another process: send the call to that process"),
+        )
+        .with("partition", partition)
+        .with("partitions", self.count())
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Handle> {
@@ -211,7 +220,8 @@ impl Ledgers {
         }
     }
 
-    /// Waits until this process's partitions copy a decision of home; returns those that still lack it.
+    /// Waits until this process's partitions have copied a decision of the home partition; returns those that still
+    /// lack it.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {
             for there in self.others() {
@@ -241,7 +251,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// Returns whether a partition lacks a decision of home. Of a pool it compares only terms and status.
+    /// For a pool, only terms and status are compared.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());
@@ -290,7 +300,8 @@ impl Ledgers {
 
 impl From<Handle> for Ledgers {
     fn from(home: Handle) -> Self {
-        Self(Arc::new(Partitions { home, others: vec![], count: 1, reads: Reads::default() }))
+        let (reads, operators) = (Reads::default(), Operators::default());
+        Self(Arc::new(Partitions { home, others: vec![], count: 1, reads, operators }))
     }
 }
 
@@ -319,12 +330,12 @@ pub fn open_all(
             thread::Builder::new().spawn_scoped(scope, opened).map_err(|source| OpenError::Thread("replay", source))
         });
         let opening = opening.collect::<Result<Vec<_>, _>>()?;
-        let panicked = |_| Err(OpenError::Thread("replay", std::io::Error::other("it ended in a panic")));
+        let panicked = |_| Err(OpenError::Thread("replay", std::io::Error::other("the replay panicked")));
         opening.into_iter().map(|opening| opening.join().unwrap_or_else(panicked)).collect()
     })
 }
 
-/// Joins the processes that write the other partitions, and waits for them without a limit.
+/// Waits without a limit for the processes that write the other partitions.
 pub async fn join_all(
     origin: &Origin,
     partitions: impl IntoIterator<Item = u32>,

@@ -1,12 +1,12 @@
-//! Ledger: the log's single writer, the books folded from it, the index, and the wallet's services.
+//! The ledger: the log's single writer, the books folded from the log, the index, and the wallet's services.
 //!
-//! [`open`] replays a partition's log and returns a [`Handle`]; [`Ledgers`] has the handles of all partitions. Modules
-//! from the bottom up: values and errors, shared state (`index`, `shared`, `queue`, `writer`, [`Handle`]), its
-//! changes (`appender`, `applier`, `snapshot`, `watch`), `verifier`, `recovery`, [`open`] and [`replica`],
-//! [`Ledgers`], services.
+//! [`open`] replays a partition's log and returns a [`Handle`]; [`Ledgers`] has the handles of all partitions. Layers
+//! of modules, lowest first: values and errors; shared state (`index`, `core`, `queue`, `writer`, [`Handle`]); changes
+//! of the state (`appender`, `applier`, `snapshot`, `watch`); `verifier`, `recovery`, [`open`] and [`replica`];
+//! [`Ledgers`]; services.
 //!
-//! Guarantees, given one writer and durable appends: [`Handle::append`] answers after the sync; a request id has one
-//! effect; readers see durable state only; a full queue refuses proposals.
+//! Guarantees, given one writer and durable appends: [`Handle::append`] answers after the sync; a request id takes
+//! effect once; readers see durable state only; a full queue refuses proposals.
 
 mod append;
 mod appender;

@@ -1,4 +1,4 @@
-//! Serves stored, durable records to other processes, and takes their proposals.
+//! Serves stored, durable records to other processes, and accepts their proposals.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -25,10 +25,10 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
 
-/// Bytes of an answer; a single longer record is sent whole.
+/// Maximum size of an answer; a single longer record is sent alone.
 const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
-/// Proposals in flight; beyond it, the stream is not read.
+/// Proposals in flight at which the stream is no longer read.
 const IN_FLIGHT_MAX: usize = 16_384;
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
@@ -56,7 +56,9 @@ impl LogApi {
 
     fn written_partition(&self, partition: u32) -> Result<&Handle, Refusal> {
         if partition >= self.partitions {
-            return Err(Refusal::new(Reason::PartitionUnknown, "no such partition").with("partition", partition));
+            return Err(
+                Refusal::new(Reason::PartitionUnknown, "there is no such partition").with("partition", partition)
+            );
         }
         self.written.iter().find(|ledger| ledger.partition() == partition).ok_or_else(not_the_writer)
     }
@@ -101,10 +103,10 @@ impl LogService for LogApi {
         let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
         let name = Caller::from_request(&request).actor().unwrap_or(from);
         let tail = ledger.tail();
-        // Read after the subscription, so that no append is missed in between.
+        // Read after the subscription, so that an append in between is not missed.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
         if sent > end {
-            let message = "the log is shorter than the replica's state";
+            let message = "the log is shorter than the replica's state: the replica belongs to another log or is ahead";
             return Err(Refusal::new(Reason::PositionAhead, message).with("position", end).into());
         }
         let mut standing = ledger.standing();
@@ -223,7 +225,7 @@ impl Follow {
         self.reading.sent(self.sent);
         let stalled = match &*self.standing.borrow_and_update() {
             Standing::Stalled(why) | Standing::Unconfirmed(why) | Standing::Damaged(why) => why.clone(),
-            // After a permanent failure the process exits.
+            // No reason is sent, because the process exits after a permanent failure.
             Standing::Takes | Standing::Failed(_) | Standing::Fenced(_) => String::new(),
         };
         wire::FollowRecordsResponse { first_position, records, stalled }
@@ -288,7 +290,7 @@ impl Proposing {
     fn take(&mut self, message: wire::ProposeRequest) -> Result<(), Refusal> {
         let ledger = self.api.written_partition(message.partition)?.clone();
         if self.ledger.as_ref().is_some_and(|first| first.partition() != ledger.partition()) {
-            return Err(Refusal::field("partition", "must be the same in all messages of a stream"));
+            return Err(Refusal::field("partition", "must not change within a stream"));
         }
         self.bytes.take(&message.proposals)?;
         let now = Instant::now();
@@ -310,7 +312,7 @@ impl Proposing {
         };
         let parsed = short.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         if !too_long.is_empty() {
-            tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "proposals that are too long were refused");
+            tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "refused proposals that are too long");
             self.in_flight += too_long.len();
             let _ = self.sender.send(too_long);
         }
@@ -330,7 +332,7 @@ impl Proposing {
                 },
                 Err(error) => {
                     if matches!(error, AppendError::NotAllowed { .. }) {
-                        tracing::warn!(credential = %self.node.proposer.credential, %error, "a proposal was refused");
+                        tracing::warn!(credential = %self.node.proposer.credential, %error, "refused a proposal that this node may not make");
                     }
                     let _ = self.sender.send(vec![(ticket, Err(error))]);
                 }
@@ -350,7 +352,7 @@ impl Proposing {
             self.spans.remove(ticket);
         }
         self.bytes.give_back(verdicts.iter().map(|(ticket, _)| *ticket));
-        // Read after the verdicts, so that all their commits are durable up to here.
+        // Read after the verdicts, so that it covers all their commits.
         let position = self.ledger.as_ref().map_or(0, Handle::durable);
         let to_wire = |(ticket, verdict): (u64, Verdict)| {
             let outcome = match verdict {
@@ -389,11 +391,11 @@ mod tests {
         };
         ledger.append(open("alice")).await.unwrap();
         let told: Vec<_> = ledger.readers().into_iter().map(|reader| (reader.name, reader.sent)).collect();
-        assert_eq!(told, [(ANYONE.to_owned(), 0)], "one record behind");
+        assert_eq!(told, [(ANYONE.to_owned(), 0)], "the reader must be listed one record behind");
         while follow.next().await.unwrap().unwrap().records.is_empty() {}
         assert_eq!(ledger.readers()[0].sent, 1);
         drop(follow);
-        assert_eq!(ledger.readers(), [], "it has gone");
+        assert_eq!(ledger.readers(), [], "a disconnected reader must not be listed");
         ledger.close().await;
     }
 

@@ -1,4 +1,4 @@
-//! Currencies and coin values of a configuration (PL-35, DM-19).
+//! Currencies and coin values that a configuration offers (PL-35, DM-19).
 
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Reason, Refusal, config::Currencies};
@@ -6,7 +6,7 @@ use motherlode_slots::{LadderData, LadderRefused, Ladders};
 use motherlode_state::Currency;
 use std::sync::Arc;
 
-/// Builds the ladders. Refuses a coin value whose cash return differs from the published one.
+/// Refuses a coin value whose cash return differs from the published return.
 pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     let Currencies { enabled, ladders } = currencies;
     let replaced = ladders.iter().map(|(game, ladders)| {
@@ -22,14 +22,16 @@ pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
 
 #[must_use]
 pub fn standard() -> Arc<Ladders> {
-    offered(&Currencies::default()).expect("the built-in ladders are valid: a test loads them")
+    offered(&Currencies::default()).expect("a test loads the built-in ladders, so they are valid")
 }
 
-/// Refusal of a currency that takes no new accounts and bets.
 #[must_use]
 pub fn not_offered(ladders: &Ladders, currency: Currency) -> Refusal {
     let offered: Vec<_> = ladders.currencies().collect();
-    Refusal::new(Reason::CurrencyNotOffered, format!("{currency} is closed for new accounts and bets"))
-        .with("currency_code", currency)
-        .with("currencies", offered.join(" "))
+    Refusal::new(
+        Reason::CurrencyNotOffered,
+        format!("{currency} is closed for new accounts and bets: use one of the offered currencies"),
+    )
+    .with("currency_code", currency)
+    .with("currencies", offered.join(" "))
 }

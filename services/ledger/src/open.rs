@@ -8,7 +8,7 @@ use crate::{
 use motherlode_log::Store;
 use std::{path::Path, sync::atomic::Ordering};
 
-/// Opens a ledger for writing; its index may be missing, stale or damaged.
+/// The index may be missing, stale or damaged.
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = ChainHead { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
@@ -17,7 +17,7 @@ pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) ->
     recover(partition, reader, end, first, index_folder, &options, settle)?.write(store, options)
 }
 
-/// Opens a ledger from a replica's state, or from the log if the replica is of another log.
+/// If the replica followed another log, the state is rebuilt from the log.
 pub(crate) fn take_over(
     store: Box<dyn Store>,
     recovered: Recovered,
@@ -25,16 +25,22 @@ pub(crate) fn take_over(
     options: Options,
 ) -> Result<Handle, OpenError> {
     if !recovered.is_for(&*store)? {
-        tracing::warn!(partition = store.partition(), "the replica has another log: it is rebuilt");
+        tracing::warn!(
+            partition = store.partition(),
+            "the replica's state is of another log: the ledger is rebuilt from the log"
+        );
         recovered.close();
         return open(store, index_folder, options);
     }
     let (held, position) = (recovered.position(), store.end());
     recovered.catch_up()?;
     if *recovered.applier.shared.head.borrow() != (ChainHead { position, hash: store.head() }) {
-        return Err(OpenError::Chain(format!("it ends at position {}, not at {position}", recovered.position())));
+        return Err(OpenError::Chain(format!(
+            "the replayed state ends at position {}, the log at {position}",
+            recovered.position()
+        )));
     }
     recovered.applier.shared.followed.store(true, Ordering::Relaxed);
-    tracing::info!(partition = store.partition(), held, position, applied = position - held, "the log is taken over");
+    tracing::info!(partition = store.partition(), held, position, applied = position - held, "took over the log");
     recovered.write(store, options)
 }

@@ -1,5 +1,6 @@
-//! Requests of an operator that concern no single player (PL-42). Their commits are at home, on shared streams; they
-//! are cancelled on the system stream. Grants of a bulk campaign are on the players' streams and cancelled one by one.
+//! Requests of an operator that concern no single player (PL-42). Their commits are in the home partition, on shared
+//! streams, and are cancelled on the system stream. A bulk campaign's grants are on the players' streams; each is
+//! cancelled there.
 
 use crate::{
     cancellation::{append_cancellation, cancel_on},
@@ -31,7 +32,7 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Returns the id of the platform's request; callers' ids never have this form.
+/// Returns the stored id of a platform's request; callers' ids never have this form.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
@@ -97,7 +98,7 @@ pub(crate) async fn cancel(
 }
 
 fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
-    // Read before the search, which is complete up to this position.
+    // Read before the search, so that it covers all commits up to this position.
     let durable = ledgers.home().durable();
     if let Some(reserved) = request.reservation(ledgers)? {
         return granted(ledgers, request, &reserved);

@@ -1,8 +1,6 @@
 use crate::{draws::DrawKeys, time::process_ticks};
-use motherlode_runtime::Clock;
-use motherlode_state::SmolStr;
+use motherlode_runtime::{Clock, Operators};
 use std::{
-    collections::BTreeMap,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -11,26 +9,27 @@ use std::{
 pub struct Options {
     pub queue_length_max: usize,
     pub operators: usize,
-    pub weights: Arc<BTreeMap<SmolStr, u32>>,
+    /// Their weights.
+    pub configured: Operators,
     /// Open rounds per operator and partition.
     pub open_rounds_max: usize,
     pub has_operators: bool,
     pub batch_commits_max: usize,
     pub answer_wait_max: Option<Duration>,
     pub change_lapse_ms: i64,
-    /// Commits that make a snapshot due at startup and shutdown; 200 times as many at runtime.
+    /// Commits after which a snapshot is due at startup and shutdown; at runtime 20 times as many.
     pub snapshot_commits: u64,
-    /// Players in memory without open rounds or changes since the last snapshot.
+    /// Players in memory, not counting those with open rounds or changes since the last snapshot.
     pub players_max: usize,
-    /// Commits per new run of the idempotency table, held in memory at 16 bytes each.
+    /// Commits per new run of the idempotency table, each with 16 bytes in memory until written.
     pub request_run_commits: usize,
-    /// Further filters of the idempotency table are read per lookup.
+    /// Memory for the idempotency table's filters; filters that do not fit are read at each lookup.
     pub request_filter_bytes_max: u64,
-    /// Silence of an append, a confirmation or a replica's writer before proposals are refused.
+    /// Longest silence of an append, a confirmation or a replica's writer before proposals are refused.
     pub silence_max: Duration,
-    /// Silence of a replica's writer before proposals are refused during a takeover.
+    /// Longest silence of a replica's writer before proposals are refused, during a takeover.
     pub takeover_max: Duration,
-    /// How long a replica may be ahead of the log.
+    /// Time for which a replica may be ahead of the log.
     pub ahead_max: Duration,
     pub draws: DrawKeys,
     pub clock: Clock,
@@ -54,7 +53,7 @@ impl Default for Options {
         Self {
             queue_length_max: 8192,
             operators: 1,
-            weights: Arc::default(),
+            configured: Operators::default(),
             open_rounds_max: 100_000,
             has_operators: false,
             batch_commits_max: 512,

@@ -1,14 +1,14 @@
 //! Outcome and cancellation of requests whose answer was lost (PL-33, PL-42).
 //!
-//! A cancellation is a commit with the request's id, ordered by the writer, so the log has either it or the request's
-//! commit. The writer also refuses the parts of a cancelled request.
+//! A cancellation is a commit with the request's id. The writer orders commits, so the log has either the cancellation
+//! or the request's commit. After a cancellation the writer also refuses the request's parts, such as a series' spins.
 
 use crate::{
     append::{AppendError, fingerprint},
     cancellation::{append_cancellation, cancel_on, debit_of_series, is_cancelled_debit},
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account},
     handle::Handle,
-    known::Operators,
+    known::check_operator,
     ledgers::Ledgers,
     operator_requests::{self, OperatorRequest, of_platform},
     remote::reservation_ids,
@@ -23,7 +23,7 @@ use motherlode_proto::{
 use motherlode_rounds::balance_after;
 use motherlode_runtime::{Caller, Reason, Refusal, access::Roles, config::PLATFORM};
 use motherlode_state::{Autospin, Event, InternalRequest, Minor, PlayerState, StreamId};
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 enum Named<'a> {
     OfPlayer(AccountId, String),
@@ -31,13 +31,13 @@ enum Named<'a> {
 }
 
 pub(crate) async fn get(
-    (ledgers, operators): (&Ledgers, &Operators),
+    ledgers: &Ledgers,
     caller: &Caller,
     request: &wire::GetRequestRequest,
 ) -> Result<wire::GetRequestResponse, Refusal> {
     let roles = Roles::WALLET.or(Roles::PLAY).or(Roles::SUPPORT).or(Roles::AUDIT);
     let of = (request.account.as_ref(), request.operator_id.as_str());
-    let outcome = match named((ledgers, operators), caller, of, &request.request_id, roles)? {
+    let outcome = match named(ledgers, caller, of, &request.request_id, roles)? {
         Named::OfPlayer(account, request_id) => {
             ledgers.for_stream(&account.stream)?.settled(&account.stream, &request_id).await?;
             outcome(ledgers, caller, account.stream, &request_id).await?
@@ -47,18 +47,16 @@ pub(crate) async fn get(
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
 
-/// Cancels a request. `capped` are the operators whose campaigns need a reservation.
 pub(crate) async fn cancel(
-    (ledgers, operators): (&Ledgers, &Operators),
+    ledgers: &Ledgers,
     caller: &Caller,
-    capped: &BTreeSet<String>,
     request: &wire::CancelRequestRequest,
 ) -> Result<wire::CancelRequestResponse, Refusal> {
     let content = fingerprint("cancel_request", request);
     let of = (request.account.as_ref(), request.operator_id.as_str());
-    let outcome = match named((ledgers, operators), caller, of, &request.request_id, Roles::WALLET.or(Roles::PLAY))? {
+    let outcome = match named(ledgers, caller, of, &request.request_id, Roles::WALLET.or(Roles::PLAY))? {
         Named::OfPlayer(account, request_id) => {
-            cancel_reservation(ledgers, caller, capped, (&account.stream, &request_id), content).await?;
+            cancel_reservation(ledgers, caller, (&account.stream, &request_id), content).await?;
             if session(ledgers.for_stream(&account.stream)?, &account.stream, &request_id)?.is_none() {
                 cancel_on(ledgers, caller, &account.stream, &request_id, content).await?;
             }
@@ -72,24 +70,23 @@ pub(crate) async fn cancel(
 fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     match caller.credential() {
         Some((_, own)) if !own.meets(roles) => {
-            let message = format!("this request needs one of the roles {roles}");
+            let message = format!("the credential needs one of the roles {roles} for this request");
             Err(Refusal::new(Reason::RoleMissing, message).with("roles", roles))
         }
         _ => Ok(()),
     }
 }
 
-/// Cancels the reservation before the grant, so that a concurrent call cannot reserve in between.
+/// Called before the grant, so that a concurrent call cannot reserve in between.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
-    capped: &BTreeSet<String>,
     (stream, request_id): (&StreamId, &str),
     fingerprint: [u8; 16],
 ) -> Result<(), Refusal> {
     match stream {
         StreamId::Player { operator, player }
-            if capped.contains(operator.as_str())
+            if ledgers.operators().campaign_cap(operator).is_some()
                 && ledgers.for_stream(stream)?.find_position(stream, request_id)?.is_none() =>
         {
             let [_, reservation] = reservation_ids(operator, player, request_id);
@@ -99,7 +96,6 @@ async fn cancel_reservation(
     }
 }
 
-/// Returns the rounds of a series in order; older logs do not name them.
 fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<Vec<(u64, Arc<Logged>)>, Refusal> {
     let mut rounds = vec![];
     for spin in 1..=Autospin::SPINS_MAX {
@@ -117,7 +113,7 @@ fn rounds_of_series(ledger: &Handle, stream: &StreamId, series: &str) -> Result<
 }
 
 fn named<'a>(
-    (ledgers, operators): (&Ledgers, &Operators),
+    ledgers: &Ledgers,
     caller: &Caller,
     (account, operator): (Option<&Account>, &'a str),
     request_id: &'a str,
@@ -131,16 +127,16 @@ fn named<'a>(
         }
         check_roles(caller, Roles::WALLET.or(Roles::ADMIN))?;
         if operator != PLATFORM {
-            operators.check(ledgers, operator)?;
+            check_operator(ledgers, operator)?;
         }
         return Ok(Named::OfOperator(OperatorRequest { operator, request_id }));
     }
     let account = fields::seen_account(caller, account)?;
     if !operator.is_empty() {
-        return Err(Refusal::field("operator_id", "must be empty: the account has the operator"));
+        return Err(Refusal::field("operator_id", "must be empty, because the account names the operator"));
     }
     let request_id = fields::id("request_id", request_id)?;
-    // A decision on a proposed void is on the stream of another operator's player.
+    // A decision on a proposed void may be on the stream of another operator's player.
     let (request_id, roles) = match &account.stream {
         StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
         _ => (request_id.to_owned(), roles),
@@ -158,9 +154,9 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.for_stream(&stream)?.clone();
-    // Read before the search: a commit that is not found does not exist up to this position.
+    // Read before the search, which then covers all commits up to this position.
     let durable = ledger.durable();
-    // Read before the commits, so that they include the end of a debit that has closed meanwhile.
+    // Read before the commits, so that they include the end of a debit that closes in between.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

@@ -1,5 +1,6 @@
-//! Page: the end of a partition's log in memory-backed storage (PL-40), written before each group's answers. Its name
-//! derives from the log's identity, so a copy of the log finds the original's page.
+//! Page: a file in memory-backed storage with the end of a partition's log (PL-40), written before each group's
+//! answers. The file's name derives from the log's identity, so a process that serves a copy of the log finds the
+//! original's page.
 
 use crate::{chain::ChainHead, evidence::EndMark};
 use motherlode_log::Hash;
@@ -21,7 +22,7 @@ pub(crate) struct Page {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
-    #[error("{} is locked: another process on this machine serves this log, or a copy of it", .0.display())]
+    #[error("{} is locked: another process on this machine serves this log or a copy of it; stop that process first", .0.display())]
     InUse(PathBuf),
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
@@ -56,20 +57,20 @@ impl Page {
 
     pub(crate) fn release(&self) {
         if let Err(error) = self.file.unlock() {
-            tracing::warn!(file = %self.path.display(), %error, "failed to unlock the page of the log");
+            tracing::warn!(file = %self.path.display(), %error, "failed to unlock the page of the log's end");
         }
     }
 
-    /// Writes the log's end. After a failure the page is removed, so the next start has no evidence from it.
+    /// Writes the log's end. After a failure the page is removed, so that the next start cannot rely on it.
     pub(crate) fn write(&self, head: ChainHead) {
         let line = EndMark { head, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);
         if let Err(error) = written
             && !self.failed.swap(true, Ordering::Relaxed)
         {
-            tracing::error!(file = %self.path.display(), %error, "failed to write the page of the log: the next start revokes unused seals");
+            tracing::error!(file = %self.path.display(), %error, "failed to write the page of the log's end: the next start revokes unused seals");
             if let Err(error) = std::fs::remove_file(&self.path) {
-                tracing::error!(file = %self.path.display(), %error, "failed to remove the page of the log");
+                tracing::error!(file = %self.path.display(), %error, "failed to remove the page of the log's end");
             }
         }
     }

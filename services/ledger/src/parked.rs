@@ -1,27 +1,28 @@
-//! Proposals waiting for the next group. Operators take turns, with bytes of the log in proportion to their weights;
-//! unused bytes carry over. The queue's slots bound their number.
+//! Proposals waiting for the next group. Operators take turns and share the log's bytes in proportion to their weights;
+//! unused bytes carry over. The queue's slots limit the number of parked proposals.
 
 use crate::queue::Proposed;
+use motherlode_runtime::Operators;
 use motherlode_state::{SmolStr, StreamId};
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::Arc,
     time::Duration,
 };
 use tokio::time::Instant;
 
-/// Bytes of a turn with weight 1: a few bets.
+/// Bytes per turn at weight 1: a few bets.
 const TURN_BYTES: usize = 2 << 10;
-/// Bounds of a group while operators compete. Larger groups delay a proposal; it waits for at most two.
+/// Smallest and largest group while operators compete. A larger group would delay other proposals, which wait for at
+/// most two.
 const COMPETING_MIN: usize = 32;
 const COMPETING_MAX: usize = 256;
 const DECIDED_US: u128 = 16;
-/// Duration of competition after another operator's last proposal.
+/// How long operators count as competing after another operator's last proposal.
 const COMPETE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(crate) struct ParkedProposals {
-    weights: Arc<BTreeMap<SmolStr, u32>>,
+    configured: Operators,
     queues: BTreeMap<SmolStr, Queue>,
     turns: VecDeque<SmolStr>,
     pub(crate) count: usize,
@@ -38,8 +39,8 @@ struct Queue {
 }
 
 impl ParkedProposals {
-    pub(crate) fn new(weights: Arc<BTreeMap<SmolStr, u32>>) -> Self {
-        Self { weights, ..Self::default() }
+    pub(crate) fn new(configured: Operators) -> Self {
+        Self { configured, ..Self::default() }
     }
 
     pub(crate) fn note(&mut self, stream: &StreamId, now: Instant) {
@@ -82,7 +83,7 @@ impl ParkedProposals {
         {
             let Some(queue) = self.queues.get_mut(&operator) else { continue };
             if !std::mem::replace(&mut queue.in_turn, true) {
-                queue.left += TURN_BYTES * self.weights.get(&operator).map_or(1, |weight| *weight as usize);
+                queue.left += TURN_BYTES * self.configured.weight(&operator) as usize;
             }
             while taken.len() < most
                 && let Some(next) = queue.proposals.front()

@@ -1,7 +1,7 @@
-//! Players' states as of the latest [snapshot](crate::snapshot): a keyspace of the store of views.
+//! Players' states as of the latest [snapshot](crate::snapshot), in a keyspace of the store of views.
 //!
-//! Each snapshot adds a run with the players changed since the previous one; the newest run's state is valid. Merges in
-//! the background keep about a dozen runs. Finding a player costs one block read.
+//! Each snapshot adds a run with the players changed since the previous snapshot; the newest run with a player has the
+//! valid state. Background merges keep about a dozen runs. Finding a player costs one block read.
 
 #[cfg(test)]
 mod tests;
@@ -19,31 +19,31 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Version of the folded state in a snapshot. A build uses snapshots of its own version only, and otherwise replays the
+/// Version of the folded state in a snapshot. A build uses only snapshots of its own version; otherwise it replays the
 /// log.
 ///
 /// Raise it by 1 in a change after which
-/// * the same log folds to another state: another amount, field or use of an event;
-/// * the same state has other bytes: a field or variant added, removed, moved or of another type, in the books, a
-///   player's state, or the key of request names.
+/// * the same log folds to a different state, because an event is used differently, or an amount or a field has another
+///   value;
+/// * the same state is encoded differently, because a field or variant of the books, of a player's state, or of the key
+///   of request names was added, removed, moved or given another type.
 ///
-/// Moved code, an event absent from older logs, or stricter refusals need no new version. `state_version_*` tests
-/// compare the serialized state of logs with every event; the [check](crate::state_check) of players under a new build
-/// covers other logs.
+/// Moved code, an event that older logs lack, or stricter refusals need no new version. `state_version_*` tests compare
+/// the serialized state of logs that have every event. For other logs, the [check](crate::state_check) of a new build
+/// compares players' states.
 pub(crate) const STATE_VERSION: u32 = 7;
 
 pub(crate) static PLAYERS: Keyspace =
     Keyspace { name: "players", version: STATE_VERSION, widths: None, filtered: u16::MAX };
 
 const AT_ONCE: usize = 16;
-/// Slots visited per lock of the books, for which the writer may wait.
+/// Slots visited each time the books are locked; the writer may have to wait for the lock.
 pub(crate) const LOOKED_AT: usize = 64;
-/// Players after which a run is written.
 const BATCH: usize = 1 << 17;
 
 pub(crate) struct Players {
     store: Arc<Store>,
-    /// Oldest first.
+    /// Runs, oldest first.
     runs: RwLock<Arc<[Run]>>,
     players_max: usize,
     hand: Mutex<Hand>,
@@ -70,14 +70,14 @@ impl Players {
 
     pub(crate) fn open(store: &Arc<Store>, checkpoint: &Checkpoint, players_max: usize) -> Result<Self, ViewError> {
         let players = Self::new(store, players_max);
-        let missing = ViewError::Entry { keyspace: PLAYERS.name, reason: "they have another version" };
+        let missing = ViewError::Entry { keyspace: PLAYERS.name, reason: "its version is not this build's" };
         let named = checkpoint.runs(&PLAYERS).ok_or(missing)?;
         let runs = named.iter().map(|run| store.run(run, &PLAYERS, u64::MAX)).collect::<Result<_, ViewError>>()?;
         *players.runs.write() = runs;
         Ok(players)
     }
 
-    /// Returns the current players, unaffected by later writes.
+    /// Returns the current players; later writes do not affect the result.
     pub(crate) fn fixed(&self) -> FixedPlayers {
         FixedPlayers(Arc::clone(&self.runs.read()))
     }
@@ -91,14 +91,14 @@ impl Players {
         self.runs.read().iter().flat_map(Run::ids).collect()
     }
 
-    /// Returns false only for players without a state here.
+    /// Returns false only if no run has the player.
     pub(crate) fn may_contain(&self, stream: &StreamId) -> bool {
         let Some(key) = stream_key(stream) else { return false };
         let hash = filter_hash(&key);
         self.runs.read().iter().any(|run| run.may_contain(&key, hash))
     }
 
-    /// Returns a player's latest state. A failed read removes the snapshot: the next start folds the log.
+    /// A failed read removes the snapshot, so that the next start folds the log.
     pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ViewError> {
         let found = self.fixed().find(stream).inspect_err(|error| self.give_up(error))?;
         self.read.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
@@ -114,13 +114,13 @@ impl Players {
         let is_first = self.failure.send_if_modified(|failure| {
             let is_first = failure.is_none();
             if is_first {
-                *failure = Some(format!("partition {partition}: a player's state cannot be read: {error}"));
+                *failure = Some(format!("partition {partition}: failed to read a player's state: {error}"));
             }
             is_first
         });
         if is_first {
             tracing::error!(partition, %error, folder = %self.store.folder().display(),
-                "players' states cannot be read: the snapshot is removed, so that the next start folds the log");
+                "failed to read a player's state: the snapshot is removed, so that the next start folds the log");
             self.remove_snapshot();
         }
     }
@@ -142,18 +142,18 @@ impl Players {
         self.failure.send_replace(None);
     }
 
-    /// Returns whether a snapshot is due because too few players can be evicted.
+    /// Returns true if too few players can be evicted.
     pub(crate) fn wants_snapshot(&self, books: &Books) -> bool {
         books.players_in_memory() > self.players_max && books.players_changed() > self.players_max / 2
     }
 
-    /// Loads a player, and evicts others above the limit, starting with those not used recently.
+    /// Evicts others above the limit, least recently used first.
     pub(crate) fn load(&self, books: &mut Books, stream: &StreamId, state: PlayerState) {
         self.make_room(books, AT_ONCE);
         books.load(stream, state);
     }
 
-    /// Evicts players in `places` slots if there are too many; returns whether more may be evictable.
+    /// Visits at most `places` slots; returns whether more players may be evictable.
     pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
         if books.players_in_memory() < self.players_max {
             return false;
@@ -163,8 +163,8 @@ impl Players {
         !books.evict(&mut hand, places, recent)
     }
 
-    /// Writes and evicts players during a replay, before the books are shared. Only the next snapshot names the runs,
-    /// since the log may not be durable yet. `others` are tables of other keyspaces in use.
+    /// Used during a replay, before the books are shared. No checkpoint names the new runs until the next snapshot,
+    /// since the log may not be durable yet. `others` lists the tables of other keyspaces in use.
     pub(crate) fn unload(&self, books: &mut Books, position: Position, others: &[Hash]) -> Result<(), ViewError> {
         let (mut frozen, mut written) = (books.freeze(), Written::default());
         each_once(&mut frozen);
@@ -183,7 +183,7 @@ impl Players {
         Ok(())
     }
 
-    /// `frozen` is sorted without duplicates.
+    /// `frozen` must be sorted and without duplicates.
     pub(crate) fn write_frozen<B: Deref<Target = Books>>(
         &self,
         frozen: &Frozen,
@@ -230,7 +230,7 @@ impl Players {
         *runs = runs.iter().cloned().chain(written.0).collect();
     }
 
-    /// Merges runs if worthwhile; returns whether it did. The old files stay until a snapshot names the new run.
+    /// Returns whether it merged any runs. The old files stay until a snapshot names the new run.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = Arc::clone(&self.runs.read());
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -247,7 +247,7 @@ impl Players {
     }
 }
 
-/// Players at one moment. Open files stay readable after their removal.
+/// Players at one moment. Their open files stay readable even after the files are removed.
 pub(crate) struct FixedPlayers(Arc<[Run]>);
 
 impl FixedPlayers {
@@ -261,7 +261,6 @@ impl FixedPlayers {
         Ok(None)
     }
 
-    /// Passes all players in order of their names.
     pub(crate) fn each(&self, mut each: impl FnMut(StreamId, PlayerState)) -> Result<(), ViewError> {
         merge(self.0.iter().map(Run::cursor).collect(), |key, state| {
             let name = std::str::from_utf8(key).ok().and_then(|name| name.split_once('\0'));
@@ -278,7 +277,7 @@ fn decode(state: &[u8]) -> Result<PlayerState, ViewError> {
     postcard::from_bytes(state).map_err(wrong)
 }
 
-/// Names have no zero byte.
+/// Names contain no zero byte, which separates them in the key.
 pub(crate) fn key(operator: &str, player: &str) -> Vec<u8> {
     [operator.as_bytes(), &[0], player.as_bytes()].concat()
 }

@@ -1,4 +1,4 @@
-//! Build that folded or verified the state.
+//! The build that folded or verified the state.
 
 use motherlode_log::Hash;
 use motherlode_runtime::program;
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 pub(crate) struct Provenance {
     before: Option<Hash>,
     is_own: AtomicBool,
-    /// Whether the latest snapshot names another build although this one verified it.
+    /// Whether the latest snapshot names another build although this build has verified it.
     is_stale: AtomicBool,
     failure: watch::Sender<Option<String>>,
 }
@@ -47,7 +47,6 @@ impl Provenance {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }
 
-    /// Returns whether to write a snapshot although there are no new commits.
     pub(crate) fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::AcqRel)
     }

@@ -13,13 +13,12 @@ use tokio::{
     time::Instant,
 };
 
-#[allow(clippy::large_enum_variant, reason = "all but one are proposals")]
+#[allow(clippy::large_enum_variant, reason = "almost all values are the large variant")]
 pub(crate) enum Message {
     Append(Proposed),
     Close,
 }
 
-/// Commit of a proposal, made now or earlier.
 pub type Verdict = Result<Arc<Logged>, AppendError>;
 
 pub type Verdicts = Vec<(u64, Verdict)>;
@@ -27,11 +26,10 @@ pub type Verdicts = Vec<(u64, Verdict)>;
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     pub(crate) name: Name,
-    /// Position up to which no commit belongs to the request.
+    /// Position up to which no commit belongs to the request or refuses it.
     pub(crate) checked_to: Position,
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) proposer: Option<Arc<Proposer>>,
-    /// Expired proposals are dropped.
     pub(crate) until: Option<Instant>,
     pub(crate) traceparent: Option<Box<str>>,
     pub(crate) slot: QueueSlot,
@@ -74,7 +72,7 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
-/// Owner of other processes' slots without a player. No operator has this name.
+/// Holder of the slots of other processes' proposals on shared streams. No operator can have this name.
 const NODES: &str = "(nodes)";
 
 #[derive(Clone)]
@@ -87,7 +85,7 @@ impl QueueSlots {
         Self { quota: Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))) }
     }
 
-    /// Takes a slot. Only proposals on players' streams or from other processes need one.
+    /// Only proposals on players' streams or from other processes need a slot.
     pub(crate) fn take(&self, stream: &StreamId, is_remote: bool) -> Option<QueueSlot> {
         let holder = match stream {
             StreamId::Player { operator, .. } => operator.clone(),

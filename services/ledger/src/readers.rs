@@ -31,11 +31,9 @@ impl ReaderKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogReader {
     pub kind: ReaderKind,
-    /// Credential or address.
+    /// Name of the reader's credential, or its address.
     pub name: String,
-    /// Unix milliseconds.
     pub since_ms: i64,
-    /// Last position sent; falls behind if the reader is slow.
     pub sent: Position,
 }
 
@@ -46,7 +44,7 @@ pub(crate) struct Readers(Arc<Mutex<Listed>>);
 struct Listed {
     next: u64,
     readers: BTreeMap<u64, (ReaderKind, String, i64, Arc<AtomicU64>)>,
-    /// Highest position sent to a copy that is disconnected now.
+    /// Highest position sent to a copy that is now disconnected.
     copied: Position,
 }
 

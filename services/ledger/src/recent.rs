@@ -1,12 +1,12 @@
-//! Newest durable commits, decoded.
+//! Cache of the newest durable commits, decoded.
 
 use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{collections::VecDeque, sync::Arc};
 
-/// Commits kept. With more, their memory would have left the processor's caches when it is reused.
+/// Number of commits kept. A larger cache would exceed the processor's caches.
 const COMMITS_MAX: usize = 2_048;
-/// Bytes kept; a single longer record is kept whole.
+/// Bytes kept; a single longer record is still kept.
 const BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl Recent {
         }
     }
 
-    /// Reads cached commits; `None` if the cache begins after `from`.
+    /// `None` if the cache starts after `from`.
     pub(crate) fn read(&self, from: Position, max: usize) -> Option<Vec<Arc<Logged>>> {
         let (_, first) = self.commits.front()?;
         let skip = from.checked_sub(first.commit.position)?;

@@ -1,7 +1,7 @@
 //! Recovery of a ledger: folds the records after the latest [snapshot](crate::snapshot).
 //!
-//! A commit that the books refuse stops the start. The chain of unverified records is verified when read, and all of it
-//! in the background by the [verifier](crate::verifier).
+//! A commit that the books refuse stops the start. If records are not verified yet, their hash chain is verified as
+//! they are read, and the whole log in the background by the [verifier](crate::verifier).
 
 use crate::{
     appender::Appender,
@@ -42,14 +42,15 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// State of another writer's log. If this process becomes the writer, only later records are applied.
+/// State folded from a log that another process writes. If this process becomes the writer, only later records are
+/// applied.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) keeping: JoinHandle<()>,
 }
 
 impl Recovered {
-    /// Recovers state up to `end`, which the reader must not pass meanwhile.
+    /// Recovers the state up to `end`, which the reader must not exceed in the meantime.
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,
@@ -70,7 +71,7 @@ impl Recovered {
         self.applier.shared.durable()
     }
 
-    /// [`OpenError::Read`] can be temporary; other errors mean another log.
+    /// [`OpenError::Read`] may be temporary; any other error means another log.
     pub fn catch_up(&self) -> Result<(), OpenError> {
         const BYTES: usize = 4 << 20;
         loop {
@@ -82,7 +83,7 @@ impl Recovered {
         }
     }
 
-    /// Returns whether the store continues this state, which must come from the store's own reader.
+    /// The state must have been read through this store's own reader.
     pub(crate) fn is_for(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let ChainHead { position, hash } = *shared.head.borrow();
@@ -126,20 +127,19 @@ impl Recovered {
         let Self { applier: Applier { shared, snapshots }, keeping } = self;
         drop(snapshots);
         if keeping.join().is_err() {
-            tracing::error!("a thread of the ledger ended in a panic");
+            tracing::error!("a thread of the ledger panicked");
         }
         shared.close();
     }
 }
 
-/// Verifies the whole log, at a startup after damage.
 fn verify_all(store: &dyn Store, shared: &LedgerCore) -> Result<(), OpenError> {
     let ChainHead { position, hash } = *shared.head.borrow();
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
-    tracing::warn!(partition, position, "the log was damaged before: all of it is verified before it is served");
+    tracing::warn!(partition, position, "the log was found damaged earlier: verifying all of it before serving");
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
-    // The sender stays open, because its closing would stop the verification.
+    // Kept open, because closing the channel would stop the verification.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }
@@ -156,8 +156,8 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
     Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))
 }
 
-/// `first` is set if the chain is not verified yet. `settle` makes the log durable after the last check that can refuse
-/// it, and before a snapshot covers it.
+/// `first` is set if the chain is not verified yet. `settle` makes the log durable; it is called after the last check
+/// that can refuse the log, and before a snapshot covers the log.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -171,7 +171,7 @@ pub(crate) fn recover(
         return Err(OpenError::Archived(reader.first()));
     }
     let store = views(index_folder, partition);
-    // From now on its presence shows that the log existed.
+    // From now on, the existence of this folder shows that the log existed.
     let folder = store.folder();
     fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
     let mut snapshot = Snapshot::open(&*reader, &store, options.players_max)?;
@@ -232,7 +232,6 @@ pub(crate) fn recover(
     Ok(Recovered { applier: Applier { shared, snapshots }, keeping })
 }
 
-/// Tables extended by a replay.
 struct Tables {
     requests: Arc<Requests>,
     index: Arc<Index>,
@@ -246,7 +245,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Returns the books and the snapshot's record. A snapshot with damaged tables is dropped.
+/// Also returns the last record that the snapshot covers. A snapshot with damaged tables is dropped.
 fn replay(
     reader: &dyn Reader,
     snapshot: Snapshot,
@@ -256,7 +255,7 @@ fn replay(
     let (players, rests_on) = (Arc::clone(&snapshot.players), snapshot.head().unwrap_or(ChainHead::NOTHING));
     match replay_past(reader, snapshot, tables, chain) {
         Err(OpenError::View(error)) if rests_on.position > 0 => {
-            tracing::warn!(%error, "the snapshot is unusable: the whole log is replayed");
+            tracing::warn!(%error, "the snapshot is unusable: replaying the whole log");
             players.forget();
             let mut books = Books::new();
             books.watch();
@@ -292,9 +291,9 @@ fn replay_past(
     let mut next = folded.position + 1;
     if folded.position < reader.end() {
         let (snapshot, end) = (folded.position, reader.end());
-        tracing::info!(snapshot, end, "the log is replayed from the snapshot to its end");
+        tracing::info!(snapshot, end, "replaying the log from the snapshot to the log's end");
     } else if reader.end() == 0 {
-        tracing::info!("the log is new");
+        tracing::info!("the log is empty: starting a new log");
     }
     let mut told = Instant::now();
     loop {
@@ -303,7 +302,7 @@ fn replay_past(
         next = last.position + 1;
         if told.elapsed() >= TELL_EVERY {
             told = Instant::now();
-            tracing::info!(position = last.position, end = reader.end(), "the log is still being replayed");
+            tracing::info!(position = last.position, end = reader.end(), "still replaying the log");
         }
         if let Some((head, _)) = &mut chain {
             *head = verify(*head, &records)?;
@@ -321,7 +320,7 @@ fn replay_past(
             let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
             let hash = named.unwrap_or_else(|| hash(&stored.bytes));
             fold(reader, &mut books, &logged.commit, hash)?;
-            // Tables may be newer than the books.
+            // Tables may already cover records that the books do not.
             if position > tables.requests.to() {
                 tables.requests.push(&[tables.requests.name(&logged.commit.stream, &logged.commit.request_id)]);
             }
@@ -333,7 +332,7 @@ fn replay_past(
             && tables
                 .write_replayed()
                 .inspect_err(|error| {
-                    tracing::warn!(%error, "failed to write tables of the views: they stay in memory until the replay ends");
+                    tracing::warn!(%error, "failed to write tables of requests or of the index: they stay in memory until the replay ends");
                 })
                 .is_ok();
         if unloads && players.wants_snapshot(&books) {
@@ -344,7 +343,7 @@ fn replay_past(
     }
     match chain {
         Some((head, end)) if (next - 1, head) != (end.position, end.hash) => {
-            Err(OpenError::Chain(format!("it ends at position {}, not at {}", next - 1, end.position)))
+            Err(OpenError::Chain(format!("the log ends at position {}, not at {}", next - 1, end.position)))
         }
         _ => Ok(books),
     }
@@ -427,7 +426,8 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// PL-37: the fold of a void with its settled round reads no earlier records; voids of older logs do.
+    /// PL-37: the fold of a void that states its settled round reads no earlier records; the fold of an older void
+    /// does.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

@@ -1,4 +1,4 @@
-//! Memory for a group's records: one allocation for a hundred.
+//! Memory for encoded records: one allocation serves about a hundred records.
 
 use bytes::{Bytes, BytesMut};
 

@@ -1,4 +1,4 @@
-//! Rounds read back from the log (PL-05, PL-21): the index has the positions of a round's commits.
+//! Rounds read from the log (PL-05, PL-21); the index has the positions of their commits.
 
 use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle, walk::bet_of};
 use motherlode_log::{Position, ReadError};
@@ -96,7 +96,7 @@ fn sealing(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Vec<
     Ok(found)
 }
 
-/// Returns a round's commits; `bet` is the position of its bet, if known.
+/// `bet` is the position of the round's bet, if known.
 pub(crate) fn gather(
     handle: &Handle,
     stream: &StreamId,
@@ -105,7 +105,7 @@ pub(crate) fn gather(
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
     let positions = handle.index().round(stream, number, bet)?;
     let mut commits = positions.iter().map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
-    // Another player's name may have the same hash.
+    // Another player's stream may have the same hash.
     commits.retain(|logged| logged.commit.stream == *stream);
     match commits.first().is_some_and(|first| bet_of(first, number).is_some()) {
         true => Ok(commits),
@@ -113,7 +113,7 @@ pub(crate) fn gather(
     }
 }
 
-/// PL-04.
+/// Returns the settled round that a void reverses (PL-04).
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
     let mut commits = commits(handle, stream, number)?.unwrap_or_default();
     let hits = commits.iter().flat_map(|logged| {
@@ -138,14 +138,14 @@ fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Res
     position.map(|position| handle.fetch(position)).transpose()
 }
 
-/// PL-38.
+/// Returns whether a proposed void holds the round's awards (PL-38).
 fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, FetchError> {
     let now_ms = handle.now_ms();
     let is_held = |books: &Books| books.player(stream)?.waiting_void(number, now_ms).map(|_| ());
     Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
-/// Bets of earlier rounds whose money a commit moves, with amounts credited before (PL-34).
+/// Returns the bets of earlier rounds whose money a commit moves, with the amounts credited earlier (PL-34).
 pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
     let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
     rounds.dedup();
@@ -153,7 +153,7 @@ pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Be
     rounds.into_iter().map(bet).collect()
 }
 
-/// Walks back, then uses the index; if that is unreadable, walks on.
+/// Walks back from the commit; after some commits it uses the index instead, if that is readable.
 fn bet_before(handle: &Handle, of: &Logged, number: u64) -> Result<Bet, FetchError> {
     let (mut next, mut credited, mut walked) = (of.commit.previous, 0_i64, 0);
     while next > 0 {
@@ -180,7 +180,7 @@ fn bet(started: &RoundStarted, credited: i64) -> Bet {
     Bet { credited: Minor(credited), ..Bet::from_started(started) }
 }
 
-/// Returns the part credited before the round ends (ME-16).
+/// Returns the win credited before the end of the round (ME-16).
 fn credited_of(logged: &Logged, number: u64) -> i64 {
     let of = |event: &Event| match event {
         Event::WinCredited { round, amount } if *round == number => amount.0,
@@ -212,7 +212,7 @@ pub(crate) fn view(
     let generations = handle.generations();
     let dealt_of = |name| handle.draws().dealt(stream, name, &generations);
     if let Err(error) = view.complete(&dealt_of) {
-        tracing::warn!(round = round_name(stream, number), %error, "the round is shown as it was logged");
+        tracing::warn!(round = round_name(stream, number), %error, "failed to complete a round from its draws: it is shown as logged");
     }
     let mut round = wire::round(view, stream);
     hide(&mut round);
@@ -248,7 +248,7 @@ fn hide(round: &mut Round) {
     }
 }
 
-/// May be paid much later than its hit.
+/// Returns an award, which may be paid much later than its hit.
 pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Award, FetchError> {
     let Some(paid) = payment(handle, stream, pool, hit)? else {
         return Ok(set_aside(handle, hit).unwrap_or_default());

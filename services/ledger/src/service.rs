@@ -5,7 +5,6 @@ use crate::{
     follow::{self, Followers},
     handle::Handle,
     history::{self, HistoryFilter},
-    known::Operators,
     ledgers::Ledgers,
     offer,
     outcomes::{self, transaction},
@@ -20,10 +19,10 @@ use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use motherlode_slots::Ladders;
 use motherlode_state::{Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
 use prost::Message;
-use std::{collections::BTreeSet, pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
-/// Rounds of a page by default (DM-20).
+/// Default number of rounds per page (DM-20).
 const PAGE_SIZE: usize = 10;
 const PAGE_SIZE_MAX: usize = 100;
 
@@ -33,40 +32,12 @@ pub struct LedgerApi {
     followers: Followers,
     stop: Stop,
     ladders: Arc<Ladders>,
-    seamless: Arc<BTreeSet<String>>,
-    capped: Arc<BTreeSet<String>>,
-    operators: Operators,
 }
 
 impl LedgerApi {
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self {
-            ledgers: ledgers.into(),
-            followers: Followers::default(),
-            stop,
-            ladders: offer::standard(),
-            seamless: Arc::default(),
-            capped: Arc::default(),
-            operators: Operators::default(),
-        }
-    }
-
-    /// Sets the operators whose new players use a seamless wallet (PL-31).
-    #[must_use]
-    pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
-        Self { seamless: Arc::new(operators), ..self }
-    }
-
-    /// Sets the operators whose open campaigns have a cap (PL-36).
-    #[must_use]
-    pub fn with_campaign_caps(self, operators: BTreeSet<String>) -> Self {
-        Self { capped: Arc::new(operators), ..self }
-    }
-
-    #[must_use]
-    pub fn with_operators(self, operators: Operators) -> Self {
-        Self { operators, ..self }
+        Self { ledgers: ledgers.into(), followers: Followers::default(), stop, ladders: offer::standard() }
     }
 
     #[must_use]
@@ -87,8 +58,8 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// Appends a commit. A repeated request gets its earlier commit even if it would now be refused. A new player gets the
-    /// first seal.
+    /// A repeated request gets its earlier commit, even if it would be refused now. A new player's first commit has the
+    /// seal of the first draw.
     async fn commit(
         &self,
         caller: &Caller,
@@ -122,7 +93,7 @@ impl LedgerApi {
                 .await
             {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
-                // The writer has restarted: the draw is sealed again in the new generation.
+                // The writer has restarted: seal the draw again in the new draw generation.
                 Err(AppendError::Refused(Refused::SealOfOtherGeneration { .. })) => {}
                 done => return Ok(done?),
             }
@@ -132,7 +103,7 @@ impl LedgerApi {
     fn keeps_elsewhere(&self, stream: &StreamId, player: Option<&PlayerState>) -> bool {
         let StreamId::Player { operator, .. } = stream else { return false };
         let has_real = |player: &PlayerState| player.balances().any(|(currency, _)| currency.is_real());
-        self.seamless.contains(operator.as_str()) && !player.is_some_and(has_real)
+        self.ledgers.operators().is_seamless(operator) && !player.is_some_and(has_real)
     }
 
     fn account(&self, account: &AccountId) -> Result<Minor, Refusal> {
@@ -223,7 +194,7 @@ impl LedgerApi {
         let of_account = transaction
             .filter(|found| found.account.as_ref().is_some_and(|of| of.currency_code == account.currency.code()));
         let transaction = of_account
-            .ok_or_else(|| Refusal::new(Reason::TransactionUnknown, "no such transaction of this account"))?;
+            .ok_or_else(|| Refusal::new(Reason::TransactionUnknown, "the account has no such transaction"))?;
         Ok(wire::GetTransactionResponse { transaction: Some(transaction) })
     }
 
@@ -373,24 +344,14 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::GetRequestRequest>,
     ) -> Result<Response<wire::GetRequestResponse>, Status> {
-        Ok(Response::new(
-            outcomes::get((&self.ledgers, &self.operators), &Caller::from_request(&request), request.get_ref()).await?,
-        ))
+        Ok(Response::new(outcomes::get(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn cancel_request(
         &self,
         request: Request<wire::CancelRequestRequest>,
     ) -> Result<Response<wire::CancelRequestResponse>, Status> {
-        Ok(Response::new(
-            outcomes::cancel(
-                (&self.ledgers, &self.operators),
-                &Caller::from_request(&request),
-                &self.capped,
-                request.get_ref(),
-            )
-            .await?,
-        ))
+        Ok(Response::new(outcomes::cancel(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn retry_wallet_calls(
@@ -455,16 +416,14 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::SetSwitchRequest>,
     ) -> Result<Response<wire::SetSwitchResponse>, Status> {
-        Ok(Response::new(
-            switches::set(&self.ledgers, &self.operators, &Caller::from_request(&request), request.get_ref()).await?,
-        ))
+        Ok(Response::new(switches::set(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_switches(
         &self,
         request: Request<wire::ListSwitchesRequest>,
     ) -> Result<Response<wire::ListSwitchesResponse>, Status> {
-        Ok(Response::new(switches::list(&self.ledgers, &self.operators, &Caller::from_request(&request))))
+        Ok(Response::new(switches::list(&self.ledgers, &Caller::from_request(&request))))
     }
 
     async fn list_changes(

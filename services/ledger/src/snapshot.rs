@@ -1,13 +1,13 @@
-//! Snapshots: the books at a position, so that startup folds only later records.
+//! Snapshots of the books at a position, so that startup folds only later records.
 //!
-//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state is the program, the
-//! key of request names, and the books without players, in [postcard's wire
+//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state has the program's
+//! digest, the key of request names, and the books without players, in [postcard's wire
 //! format](https://postcard.jamesmunns.com/wire-format); [players](crate::players) and requests are tables. Startup
-//! uses the newest whole one of this [state version](STATE_VERSION) whose record hash the log confirms; otherwise it
-//! folds the whole log. The audit never reads one.
+//! uses the newest intact snapshot that has this [state version](STATE_VERSION) and whose record has the same hash in
+//! the log; otherwise it folds the whole log. The audit never reads a snapshot.
 //!
 //! The writer waits only while the books without players are serialized. Players changed since the latest snapshot keep
-//! their states as of the beginning of this one until they are written, a few at a time.
+//! their states frozen until these are written, a few at a time.
 
 use crate::{
     chain::{ChainHead, record_hash},
@@ -34,33 +34,32 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Factor for the commits between snapshots at runtime: the log's writes have priority.
+/// Factor for the number of commits between snapshots at runtime, when appends have priority.
 const RUNNING: u64 = 20;
 const PAUSE: Duration = Duration::from_secs(10);
-/// Wait for further groups, to save wake-ups.
+/// Wait for further groups, which saves wake-ups.
 const GATHER_FOR: Duration = Duration::from_millis(20);
 
-/// The program is `None` if its executable could not be read.
+/// Digest of the program (`None` if its executable could not be read), key of request names, and books.
 type State = (Option<Hash>, Key, Books);
 
 pub(crate) struct Snapshot {
-    /// Books without players.
     pub(crate) books: Books,
     pub(crate) players: Arc<Players>,
-    /// Checkpoint without its state, with the key of its request names; `None` for an empty log.
+    /// Without its state; with the key of its request names. `None` if no snapshot is used.
     pub(crate) checkpoint: Option<(Key, Checkpoint)>,
     pub(crate) program: Option<Hash>,
 }
 
 #[derive(Debug, thiserror::Error)]
 enum Unusable {
-    #[error("its state is damaged")]
+    #[error("the snapshot's state is damaged")]
     Damaged,
-    #[error("the version of its state is not this program's, {STATE_VERSION}")]
+    #[error("the snapshot has another state version than this program, {STATE_VERSION}")]
     OtherVersion,
-    #[error("it is from another log: the record at its position has another hash")]
+    #[error("the snapshot is of another log: the record at its position has another hash")]
     OtherLog,
-    #[error("its players: {0}")]
+    #[error("cannot open the snapshot's players: {0}")]
     Players(#[from] ViewError),
     #[error(transparent)]
     Log(#[from] OpenError),
@@ -131,7 +130,6 @@ pub(crate) struct SnapshotWriter {
 }
 
 impl SnapshotWriter {
-    /// `latest` is the latest snapshot's position.
     pub(crate) fn new(
         store: &Arc<Store>,
         index: &Path,
@@ -144,7 +142,7 @@ impl SnapshotWriter {
         Self { store, index: index.to_owned(), every, latest, players, provenance, merged: false, pause: None }
     }
 
-    /// Writes a snapshot after a replay of many commits, and at shutdown after any.
+    /// Writes a snapshot after a replay of many commits; at shutdown, after any commit.
     pub(crate) fn keep_at_rest(&mut self, shared: &LedgerCore) {
         let commits = if self.merged || self.store.is_stopped() { 1 } else { self.every };
         let stale = self.provenance.take_stale() | shared.index.take_rebuilt();
@@ -156,7 +154,7 @@ impl SnapshotWriter {
             return;
         }
         self.pause = None;
-        // Players are evictable once written; two rounds, least recently used first.
+        // Players can be evicted once written. The second pass also evicts those used recently.
         let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
         for _ in 0..rounds {
             while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}
@@ -165,13 +163,13 @@ impl SnapshotWriter {
             Ok(merged) => self.merged |= merged,
             Err(WriteError::View(ViewError::Stopped)) => {}
             Err(error) => {
-                tracing::warn!(%error, "failed to write tables of the views");
+                tracing::warn!(%error, "failed to merge or write tables of the views; retrying later");
                 self.pause = Some(Instant::now() + PAUSE);
             }
         }
     }
 
-    /// Repairs, writes and merges runs; returns whether any were merged.
+    /// Returns whether it merged any runs.
     fn tend(&self, shared: &LedgerCore) -> Result<bool, WriteError> {
         let LedgerCore { requests, index, .. } = shared;
         requests.repair()?;
@@ -195,15 +193,15 @@ impl SnapshotWriter {
         }
         match self.write(shared) {
             Ok(position) => {
-                tracing::info!(position, "a snapshot was written");
+                tracing::info!(position, "wrote a snapshot");
                 shared.snapshot.store(position, Ordering::Relaxed);
                 (self.latest, self.merged) = (position, false);
-                // A snapshot written after the check names this program.
+                // The new snapshot names this program, so it is not stale.
                 self.provenance.take_stale();
                 true
             }
             Err(error) => {
-                tracing::warn!(%error, "failed to write a snapshot");
+                tracing::warn!(%error, "failed to write a snapshot; retrying later");
                 self.pause = Some(Instant::now() + PAUSE);
                 false
             }
@@ -218,7 +216,7 @@ impl SnapshotWriter {
         if done.is_ok() {
             self.players.take(written);
         } else {
-            // On a full disk the log needs the space.
+            // Dropped before the error returns: on a full disk the log needs the space.
             drop(written);
             self.store.collect(&[self.players.ids(), shared.requests.ids(), shared.index.ids()].concat());
         }
@@ -236,7 +234,7 @@ impl SnapshotWriter {
             ChainHead { position: head, hash } if head == position => Some(hash),
             _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
         };
-        let hash = hash.ok_or_else(|| io::Error::other(format!("the log has no record {position}")))?;
+        let hash = hash.ok_or_else(|| io::Error::other(format!("record {position} is missing in the log")))?;
         let before = (self.provenance.program(), shared.requests.key());
         let state = postcard::to_extend(&before, vec![]).map_err(io::Error::other)?;
         let mut checkpoint = Checkpoint {
@@ -253,10 +251,10 @@ impl SnapshotWriter {
         };
         self.store.commit(&mut checkpoint)?;
         remove_old(&self.index);
-        // The check may have removed the snapshot since then.
+        // The check may have failed and removed the snapshot in the meantime.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
-            return Err(io::Error::other("the state differs from this build's fold"));
+            return Err(io::Error::other("the snapshot's state differs from this build's fold of the log"));
         }
         Ok(())
     }
@@ -275,7 +273,7 @@ impl Begun {
         shared.index.freeze();
         let books = RwLockWriteGuard::downgrade(books);
         let position = books.end(shared.partition).position;
-        // Cannot fail in memory; if it did, the snapshot would be found damaged.
+        // Encoding to memory does not fail; an empty state would be found damaged at the next start.
         let written = postcard::to_allocvec(&*books).unwrap_or_default();
         drop(books);
         each_once(&mut frozen);
@@ -283,7 +281,7 @@ impl Begun {
     }
 }
 
-/// Wakes the thread that writes the views and snapshots. Drop ends it, after a last snapshot.
+/// Wakes the thread that writes views and snapshots. Dropping it ends the thread after a last snapshot.
 pub(crate) struct Snapshots {
     store: Arc<Store>,
     due: SyncSender<()>,
@@ -315,7 +313,7 @@ impl Snapshots {
             }
             writer.keep_at_rest(&shared);
             if checking.is_some_and(|checking| checking.join().is_err()) {
-                tracing::error!("a thread of the ledger ended in a panic");
+                tracing::error!("a thread of the ledger panicked");
             }
         });
         let keeping = keeping.map_err(failed("snapshots"))?;
@@ -334,18 +332,16 @@ impl Drop for Snapshots {
     }
 }
 
-/// A player's balance by the newest snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Balance {
     pub stream: StreamId,
     pub currency: Currency,
     pub amount: Minor,
-    /// Position of the player's last commit.
     pub position: Position,
 }
 
-/// Reads the balances of the newest snapshot next to the folder `index`, and its record. `None` without a snapshot of
-/// this program. Writes nothing, so a running service may own the folder.
+/// Returns the balances in the newest snapshot next to the folder `index`, and the last record covered; `None` if no
+/// snapshot has this state version. Writes nothing, so the service may run.
 pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, ChainHead)>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();
@@ -361,12 +357,11 @@ pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, Ch
     Ok(Some((balances, ChainHead { position: checkpoint.position, hash: checkpoint.hash })))
 }
 
-/// Opens the store of views in `index/0.views`, next to the folder `index/0`.
+/// Opens `index/0.views` for the folder `index/0`.
 pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }
 
-/// Removes files of earlier versions: the snapshot, its images, the requests and the index.
 fn remove_old(index: &Path) {
     let _ = std::fs::remove_file(index.with_extension("snapshot"));
     let folders = [index.to_owned(), index.with_extension("requests"), index.with_extension("images")];

@@ -1,5 +1,5 @@
-//! Whether a ledger answers proposals and reads. Three hindrances are temporary; the worst sets the [`Standing`].
-//! [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are final.
+//! Whether a ledger answers proposals and reads. Three hindrances are temporary; the most severe of them sets the
+//! [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are final.
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -7,13 +7,13 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     Takes,
-    /// The log is not writable now; reads are answered.
+    /// The log is temporarily not writable; reads are answered.
     Stalled(String),
-    /// The state may be stale: proposals and reads are refused.
+    /// The state may be stale, so proposals and reads are refused.
     Unconfirmed(String),
     /// Proposals are refused until a restart.
     Failed(String),
-    /// Proposals are refused until a start on a sound log.
+    /// Proposals are refused until a start with an undamaged log.
     Damaged(String),
     Fenced(String),
 }
@@ -65,7 +65,7 @@ impl Standings {
         let mut hindrances = self.hindrances.lock();
         let hindered = &mut hindrances[by as usize];
         if hindered.is_none() {
-            tracing::error!(partition = self.partition, reason, "appends fail and are refused");
+            tracing::error!(partition = self.partition, reason, "proposals are refused until appends succeed again");
             *hindered = Some(reason.to_owned());
             self.update(&hindrances);
         }
@@ -89,7 +89,7 @@ impl Standings {
         [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
     }
 
-    /// Sets a final standing. The first one stays, except that `Fenced` replaces others.
+    /// Sets a final standing. The first one stays, but `Fenced` replaces any other.
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {
@@ -131,7 +131,7 @@ mod tests {
         let now = || standings.borrow().clone();
         assert_eq!((now(), standings.refusal()), (Standing::Takes, None));
         standings.hinder(Hindrance::Store, "full");
-        assert_eq!((now(), standings.refusal()), (Standing::Stalled("full".into()), None), "it's judged");
+        assert_eq!((now(), standings.refusal()), (Standing::Stalled("full".into()), None), "reads are still answered");
         standings.hinder(Hindrance::Unconfirmed, "silent");
         standings.hinder(Hindrance::Unconfirmed, "still silent");
         assert_eq!((now(), standings.refusal()), (Standing::Unconfirmed("silent".into()), Some("silent".into())));
@@ -145,7 +145,7 @@ mod tests {
         standings.fail(Standing::Failed("damaged".into()));
         standings.hinder(Hindrance::Store, "full");
         standings.clear(Hindrance::Store);
-        assert_eq!(now(), Standing::Failed("damaged".into()), "for good");
+        assert_eq!(now(), Standing::Failed("damaged".into()), "a final standing must stay");
         standings.fail(Standing::Fenced("another writes".into()));
         assert_eq!(now(), Standing::Fenced("another writes".into()));
     }

@@ -1,10 +1,11 @@
-//! Background check of another build's snapshot: folds a sample of players again and compares their states.
+//! Background check of a snapshot written by another build: folds a sample of players again and compares the states.
 //!
-//! Builds with one [state version](crate::snapshot) share snapshots. Pools' figures and operators' totals, which depend
-//! on all players, are not checked.
+//! Builds with the same [state version](crate::snapshot) share snapshots. Figures that depend on all players, such as
+//! pools' figures and operators' totals, are not checked.
 //!
-//! The sample has all players up to [`PLAYERS_MIN`]. A larger one is halved as it fills up, by a keyed hash, down to
-//! 1/256. Each narrower sample is a subset, so its players were folded from the start.
+//! The sample has all players until they exceed [`PLAYERS_MIN`]. When it fills up, a keyed hash selects half of the
+//! players to keep, down to 1/256. Each smaller sample is a subset, so all its players were folded from the first
+//! record.
 
 use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
@@ -17,7 +18,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// Times that the sample is halved at most, unless it has [`PLAYERS_MAX`].
+/// Maximum number of halvings while the sample has fewer than [`PLAYERS_MAX`] players.
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 
@@ -31,9 +32,9 @@ pub(crate) struct StateCheck {
 
 #[derive(Debug, thiserror::Error)]
 enum Unchecked {
-    #[error("the ledger closes")]
+    #[error("the ledger is shutting down")]
     Closing,
-    #[error("the log has no record {0}")]
+    #[error("record {0} is missing in the log")]
     Missing(Position),
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -41,7 +42,7 @@ enum Unchecked {
     Player(#[from] ViewError),
 }
 
-/// Number of compared players, or the first difference.
+/// Number of players compared, or the first difference.
 type Checked = Result<usize, String>;
 
 impl StateCheck {
@@ -56,7 +57,7 @@ impl StateCheck {
         tracing::info!(
             partition,
             position,
-            "the snapshot is of another build: players are folded again in the background"
+            "another build wrote the snapshot: checking it in the background by folding players again"
         );
         match self.check(&stop) {
             Ok(Ok(players)) => {
@@ -66,7 +67,7 @@ impl StateCheck {
                     position,
                     players,
                     seconds,
-                    "the state of another build equals this build's fold"
+                    "the snapshot of another build matches this build's fold of the log"
                 );
                 provenance.set_own(true);
             }
@@ -76,14 +77,14 @@ impl StateCheck {
                     partition,
                     position,
                     failure,
-                    "the state differs from this build's fold: new rounds are stopped, and the next start replays the log"
+                    "the snapshot differs from this build's fold of the log: no new rounds start, and the next start replays the log"
                 );
                 provenance.fail(failure);
                 remove();
             }
             Err(Unchecked::Closing) => {}
             Err(error) => {
-                tracing::warn!(partition, %error, "the state of another build was not checked: the next start tries again");
+                tracing::warn!(partition, %error, "failed to check the snapshot of another build: the next start checks it again");
             }
         }
     }
@@ -102,14 +103,20 @@ impl StateCheck {
                 match sample.take(&*self.reader, record) {
                     Ok(()) => {}
                     Err(OpenError::Read(error)) => return Err(error.into()),
-                    Err(refused) => return Ok(Err(format!("this build does not fold the log: {refused}"))),
+                    Err(refused) => return Ok(Err(format!("this build cannot fold the log: {refused}"))),
                 }
                 next = record.position + 1;
             }
             if told.elapsed() >= TELL_EVERY {
                 told = Instant::now();
                 let (partition, players) = (self.partition, sample.players.len());
-                tracing::info!(partition, position = next - 1, to = self.position, players, "folding players again");
+                tracing::info!(
+                    partition,
+                    position = next - 1,
+                    to = self.position,
+                    players,
+                    "still folding players again"
+                );
             }
         }
         self.compare(&sample, stop)
@@ -117,14 +124,14 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("{what}: differs from this build's fold")));
+            return Ok(Err(format!("this build's fold of the log differs in {what}")));
         }
         for player in sample.players.values() {
             if stop() {
                 return Err(Unchecked::Closing);
             }
             if self.players.find(&player.stream)?.as_ref() != Some(&player.state) {
-                return Ok(Err(format!("the state of {} differs from this build's fold", player.stream)));
+                return Ok(Err(format!("the state of {} differs from this build's fold of the log", player.stream)));
             }
         }
         Ok(Ok(sample.players.len()))

@@ -1,11 +1,12 @@
-//! Switches (PL-25), which stop and restart new rounds. An operator's admin sets its own players', the platform's all.
+//! Switches (PL-25) that stop and restart new rounds. An operator's admin sets switches for its own players, the
+//! platform's admin for all.
 
 use crate::{
     append::fingerprint,
     changes::{self, Ask, ChangeOutcome},
     fields::{self, timestamp},
     handle::Handle,
-    known::{Operators, check_game},
+    known::{all_operators, check_game, check_operator},
     ledgers::Ledgers,
 };
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
@@ -16,14 +17,13 @@ const OPERATORS_MAX: usize = 1_000;
 
 pub(crate) async fn set(
     ledgers: &Ledgers,
-    operators: &Operators,
     caller: &Caller,
     request: &wire::SetSwitchRequest,
 ) -> Result<wire::SetSwitchResponse, Refusal> {
     let request_id = fields::id("request_id", &request.request_id)?;
     let switch = parse(request.switch.as_ref())?;
     if caller.own().is_some_and(|own| own != switch.operator) {
-        let message = "an operator can switch games only for its players";
+        let message = "an operator can set switches only for its own players";
         return Err(Refusal::new(Reason::RoleMissing, message).with("operator", PLATFORM));
     }
     let on = match request.state() {
@@ -31,17 +31,17 @@ pub(crate) async fn set(
         State::Off => false,
         State::On => true,
     };
-    // A misspelt game would leave the intended one running.
+    // A switch for a misspelt game would leave the intended game running.
     if !on && !switch.game.is_empty() {
         check_game(&switch.game, &switch.rules_version)?;
     }
     if !on && !switch.operator.is_empty() {
-        operators.check(ledgers, &switch.operator)?;
+        check_operator(ledgers, &switch.operator)?;
     }
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
     let reference = fields::reference("actor", &request.actor)?;
     if request.preview {
-        return Ok(preview(ledgers, operators, caller, &switch));
+        return Ok(preview(ledgers, caller, &switch));
     }
     let fingerprint = fingerprint("set_switch", request);
     let change = Event::SwitchSet { switch, on, reason, actor: caller.signature() };
@@ -55,21 +55,20 @@ pub(crate) async fn set(
     })
 }
 
-pub(crate) fn list(ledgers: &Ledgers, operators: &Operators, caller: &Caller) -> wire::ListSwitchesResponse {
+pub(crate) fn list(ledgers: &Ledgers, caller: &Caller) -> wire::ListSwitchesResponse {
     let ledger = ledgers.home();
     let concerns = |switch: &Switch| switch.operator.is_empty() || caller.sees(&switch.operator);
     let switched_off =
         ledger.books(|books| books.switched_off().filter(|(switch, _)| concerns(switch)).map(switched_off).collect());
-    let operator_ids = operators.all(ledgers).into_iter().filter(|operator| caller.sees(operator));
+    let operator_ids = all_operators(ledgers).into_iter().filter(|operator| caller.sees(operator));
     wire::ListSwitchesResponse { switched_off, operator_ids: operator_ids.take(OPERATORS_MAX).collect() }
 }
 
-fn preview(ledgers: &Ledgers, operators: &Operators, caller: &Caller, switch: &Switch) -> wire::SetSwitchResponse {
+fn preview(ledgers: &Ledgers, caller: &Caller, switch: &Switch) -> wire::SetSwitchResponse {
     let named = |name: &str, of: &str| of.is_empty() || of == name;
     let games = motherlode_slots::games().iter().map(|game| (game.name(), game.rules_version()));
     let games = games.filter(|(game, version)| named(game, &switch.game) && named(version, &switch.rules_version));
-    let operators = operators
-        .all(ledgers)
+    let operators = all_operators(ledgers)
         .into_iter()
         .filter(|of| named(of, &switch.operator) && caller.sees(of))
         .take(OPERATORS_MAX);
@@ -92,10 +91,11 @@ fn preview(ledgers: &Ledgers, operators: &Operators, caller: &Caller, switch: &S
 }
 
 fn parse(switch: Option<&wire::Switch>) -> Result<Switch, Refusal> {
-    let switch = switch.ok_or_else(|| Refusal::field("switch", "is required; an empty one is the whole service"))?;
+    let switch =
+        switch.ok_or_else(|| Refusal::field("switch", "is required; an empty switch means the whole service"))?;
     let name = |field: &str, value: &str| fields::optional_id(field, value).map(str::to_owned);
     if switch.game.is_empty() && !switch.rules_version.is_empty() {
-        return Err(Refusal::field("switch.rules_version", "needs the game whose version it is"));
+        return Err(Refusal::field("switch.rules_version", "requires switch.game, the game whose rules version it is"));
     }
     Ok(Switch {
         operator: name("switch.operator_id", &switch.operator_id)?.into(),

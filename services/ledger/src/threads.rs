@@ -1,4 +1,4 @@
-//! Threads whose first panic is reported.
+//! Threads; the first panic is reported.
 
 use std::{
     any::Any,
@@ -23,8 +23,8 @@ impl Threads {
         let reported = Arc::clone(&self.0);
         thread::Builder::new().name(name.to_owned()).spawn(move || {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-                let why = format!("the ledger's thread {name} ended in a panic: {}", panic_text(&*panic));
-                tracing::error!(why, "a thread of the ledger ended");
+                let why = format!("the ledger's thread {name} panicked: {}", panic_text(&*panic));
+                tracing::error!(why, "a thread of the ledger panicked");
                 reported.send_if_modified(|first| first.is_none() && first.replace(why).is_none());
                 resume_unwind(panic);
             }
@@ -55,6 +55,6 @@ mod tests {
         assert!(first.join().is_err());
         assert!(threads.spawn("second", || panic!("later")).unwrap().join().is_err());
         let why = ended.wait_for(Option::is_some).await.unwrap().clone();
-        assert_eq!(why.as_deref(), Some("the ledger's thread first ended in a panic: position 7"));
+        assert_eq!(why.as_deref(), Some("the ledger's thread first panicked: position 7"));
     }
 }

@@ -1,17 +1,17 @@
-//! Timestamps of commits (PL-26, PL-30). Log time is monotonic: half speed while the clock is behind it. A step of the
-//! clock is reported at most once a minute as CLOCK_SKEW.
+//! Timestamps of commits (PL-26, PL-30). Log time is monotonic: while the clock is behind it, it runs at half speed. A
+//! step of the clock is logged as CLOCK_SKEW at most once a minute.
 
 use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// Tolerated difference of the two clocks; a thousandth of the elapsed time is added.
+/// Tolerated difference between the clock and the monotonic clock, besides a thousandth of the elapsed time.
 const APART_MS_MAX: i64 = 1_000;
 
-/// Longest time between readings of both clocks at which they are compared.
+/// The two clocks are compared only if they were read within this time.
 const LOOK_MS_MAX: i64 = 100;
 
-/// Time for which a jump ahead is ignored before irreversible decisions.
+/// How long a forward jump of the clock is ignored in irreversible decisions.
 const DOUBT_MS: i64 = 3_600_000;
 
 const DOUBTED_MS_MIN: i64 = 60_000;
@@ -32,7 +32,6 @@ pub(crate) struct LogTime {
 struct At {
     log_ms: i64,
     log_tick: i64,
-    /// Clock and monotonic time of the latest reading.
     look: (i64, i64),
     skew_ms: i64,
     doubt: Option<(i64, i64)>,
@@ -68,7 +67,12 @@ impl At {
         if self.warned.is_none_or(|warned| tick - warned >= WARN_EVERY_MS) {
             self.warned = Some(tick);
             let log_ahead_ms = self.log_ms.saturating_sub(self.look.0).max(0);
-            tracing::warn!(reason = "CLOCK_SKEW", by_ms, log_ahead_ms, "the clock was set, or is behind the log");
+            tracing::warn!(
+                reason = "CLOCK_SKEW",
+                by_ms,
+                log_ahead_ms,
+                "the clock was changed or is behind the log's last commit: check the machine's time"
+            );
         }
     }
 
@@ -78,7 +82,7 @@ impl At {
 }
 
 impl LogTime {
-    /// `log_ms` is `i64::MIN` for an empty log.
+    /// `log_ms` is the time of the log's last commit, or `i64::MIN` for an empty log.
     pub(crate) fn new(clock: Clock, ticks: Clock, log_ms: i64) -> Self {
         let (now, tick) = (clock(), ticks());
         let mut at = At { log_ms, log_tick: tick, look: (now, tick), skew_ms: 0, doubt: None, warned: None };
@@ -118,14 +122,14 @@ impl LogTime {
         (self.ticks)()
     }
 
-    /// Returns the log's time without jumps ahead in the last hour, and without the log's lead over the clock.
+    /// Excludes forward jumps of the clock in the last hour.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// Returns the largest step of the clock. A clock behind the log at startup counts as set back.
+    /// A clock behind the log at startup counts as set back.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)
@@ -180,14 +184,14 @@ mod tests {
         assert_eq!(moved.time.stamp(), 11 * DAY);
         moved.set(-DAY);
         let mut last = moved.time.stamp();
-        assert_eq!(last, 11 * DAY, "it never runs back");
+        assert_eq!(last, 11 * DAY, "log time must never run backwards");
         for _ in 0..2_000 {
             moved.pass(1);
             let now = moved.time.stamp();
             assert!((last..=last + 1).contains(&now));
             last = now;
         }
-        assert_eq!(last, 11 * DAY + 1_000, "and goes on at half speed, however often it's asked");
+        assert_eq!(last, 11 * DAY + 1_000, "log time must run at half speed, regardless of how often it is read");
         moved.pass(2 * DAY - 2_002);
         assert!(moved.time.now_ms() > moved.time.clock_ms());
         moved.pass(2);
@@ -196,7 +200,7 @@ mod tests {
         assert_eq!(
             (moved.time.now_ms(), moved.time.clock_ms()),
             (12 * DAY + 7, 12 * DAY + 7),
-            "until the clock is there"
+            "log time must wait until the clock has caught up"
         );
     }
 
@@ -211,8 +215,12 @@ mod tests {
             assert_eq!((moved.time.take_skew(), moved.time.take_skew()), (Some(by_ms), None));
         }
         moved.set(-999);
-        assert_eq!(moved.time.take_skew(), None, "a second is no matter");
-        assert_eq!(Moved::at(10 * DAY, 10 * DAY + 2_000).time.take_skew(), Some(-2_000), "behind the log at the start");
+        assert_eq!(moved.time.take_skew(), None, "a difference of less than a second is tolerated");
+        assert_eq!(
+            Moved::at(10 * DAY, 10 * DAY + 2_000).time.take_skew(),
+            Some(-2_000),
+            "the clock is behind the log at startup"
+        );
         assert_eq!(Moved::at(10 * DAY, 10 * DAY + 500).time.take_skew(), None);
     }
 

@@ -7,9 +7,9 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 pub(crate) struct Trouble {
     pub(crate) again: Instant,
     pause: Duration,
-    /// Reason to refuse proposals; `None` if only maintenance between appends fails.
+    /// Error for proposals; `None` if only maintenance between appends fails.
     refusal: Option<AppendError>,
-    /// Names of failed requests that may be in the log.
+    /// Names of failed requests that may still be in the log.
     in_doubt: Vec<Name>,
 }
 
@@ -37,7 +37,7 @@ impl Trouble {
         self.in_doubt.contains(&name)
     }
 
-    /// Returns the error for a request: `Unknown` if an earlier append of it is in doubt.
+    /// `Unknown` if an earlier append of the request is in doubt.
     pub(crate) fn failure(&self, name: Name, failure: &AppendError) -> AppendError {
         match failure {
             AppendError::Full { reason } | AppendError::Unavailable { reason } if self.has_in_doubt(name) => {

@@ -41,8 +41,8 @@ impl Upstream {
         };
         match reached {
             Ok(Some(())) => Ok(()),
-            Ok(None) => Err(not_current("the ledger is closing")),
-            Err(_) => Err(not_current("the writer of the log has not answered in time")),
+            Ok(None) => Err(not_current("the ledger is shutting down: retry with another process")),
+            Err(_) => Err(not_current("the writer of the log has not answered in time: retry")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Background verification of records not read at startup: block checksums, and the chain up to a known hash.
+//! Background verification of the records not read at startup: block checksums, and the hash chain up to a known hash.
 
 use crate::{chain::verify, error::OpenError};
 use motherlode_log::{Hash, Position, ReadError, Reader};
@@ -41,22 +41,26 @@ impl Verifier {
         motherlode_runtime::lower_priority();
         let (partition, begun) = (self.partition, Instant::now());
         let unread = self.progress.borrow().unread;
-        tracing::info!(partition, unread, "records not read at startup are verified in the background");
+        tracing::info!(partition, unread, "verifying the records not read at startup in the background");
         match self.verify(unread, open) {
             Ok(true) => {
                 let seconds = begun.elapsed().as_secs();
-                tracing::info!(partition, unread, seconds, "all records are verified");
+                tracing::info!(partition, unread, seconds, "verified all records");
             }
             Ok(false) => {}
             Err(error) => {
                 let failure = format!("partition {partition}: {error}");
-                tracing::error!(partition, error = failure, "the log is damaged: new rounds are stopped");
+                tracing::error!(
+                    partition,
+                    error = failure,
+                    "the log is damaged: no new rounds start; see docs/how-to/backup-and-restore.md"
+                );
                 self.progress.send_modify(|progress| progress.failure = Some(failure));
             }
         }
     }
 
-    /// Returns false if the ledger closes first.
+    /// Verifies the first `unread` records; returns false if the ledger closes first.
     pub(crate) fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
         const BYTES: usize = 1 << 20;
         let (mut head, mut verified) = (self.first, 0);
@@ -66,7 +70,7 @@ impl Verifier {
             let mut records = match self.reader.read(verified + 1, most, BYTES) {
                 Ok(records) => records,
                 Err(ReadError::Io(error)) if tries < TRIES => {
-                    tracing::warn!(%error, "failed to read the log to verify it: retrying");
+                    tracing::warn!(%error, "failed to read the log during verification; retrying");
                     tries += 1;
                     if is_over(open, PAUSE) {
                         return Ok(false);
@@ -77,24 +81,24 @@ impl Verifier {
             };
             records.retain(|record| record.position <= unread);
             let Some(last) = records.last() else {
-                return Err(OpenError::Chain(format!("it has no record {}", verified + 1)));
+                return Err(OpenError::Chain(format!("record {} is missing", verified + 1)));
             };
             head = verify(head, &records)?;
             (verified, tries) = (last.position, 0);
             self.progress.send_modify(|progress| progress.verified = verified);
             if told.elapsed() >= TELL_EVERY {
                 told = Instant::now();
-                tracing::info!(partition = self.partition, verified, unread, "the log is being verified");
+                tracing::info!(partition = self.partition, verified, unread, "still verifying the log");
             }
             if is_over(open, Duration::ZERO) {
                 return Ok(false);
             }
         }
-        // Such damage affects no record, but `--verify all`, `audit` and `copy` refuse it.
+        // Damage after these records affects none of them, but `--verify all`, `audit` and `copy` refuse such a log.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {
-                    tracing::warn!(%error, "failed to read the log to verify it: retrying");
+                    tracing::warn!(%error, "failed to read the log during verification; retrying");
                     tries += 1;
                     if is_over(open, PAUSE) {
                         return Ok(false);
@@ -105,7 +109,9 @@ impl Verifier {
         }
         match head == self.last {
             true => Ok(true),
-            false => Err(OpenError::Chain(format!("the record at position {unread} differs from the one at startup"))),
+            false => Err(OpenError::Chain(format!(
+                "the record at position {unread} differs from the record read at startup"
+            ))),
         }
     }
 }

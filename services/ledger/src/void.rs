@@ -1,11 +1,11 @@
-//! Voids of rounds played on a malfunction (PL-04).
+//! Voids of rounds affected by a malfunction (PL-04).
 //!
-//! A void refunds the bet or free round (PL-18), takes back credits up to the balance (ME-16, PL-09), and reverts a
-//! collection's changes in one commit. The rest of a seamless player's win is taken back from the operator's wallet (PL-39). The contribution stays in the pool until the platform declares an incident
-//! (PL-38).
+//! One commit refunds the bet or free round (PL-18), takes back credited wins up to the balance (ME-16, PL-09), and
+//! reverts changes of the collection. If a seamless player's balance is too low, the remaining win is taken back from
+//! the operator's wallet (PL-39). The contribution stays in the pool until the platform declares an incident (PL-38).
 //!
-//! With operators, a jackpot round's void is proposed: `VoidProposed` holds unpaid awards, and the platform's
-//! `ApproveChange` makes the void.
+//! If operators are configured, the void of a round with a jackpot is only proposed: `VoidProposed` holds unpaid
+//! awards, and the platform's `ApproveChange` makes the void.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -67,7 +67,7 @@ pub(crate) struct Approval {
     pub(crate) acted: Event,
 }
 
-/// Approves a proposed void. If the void is refused, the proposal stays pending.
+/// If the void is refused, the proposal stays pending.
 pub(crate) async fn approve(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -165,7 +165,7 @@ fn decide(
     let Ask { reason, ref by, .. } = *ask;
     let name = || round_name(&id.stream, id.number);
     if player.voided_at(id.number).is_some() {
-        return Err(Refusal::new(Reason::AlreadyVoided, "the round is void").with("round_id", name()));
+        return Err(Refusal::new(Reason::AlreadyVoided, "the round is already void").with("round_id", name()));
     }
     let open = player.open_round(id.number);
     let (started, win, collected, jackpots) = match (open, &recalled) {
@@ -183,7 +183,7 @@ fn decide(
     let undone = collection::undo(player, started, collected).map_err(unresolvable)?;
     let other = player.open_round_of(&started.game, started.currency).filter(|other| other.started.round != id.number);
     if let (Some(_), Some(other)) = (&undone, other) {
-        let message = "an open round uses the collection that the void would change";
+        let message = "an open round uses the collection that the void would change: finish that round first";
         let other = round_name(&id.stream, other.started.round);
         return Err(Refusal::new(Reason::RoundInProgress, message).with("round_id", other));
     }
@@ -205,7 +205,7 @@ fn decide(
     let revealed = match open.filter(|open| open.draws().next().is_some()) {
         None => None,
         Some(_) if ledger.draws().is_none() => {
-            let message = "this process has no draw keys to reveal the round's draws with: see draws.key_file";
+            let message = "this process has no draw keys to reveal the round's draws: set draws.key_file";
             return Err(Refusal::new(Reason::NoDrawKeys, message).with("round_id", name()));
         }
         Some(open) => Some(match ledger.draws().revealed(&id.stream, open, &ledger.generations()) {
@@ -233,7 +233,7 @@ fn effect(jackpots: &[RoundJackpot], way: &Way) -> Result<VoidedJackpot, Refusal
     match way {
         Way::Approved(approval) if approval.cost == AwardCost::Operator => Ok(VoidedJackpot::Charged),
         Way::Approved(approval) if approval.cost == AwardCost::Unspecified => {
-            let message = "must name the bearer of the award, which was paid and stays with the player";
+            let message = "must name who bears the cost of the award, which was already paid and stays with the player";
             Err(Refusal::field("award_cost", message))
         }
         _ => Ok(VoidedJackpot::Lost),
@@ -272,7 +272,7 @@ fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     })
 }
 
-/// Refusal if this program lacks the round's rules version (PL-01).
+/// Refusal of a void if this build lacks the round's rules version (PL-01).
 fn unresolvable(error: Unresolvable) -> Refusal {
     Refusal::new(Reason::ModelUnknown, error.to_string())
 }

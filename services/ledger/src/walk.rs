@@ -1,4 +1,4 @@
-//! Commits of a round, from its latest one back to its bet.
+//! Finds a round's commits by following the stream back from the latest one to the bet.
 
 use crate::error::OpenError;
 use motherlode_log::{Position, Reader};
@@ -28,7 +28,7 @@ pub(crate) fn walk_back<E>(
     Ok(commits)
 }
 
-/// Returns a void's settled round, as stated or from the log.
+/// Returns the settled round that a void reverses, as stated in the void or read from the log.
 pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
     let stated = void.events.iter().find_map(|event| match event {
         Event::RoundVoided { round: of, settled: Some(settled), .. } if *of == round => Some(settled),
@@ -39,7 +39,7 @@ pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<O
     }
     let fetch = |position| {
         let stored = reader.read(position, 1, usize::MAX)?;
-        let stored = stored.first().ok_or_else(|| OpenError::Chain(format!("it has no record {position}")))?;
+        let stored = stored.first().ok_or_else(|| OpenError::Chain(format!("record {position} is missing")))?;
         let decoded = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source });
         Ok::<_, OpenError>(Arc::new(decoded?))
     };

@@ -1,4 +1,4 @@
-//! Held calls to an operator's wallet: the operator asks for their repetition (PL-39).
+//! Held wallet calls, which the operator asks to repeat (PL-39).
 
 use crate::{
     append::{AppendError, Proposal},
@@ -9,10 +9,10 @@ use motherlode_proto::ledger::v1::{RetryWalletCallsRequest, RetryWalletCallsResp
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_state::{Event, InternalRequest, Refused};
 
-/// Releases all held calls of a player, which are then repeated. Without any it changes nothing.
+/// Releases all held calls of a player, so that they are repeated. Without held calls it changes nothing.
 ///
 /// # Errors
-/// The account is unknown, or the log does not take the commit.
+/// The account is unknown, or the commit fails.
 pub(crate) async fn retry(
     ledgers: &Ledgers,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Detects an append that takes too long, and a store that does not confirm its writer: neither fails in time.
+//! Detects slow appends and a store that does not confirm its writer, since neither returns an error in time.
 
 use crate::{
     standing::{Hindrance, Standings},
@@ -31,9 +31,14 @@ impl Watch {
     fn look(&self) {
         let standings = &self.writer.shared().standings;
         let append = self.writer.append_age().unwrap_or_default();
-        self.judge(standings, Hindrance::Append, append, "the log has not confirmed an append");
+        self.judge(standings, Hindrance::Append, append, "the log's store has not confirmed an append");
         let unconfirmed = self.authority.as_ref().map(|authority| authority.age()).unwrap_or_default();
-        self.judge(standings, Hindrance::Unconfirmed, unconfirmed, "the log's store has not confirmed its writer");
+        self.judge(
+            standings,
+            Hindrance::Unconfirmed,
+            unconfirmed,
+            "the log's store has not confirmed that this process is the writer",
+        );
     }
 
     fn judge(&self, standings: &Standings, by: Hindrance, age: Duration, what: &str) {

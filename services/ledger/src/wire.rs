@@ -1,4 +1,4 @@
-//! Lossless messages of proposals and verdicts: callers depend on the kind of refusal.
+//! Converts proposals and verdicts to messages without loss, because callers depend on the kind of a refusal.
 
 use crate::append::{AppendError, Proposal};
 use motherlode_proto::{

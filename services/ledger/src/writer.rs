@@ -1,13 +1,13 @@
-//! Single writer of a partition: orders proposals, and answers when their commits are durable.
+//! Single writer of a partition: orders proposals, and answers once their commits are durable.
 //!
 //! The caller's thread judges a proposal under one lock, against durable books and staged commits, and stages its
-//! commit in a group. The [`Appender`](crate::appender::Appender) appends groups in order. A durable group is
-//! published: the books absorb it and its answers are sent, so readers see durable state only. Publishing on the
-//! runtime of most waiting calls ([`Writer::publish_on`]) needs one wake-up per group.
+//! commit in a group. The [`Appender`](crate::appender::Appender) appends groups in order. When a group is durable, it
+//! is published: its commits enter the books and its answers are sent, so readers see durable state only. Publishing on
+//! the runtime of most waiting calls ([`Writer::publish_on`]) needs one wake-up per group.
 //!
-//! Verdicts that depend on staged commits wait for the youngest group; a failed append drops both. While a full group
-//! waits for the disk, proposals are parked and judged in turns of the operators ([`ParkedProposals`]), so one operator delays
-//! another by at most two groups.
+//! A verdict that depends on staged commits waits for the newest group; a failed append discards the commits and fails
+//! such verdicts. While a full group waits for the disk, proposals are parked and judged in turns of the operators
+//! ([`ParkedProposals`]), so one operator delays another by at most two groups.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -34,7 +34,7 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Bytes of a group, which limit the duration of an append.
+/// Maximum size of a group, which limits the duration of an append.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
@@ -43,10 +43,10 @@ pub(crate) struct Writer {
     has_operators: bool,
     open_rounds_max: usize,
     waiting_max: usize,
-    /// Lock order: this lock, then the books.
+    /// Locked before the books if both are locked.
     staged: Mutex<Staged>,
     due: Condvar,
-    /// Wakes the thread that publishes; without one the appender publishes.
+    /// Wakes the thread that publishes groups; if there is none, the appender publishes them.
     publisher: OnceLock<mpsc::Sender<()>>,
 }
 
@@ -60,10 +60,9 @@ struct Staged {
     waiting: usize,
     parked: ParkedProposals,
     trouble: Option<Trouble>,
-    /// Whether the latest maintenance failed; an append that succeeds meanwhile does not end this.
+    /// Whether the latest maintenance failed. A successful append does not reset it.
     maintenance_fails: bool,
     closed: bool,
-    /// Until the appender ends.
     snapshots: Option<Snapshots>,
 }
 
@@ -73,7 +72,7 @@ struct Group {
     names: Vec<Name>,
     bytes: usize,
     end: ChainHead,
-    /// Commits that leave a round open, per operator.
+    /// Commits per operator that leave a round open.
     opening: BTreeMap<SmolStr, usize>,
     waiters: Vec<Waiter>,
 }
@@ -99,7 +98,7 @@ impl Publisher {
 }
 
 impl Drop for Publisher {
-    /// Publishes the signalled groups; later ones are published by the appender.
+    /// Publishes the groups signalled so far; the appender publishes later ones.
     fn drop(&mut self) {
         self.durable.close();
         self.publish();
@@ -122,7 +121,7 @@ impl Writer {
             durable: 0,
             appending: None,
             waiting: 0,
-            parked: ParkedProposals::new(Arc::clone(&options.weights)),
+            parked: ParkedProposals::new(options.configured.clone()),
             trouble: None,
             maintenance_fails: false,
             closed: false,
@@ -156,7 +155,7 @@ impl Writer {
         &self.shared
     }
 
-    /// Judges proposals. A verdict that depends on staged commits is sent with their group.
+    /// A verdict that depends on staged commits is sent with their group.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
@@ -293,7 +292,7 @@ impl Writer {
         }
         self.shared.standings.clear(Hindrance::Store);
         self.shared.standings.clear(Hindrance::Append);
-        // If the channel is full, a signal for this group is already in it.
+        // A full channel already has a signal that covers this group.
         let told = self.publisher.get().map(|publisher| publisher.try_send(()));
         if !matches!(told, Some(Ok(()) | Err(mpsc::error::TrySendError::Full(())))) {
             self.publish();
@@ -308,7 +307,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // Written before any answer or read.
+                // Written before any answer is sent or any read sees the group.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
@@ -363,7 +362,7 @@ impl Writer {
             Failed::Unavailable(_) => (AppendError::Unavailable { reason }, vec![]),
             Failed::Unknown(_) => (AppendError::Unavailable { reason }, in_doubt),
             Failed::Fenced { .. } | Failed::Conflict { .. } | Failed::Chain { .. } | Failed::Failed { .. } => {
-                tracing::error!(reason, "an append failed");
+                tracing::error!(reason, "an append failed permanently: the process must restart");
                 self.shared.standings.fail(match error {
                     Failed::Fenced { .. } => Standing::Fenced(reason.clone()),
                     _ => Standing::Failed(reason.clone()),
@@ -376,7 +375,7 @@ impl Writer {
         refusal
     }
 
-    /// Returns whether maintenance may run; after a failure it waits for the next attempt.
+    /// After a failure, maintenance waits before the next attempt.
     pub(crate) fn may_tend(&self) -> bool {
         self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
     }
@@ -390,7 +389,7 @@ impl Writer {
             }
             Err(error) => {
                 if !std::mem::replace(&mut staged.maintenance_fails, true) {
-                    tracing::warn!(%error, "failed to prepare room for the next appends");
+                    tracing::warn!(%error, "failed to prepare space for the next appends; retrying");
                 }
                 staged.trouble = Some(Trouble::after(staged.trouble.take()));
             }
@@ -456,8 +455,8 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Judges a proposal, in the order: request id, whole request (PL-42), version, limits of new commits, invariants of the
-    /// books.
+    /// Order of checks: repeated request id, earlier whole request (PL-42), version, limits of new commits, invariants
+    /// of the books.
     fn judge(
         self,
         staged: &mut Staged,
@@ -473,13 +472,13 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // A commit of the request would be on this stream, which has had no other commit since.
+        // If the stream has no commit after `checked_to`, the request has none either.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // The commit that would refuse the request may be on another stream.
+        // The earlier request's commit may be on another stream.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {
@@ -513,7 +512,7 @@ impl Judging<'_> {
         }
         let recalled = recalled.as_deref();
         if let Some(refusal) = staged.trouble.as_ref().and_then(Trouble::refusal) {
-            // Nothing is staged, so the durable state decides.
+            // Nothing is staged while appends fail, so durable state decides.
             books.admit(&commit)?;
             books.postings(&commit, recalled)?;
             return Err(staged.refused(name, refusal));

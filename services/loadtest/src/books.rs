@@ -17,7 +17,6 @@ pub struct Actual {
 pub struct Books {
     pub players: usize,
     pub balances: Balances,
-    /// Number of accounts whose balance differs from the answers.
     pub wrong_balances: usize,
     pub open_rounds: usize,
     pub unpaid_jackpots: usize,
@@ -32,7 +31,7 @@ pub struct Balances {
     pub bets_minor: i64,
     pub wins_minor: i64,
     pub jackpots_minor: i64,
-    /// Sum of balances in the answers.
+    /// Sum of the balances that follow from the answers.
     pub told_minor: i64,
     /// Sum of the accounts' balances.
     pub found_minor: i64,
@@ -85,7 +84,7 @@ pub(crate) fn check(accounts: &[(&Expected, Actual)], pooled_bets: i64, pooled: 
             wrong_balances += 1;
             let cash = |minor: i64| Minor(minor).to_decimal(Currency::EUR);
             let (expected, actual) = (cash(expected.balance()), cash(found.balance));
-            faults.push(format!("{}: the balance is {actual} EUR, the answers add up to {expected}", found.player));
+            faults.push(format!("{}: the balance is {actual} EUR, but the answers add up to {expected}", found.player));
         }
         open_rounds += found.open_rounds.len();
         faults.extend(found.open_rounds.iter().map(|round| format!("{round}: left open")));
@@ -113,11 +112,11 @@ fn pool_fault(expected: Nano, pooled: Pooled) -> Option<String> {
         PoolCheck::None => None,
         _ if !pooled.caught_up => Some("the pool did not add the last bet in time".to_owned()),
         PoolCheck::Exact | PoolCheck::AtLeast if found < expected => {
-            Some(format!("the pool got {found} EUR, the bets' share is {expected}"))
+            Some(format!("the pool received {found} EUR, but the bets' contributions are {expected} EUR"))
         }
         PoolCheck::Exact if found > expected => Some(format!(
-            "the pool got {found} EUR, the bets' share is {expected}: others play here too (then use --shared), or the \
-             books are wrong"
+            "the pool received {found} EUR, but the bets' contributions are {expected} EUR: if other players use the service, add \
+            --shared; otherwise the books are wrong"
         )),
         PoolCheck::Exact | PoolCheck::AtLeast => None,
     }
@@ -170,7 +169,7 @@ mod tests {
         assert!(!books.ok);
         assert_eq!(books.wrong_balances, 2);
         assert_eq!(books.balances.told_minor, books.balances.found_minor);
-        assert_eq!(books.faults[0], "p: the balance is 700.01 EUR, the answers add up to 700.00");
+        assert_eq!(books.faults[0], "p: the balance is 700.01 EUR, but the answers add up to 700.00");
     }
 
     #[test]

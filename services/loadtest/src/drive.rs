@@ -1,4 +1,5 @@
-//! Workers that play until all rounds are played or the time is over. Each player belongs to one worker, so no lock is needed.
+//! Workers that play until all rounds are played or the time is over. Each player belongs to one worker, so players need
+//! no lock.
 
 use crate::{
     lane::Lane,

@@ -69,7 +69,7 @@ async fn ask_alone(mut client: SpinServiceClient<Connection>, call: Call) -> Res
         Call::Spin(request) => client.spin(request).await?.into_inner().played,
         Call::Choose(request) => client.choose(request).await?.into_inner().played,
     };
-    played.map(Box::new).ok_or_else(|| Status::internal("an answer without content"))
+    played.map(Box::new).ok_or_else(|| Status::internal("the service's answer contains no round"))
 }
 
 async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::UnboundedReceiver<PendingCall>) {
@@ -123,7 +123,7 @@ async fn relay(
                 while let Some(oldest) = waiting.first_entry()
                     && oldest.get().0 + ANSWER_MAX <= now
                 {
-                    let _ = oldest.remove().1.send(Err(Status::deadline_exceeded("no answer on the stream")));
+                    let _ = oldest.remove().1.send(Err(Status::deadline_exceeded("no answer arrived on the stream in time")));
                 }
             }
         }
@@ -137,6 +137,6 @@ fn unpack(answer: Option<Answer>) -> Result<Box<Played>, Status> {
             let details = error.encode_to_vec().into();
             Err(Status::with_details(Code::from_i32(error.code), error.message, details))
         }
-        None => Err(Status::internal("an answer without content")),
+        None => Err(Status::internal("the service's answer contains no round")),
     }
 }

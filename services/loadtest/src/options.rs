@@ -3,7 +3,7 @@ use motherlode_slots::standard;
 use motherlode_state::{CoinValue, Currency, Minor, cash};
 use std::time::Duration;
 
-/// Highest number of rounds for which the deposits, at the highest bet, still fit a balance.
+/// Maximum number of rounds; at the highest bet, their deposits still fit a balance.
 pub const ROUNDS_MAX: u64 = 10_000_000_000;
 const CONCURRENCY_MAX: usize = 65_536;
 const CONNECTIONS_MAX: usize = 1024;
@@ -14,19 +14,14 @@ pub struct Options {
     pub target: String,
     pub credentials: Credentials,
     pub operator: String,
-    /// Whether the operator has a seamless wallet: nothing is deposited, and accounts must stay empty.
     pub seamless: bool,
     pub rounds: u64,
-    /// Limit of rounds in flight.
     pub concurrency: usize,
     pub connections: usize,
-    /// Number of players, at least `concurrency`, since each plays one round at a time.
+    /// Number of players, at least `concurrency`, because each plays one round at a time.
     pub players: usize,
-    /// Prefix of existing players with money, followed by eight digits from 00000000; `None` for new players.
     pub existing: Option<String>,
-    /// Rounds started per second; `None` for a closed loop.
     pub rate: Option<f64>,
-    /// Whether to use a PlayStream per connection instead of unary calls.
     pub stream: bool,
     pub game: String,
     pub lines: u32,
@@ -34,24 +29,18 @@ pub struct Options {
     pub buy_feature: bool,
     /// Total coins of a bet, including the price of a bought feature.
     pub bet_coins: u32,
-    /// In EUR.
+    /// Coin value in EUR.
     pub coin_value: CoinValue,
-    /// Concurrent readers of the players' histories, on their own connection.
     pub readers: usize,
-    /// Id of a service's process on this machine, whose costs are reported.
     pub pid: Option<u32>,
     pub time_max: Duration,
-    /// Whether other players use the service, so that the pool receives at least, not exactly, the contributions of
-    /// these bets.
     pub shared: bool,
     pub thresholds: Thresholds,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
-    /// Highest accepted p99 latency of all calls, in milliseconds.
     pub p99_ms_max: Option<f64>,
-    /// Highest accepted share of failed calls, 0 to 1.
     pub error_rate_max: f64,
 }
 

@@ -103,7 +103,7 @@ impl Expected {
     /// Settles a round. It is an error if the round has no more choices but is not settled.
     fn settle(&mut self, played: &Played, bet_position: u64, jackpots: Vec<JackpotWin>) -> Result<(), Status> {
         if played.state() != RoundState::Settled {
-            return Err(Status::internal("the round has no choice to make and is not settled"));
+            return Err(Status::internal("the service returned a round that awaits no choice but is not settled"));
         }
         self.bets += minor(played.bet.as_ref());
         self.wins += minor(played.win.as_ref());

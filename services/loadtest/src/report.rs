@@ -13,7 +13,6 @@ use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// Settled rounds.
     pub rounds: u64,
     /// Answered bets and choices.
     pub calls: u64,
@@ -30,7 +29,6 @@ pub struct Report {
     pub latency_ms_by_call: BTreeMap<&'static str, LatencyMs>,
     /// Failed calls by reason, after all retries.
     pub errors: BTreeMap<String, u64>,
-    /// Messages sent again.
     pub retries: u64,
     pub reads: Reads,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -70,8 +70,8 @@ pub fn run_until<'a>(
             Some(prefix) => service.existing(options.players, prefix).await?,
         };
         let table = Arc::new(table(options, run));
-        // One call opens each connection before the measurement. It also makes the pool take up earlier contributions
-        // of other players, so that the pool's figure is exact.
+        // One call opens each connection before the measurement. It also makes the pool receive earlier contributions of
+        // other players, so that the pool's figure is exact.
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }
@@ -102,7 +102,8 @@ pub fn run_until<'a>(
 
         let reads = readers.end().await;
 
-        // Rounds in doubt are repeated outside the measurement. If they stay in doubt, the comparison of the books shows them.
+        // Rounds with unknown outcome are repeated outside the measurement. If an outcome stays unknown, the comparison
+        // of the books shows it.
         let after = again();
         let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
         let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {

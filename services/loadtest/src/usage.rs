@@ -9,7 +9,6 @@ pub struct Usage {
     /// Processor time, summed over the living threads.
     pub cpu_ns: u64,
     pub switches: u64,
-    /// In bytes.
     pub resident_bytes: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Appends to the log and to a plain file on the same disk, and the speed of a scan: `cargo bench -p motherlode-log`. A
-//! throttled disk varies up to twentyfold, so compare the medians.
+//! Compares appends to the log with appends to a plain file on the same disk, and times a scan: `cargo bench -p
+//! motherlode-log`. The speed of a throttled disk varies up to twentyfold, so compare medians.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use std::{
@@ -26,7 +26,9 @@ impl Plain {
 
     fn new(dir: &std::path::Path) -> Self {
         let file = File::create(dir.join("plain")).expect("the bench's directory is writable");
-        file.write_all_at(&vec![0; 64 << 20], 0).and_then(|()| file.sync_all()).expect("there is room");
+        file.write_all_at(&vec![0; 64 << 20], 0)
+            .and_then(|()| file.sync_all())
+            .expect("the disk has enough free space");
         Self { file, at: 0 }
     }
 
@@ -97,7 +99,7 @@ fn scan_speed(c: &mut Criterion) {
     let reader = store.reader();
     let end = reader.end();
     let mut position = 1;
-    c.bench_function("read one record anywhere", |b| {
+    c.bench_function("read one record at a random position", |b| {
         b.iter(|| {
             position = (position * 6_364_136_223 + 1_442_695) % end + 1;
             black_box(reader.read(position, 1, 1).expect("sound"))

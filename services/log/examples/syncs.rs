@@ -1,4 +1,4 @@
-//! Times `fdatasync` of a plain file; rate 0 is without pauses.
+//! Times `fdatasync` of a plain file. A rate of 0 means no pauses.
 
 use std::{
     env,

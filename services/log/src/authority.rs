@@ -1,5 +1,5 @@
-//! Time since a writer was last confirmed as the only one, including suspension (`CLOCK_BOOTTIME` on Linux), when
-//! another may take over.
+//! Time since this process was last confirmed as the only writer. On Linux it includes suspension (`CLOCK_BOOTTIME`),
+//! because another process may take over meanwhile.
 
 use parking_lot::Mutex;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Authority(Mutex<Option<Duration>>);
 
 impl Authority {
-    /// Records a confirmation at a time of [`uptime`]. An earlier time has no effect.
+    /// A time before the latest confirmation has no effect.
     pub fn confirm(&self, at: Duration) {
         let mut latest = self.0.lock();
         *latest = (*latest).max(Some(at));
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn at_a2_an_authority_is_as_old_as_its_latest_confirmation() {
         let authority = Authority::default();
-        assert_eq!(authority.age(), Duration::ZERO, "nobody confirms it");
+        assert_eq!(authority.age(), Duration::ZERO, "no confirmation has been recorded");
         let minute = Duration::from_secs(60);
         let before = uptime().saturating_sub(minute);
         authority.confirm(before);

@@ -1,4 +1,4 @@
-//! An append as one block, for stores without files: a segment's block at offset 0.
+//! Encoding of an append as one block at offset 0, for stores without segment files.
 
 use bytes::Bytes;
 
@@ -7,7 +7,6 @@ use crate::{
     segment::format::{self, decode_block, encode_block},
 };
 
-/// In bytes.
 pub const MAX: u64 = format::MAX_BLOCK;
 
 #[must_use]
@@ -15,7 +14,7 @@ pub fn bytes(records: &[Bytes]) -> u64 {
     format::block_bytes(format::body_bytes(records))
 }
 
-/// Encodes records as a block. The caller keeps it within [`MAX`].
+/// The caller must keep the block within [`MAX`].
 #[must_use]
 pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     let mut block = Vec::with_capacity(usize::try_from(bytes(records)).unwrap_or_default());
@@ -23,7 +22,6 @@ pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     block.into()
 }
 
-/// Decodes a block. The records share its memory.
 pub fn decode(block: &Bytes, first: Position) -> Result<Vec<Bytes>, &'static str> {
     let decoded = decode_block(block, first)?;
     if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("bytes follow the block") }

@@ -1,7 +1,7 @@
 //! Hash chain: each record contains the SHA-256 of the record before it.
 //!
-//! A record is a protobuf message with this hash as field 1: its bytes begin with `0A 20`. Stored bytes are hashed and
-//! never re-encoded.
+//! A record is a protobuf message with this hash as field 1, so its bytes begin with `0A 20`. Hashes are of the stored
+//! bytes, which are never re-encoded.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -23,13 +23,13 @@ pub fn hash(record: &[u8]) -> Hash {
     Sha256::digest(record).into()
 }
 
-/// `None` for a malformed prefix.
+/// `None` if the record does not begin with a hash.
 #[must_use]
 pub fn previous_hash(record: &[u8]) -> Option<Hash> {
     record.strip_prefix(&PREFIX)?.first_chunk().copied()
 }
 
-/// Checks that records continue the chain, where `head` is the hash of the record at `after`. Returns the last hash.
+/// Checks records after position `after`, whose record has the hash `head`. Returns the last hash.
 pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Hash, AppendError> {
     let mut head = head;
     for (record, position) in records.iter().zip(after + 1..) {
@@ -115,7 +115,10 @@ mod tests {
         assert_eq!((chained.head(), chained.records()), (hash(&first), &[first.clone()][..]));
         assert!(chained.verify_after(0, start).is_ok());
         assert!(matches!(chained.verify_after(1, hash(&first)), Err(AppendError::Chain { position: 2, .. })));
-        assert!(Chained::after(start).verify_after(1, hash(&first)).is_err(), "no records after another one");
+        assert!(
+            Chained::after(start).verify_after(1, hash(&first)).is_err(),
+            "the records must not continue the chain of another record"
+        );
     }
 
     #[test]
@@ -123,7 +126,7 @@ mod tests {
         let mut record = vec![0x0A, 0x20];
         record.extend([7; 32]);
         assert_eq!(previous_hash(&record), Some([7; 32]));
-        assert_eq!(previous_hash(&record[..33]), None, "31 bytes are no hash");
+        assert_eq!(previous_hash(&record[..33]), None, "31 bytes must not count as a hash");
         assert_eq!(previous_hash(&[]), None);
         record[1] = 0x21;
         assert_eq!(previous_hash(&record), None);

@@ -27,7 +27,7 @@ pub struct DamagedMessage {
 pub enum ScanError {
     #[error(transparent)]
     Damaged(#[from] Damage),
-    #[error("{}: {source}", path.display())]
+    #[error("cannot access {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
@@ -39,7 +39,7 @@ impl ScanError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("{} is in use by another process: stop it, or name another folder with --data", dir.display())]
+    #[error("{} is in use by another process: stop that process, or use another folder (--data)", dir.display())]
     Locked { dir: PathBuf },
     #[error(transparent)]
     Scan(#[from] ScanError),

@@ -7,35 +7,35 @@ use crate::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    #[error("the log ends at position {end}")]
+    #[error("the append does not start at the log's end, position {end}")]
     Conflict { end: Position },
-    /// A record has a wrong previous hash. Nothing was written.
-    #[error("the record for position {position} does not chain: expected {}, found {}", hex(Some(expected)), hex(found.as_ref()))]
+    /// Nothing was written.
+    #[error("the record for position {position} does not continue the hash chain: expected {}, found {}", hex(Some(expected)), hex(found.as_ref()))]
     Chain { position: Position, expected: Hash, found: Option<Hash> },
-    #[error("an append of {bytes} bytes is over the limit of {limit}")]
+    #[error("the append has {bytes} bytes, more than the limit of {limit}")]
     TooLarge { bytes: u64, limit: u64 },
-    /// The disk is full, and nothing was appended. Retry once there is room.
-    #[error("no room for the append: {0}")]
+    /// Nothing was appended. The caller may retry once there is space.
+    #[error("no disk space for the append: {0}")]
     Full(io::Error),
     /// Nothing was appended. The caller may retry.
-    #[error("the log cannot be written: {0}")]
+    #[error("cannot write the log: {0}")]
     Unavailable(io::Error),
-    /// The outcome is unknown. The next successful [`settle`](crate::Store::settle) or append removes the records.
+    /// The next successful append or [`settle`](crate::Store::settle) removes the records if they are in the log.
     #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
-    /// After a write with an unknown outcome, appends are refused until the store is opened again.
-    #[error("the log refuses appends until it is opened again: {reason}")]
+    /// Appends are refused until the store is opened again, because an earlier write failed in an undefined state.
+    #[error("the log refuses appends until the process restarts: {reason}")]
     Failed { reason: String },
-    /// Another writer has taken over the log. Later appends are refused.
-    #[error("another writer has taken the log over: {reason}")]
+    /// Later appends are refused.
+    #[error("another writer has taken over the log: {reason}")]
     Fenced { reason: String },
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    #[error("position {position} is archived: the log keeps records from position {first}")]
+    #[error("position {position} is archived: this log starts at position {first}")]
     Archived { position: Position, first: Position },
-    #[error("the log cannot be read: {0}")]
+    #[error("cannot read the log: {0}")]
     Io(#[from] io::Error),
     #[error(transparent)]
     Damaged(#[from] Damage),

@@ -1,11 +1,11 @@
-//! Append-only log, source of all other state.
+//! Append-only log, from which all other state is derived.
 //!
 //! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. One [`Store`] writes
-//! it; any number of [`Reader`]s follow it. [`SegmentStore`] keeps it in files, [`MemoryStore`] in memory for tests;
-//! [`scan`] verifies files.
+//! it; any number of [`Reader`]s follow it. [`SegmentStore`] stores it in files, [`MemoryStore`] in memory for tests;
+//! [`scan`] verifies the files.
 //!
-//! Acknowledged appends survive any crash byte for byte. Damage is reported with file and offset, and never skipped or
-//! repaired. Opening verifies all bytes, some 600 MB per second and core.
+//! Acknowledged appends survive any crash unchanged. Damage is reported with file and offset, and is never skipped or
+//! repaired. Opening verifies all bytes, at about 600 MB per second and core.
 
 mod authority;
 pub mod block;
@@ -26,6 +26,8 @@ pub use disk::{Access, Disk, File, Folder, LockGuard, os::OsDisk};
 pub use error::{AppendError, ReadError};
 pub use memory::MemoryStore;
 pub use record::{Hash, Position, Record};
-pub use segment::{Options, Scan, SegmentStore, Tail, scan, scan_after, scan_on};
+pub use segment::{
+    Options, Scan, Sealed, SealedDamage, Sealer, SegmentStore, Tail, Unsealer, scan, scan_after, scan_on,
+};
 pub use start::LogStart;
 pub use store::{Limit, Reader, Store};

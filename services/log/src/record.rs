@@ -1,12 +1,12 @@
 use bytes::Bytes;
 
-/// Contiguous and 1-based, never reused. 0 is before the first.
+/// Position of a record: contiguous, 1-based and never reused. 0 means before the first record.
 pub type Position = u64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub position: Position,
-    /// Part of a larger buffer; copy it before keeping it.
+    /// Bytes of the record. They share a larger buffer, so copy them to keep them for long.
     pub bytes: Bytes,
 }
 

@@ -1,13 +1,13 @@
-//! Start of a log: its first kept position and the previous hash. The file `start` must be durable before segments are
-//! archived and removed:
+//! Start of a log: its first position and the hash of the record before it. The file `start` must be durable before
+//! segments are archived and removed:
 //!
 //! ```text
 //! "MLSTART1"  SHA-256 of the rest 32
 //! partition u32  first position u64  hash of the record before it 32
 //! ```
 //!
-//! Without it, a missing first segment is damage. A segment must confirm it; older segments are ignored. Nothing writes
-//! the file yet.
+//! Without this file, a missing first segment is damage. A segment must start at the recorded position and have the
+//! recorded hash; older segments are ignored. Nothing writes the file yet.
 
 use std::path::Path;
 
@@ -38,13 +38,13 @@ impl LogStart {
         Self { first: 1, previous: genesis(partition) }
     }
 
-    /// Checks a position to read, where 0 means 1. One below `first` is [`ReadError::Archived`].
+    /// Position 0 means 1. A position below `first` is [`ReadError::Archived`].
     pub fn check(&self, position: Position) -> Result<(), ReadError> {
         let (position, first) = (position.max(1), self.first);
         if position < first { Err(ReadError::Archived { position, first }) } else { Ok(()) }
     }
 
-    /// `None` for a whole log.
+    /// `None` if there is no such file, as in a whole log.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path, partition: Option<u32>) -> Result<Option<(u32, Self)>, ScanError> {
         let path = dir.join(FILE);
         let listed = disk.list(dir).map_err(ScanError::at(dir))?;
@@ -55,11 +55,11 @@ impl LogStart {
         let bytes = read.map_err(ScanError::at(&path))?;
         let damage = |reason: String| Damage { file: path, offset: 0, position: 1, reason };
         let Some((of, start)) = Self::decode(&bytes) else {
-            return Err(damage("the file of the log's start is damaged".into()).into());
+            return Err(damage("the file that records the log's start is damaged".into()).into());
         };
         match partition {
             Some(partition) if partition != of => {
-                Err(damage(format!("the file of the log's start belongs to partition {of}")).into())
+                Err(damage(format!("the file that records the log's start belongs to partition {of}")).into())
             }
             _ => Ok(Some((of, start))),
         }

@@ -1,4 +1,5 @@
-//! The contract of a log store. MUST, SHOULD and MAY are used as in RFC 2119; `conformance` in `tests/kit` tests it.
+//! The contract of a log store. MUST, SHOULD and MAY have the meaning of RFC 2119; `conformance` in `tests/kit` tests
+//! the contract.
 
 use std::sync::Arc;
 
@@ -14,28 +15,29 @@ use crate::{
 
 /// Writer of one partition.
 ///
-/// * A store MUST refuse a second live writer when it opens or first appends.
+/// * A store MUST refuse a second live writer, when that writer opens the store or first appends.
 /// * [`end`](Store::end) and [`head`](Store::head) MUST cover durable records only, and MUST NOT go back.
-/// * After a crash a store MUST have all acknowledged appends, byte for byte. It MAY have later appends in order and in
-///   full.
+/// * After a crash a store MUST have all acknowledged appends unchanged. It MAY have later appends, in order and
+///   complete.
 /// * A damaged store MUST refuse to open. It MUST NOT drop an acknowledged record.
 pub trait Store: Send {
     fn partition(&self) -> u32;
 
-    /// A log with a later start MUST have a segment.
+    /// Start of the log. A log that does not start at position 1 MUST have a segment.
     fn start(&self) -> LogStart;
 
-    /// Last durable position, 0 for an empty log.
+    /// Last durable position; 0 for an empty log.
     fn end(&self) -> Position;
 
-    /// Hash at [`end`](Store::end), or the genesis hash.
+    /// Hash of the record at [`end`](Store::end), or the genesis hash.
     fn head(&self) -> Hash;
 
-    /// Appends all records or none, from `after + 1`. On `Ok` they are durable and visible to readers.
+    /// Appends all records or none, from position `after + 1`. On `Ok` they are durable and visible to readers.
     ///
-    /// * `after` MUST be [`end`](Store::end), else [`AppendError::Conflict`]. Later checks: `Chain`, then `TooLarge`.
-    /// * The records MUST follow [`head`](Store::head). [`Chained`] has verified the others.
-    /// * One call is one block and SHOULD cost one synchronous write.
+    /// * `after` MUST be [`end`](Store::end), else the error is [`AppendError::Conflict`]. Then `Chain` and `TooLarge`
+    ///   are checked.
+    /// * The first record MUST continue the chain at [`head`](Store::head). [`Chained`] has verified the other records.
+    /// * One call writes one block and SHOULD cost one synchronous write.
     /// * An empty append writes nothing.
     fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError>;
 
@@ -51,23 +53,23 @@ pub trait Store: Send {
         self.append_chained(after, &chained)
     }
 
-    /// Makes the opened log durable and undoes a failed append, as an append does too. The caller MAY retry.
+    /// Makes the opened log durable and undoes a failed append; an append does this too. The caller MAY retry.
     fn settle(&mut self) -> Result<(), AppendError> {
         Ok(())
     }
 
-    /// Calls [`settle`](Store::settle), and prepares for later appends. SHOULD cost nothing without pending work. The caller MAY retry; appends
-    /// may succeed despite an error.
+    /// Calls [`settle`](Store::settle) and prepares later appends. It SHOULD cost nothing if there is no work. After an
+    /// error the caller MAY retry, and appends may still succeed.
     fn tend(&mut self) -> Result<(), AppendError> {
         self.settle()
     }
 
-    /// Last unverified position, or 0. The opener SHOULD verify these records.
+    /// Last position that was not verified at opening, or 0. The opener SHOULD verify the records up to it.
     fn unread(&self) -> Position {
         0
     }
 
-    /// Confirmations of the only writer; `None` if a lock ensures it.
+    /// Confirmations that this process is the only writer; `None` if a lock ensures it.
     fn authority(&self) -> Option<Arc<Authority>> {
         None
     }
@@ -75,18 +77,18 @@ pub trait Store: Send {
     fn reader(&self) -> Arc<dyn Reader>;
 }
 
-/// A read MUST NOT wait for an append.
+/// Reader of one partition. A read MUST NOT wait for an append.
 pub trait Reader: Send + Sync {
     fn first(&self) -> Position;
 
     fn end(&self) -> Position;
 
-    /// Returns contiguous records from `from`, at most `max_records` and `max_bytes`, but at least one. Only an empty
-    /// answer means the end.
+    /// Returns contiguous records from `from`: at most `max_records` and `max_bytes`, but at least one record. The
+    /// answer is empty only at the end.
     ///
-    /// * `from` 0 means 1. Past the end the answer MUST be empty.
+    /// * `from` 0 means 1. After the end the answer MUST be empty.
     /// * Below [`first`](Reader::first) the answer MUST be [`ReadError::Archived`].
-    /// * Records in doubt, or not durable, MUST NOT be returned.
+    /// * Records that are not durable or in doubt MUST NOT be returned.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 
     fn check_rest(&self, _upto: Position) -> Result<(), ReadError> {
@@ -107,7 +109,7 @@ impl Limit {
         Self { records, bytes, first: true }
     }
 
-    /// The first record always fits.
+    /// Returns whether a record of this size fits the limits; the first record always does.
     pub fn admits(&mut self, bytes: usize) -> bool {
         let admitted = self.records > 0 && (self.first || bytes <= self.bytes);
         if admitted {

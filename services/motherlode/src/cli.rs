@@ -1,6 +1,6 @@
 use crate::commands::{
-    Failure, audit, config, copy, export, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds,
-    serve, simulate, token, verify, wallet, watch, witness,
+    Failure, archive, audit, config, copy, doctor, export, follow, health, key, loadtest, log, par, play, proof,
+    replay, restore, rng, rounds, serve, simulate, token, verify, wallet, watch, witness,
 };
 use crate::help::{self, Completions, Man, with_help};
 use crate::replaced;
@@ -10,7 +10,6 @@ use motherlode_runtime::{lowest_priority, process};
 use motherlode_spin::Dealer;
 use std::process::ExitCode;
 
-/// Commit that the program was built from (`build.rs`).
 const COMMIT: &str = env!("MOTHERLODE_COMMIT");
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("MOTHERLODE_COMMIT"), ")");
 
@@ -24,7 +23,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve all services or those of a role, with the log on disk or on JetStream.
+    /// Serve all services, or those of one role, with the log on disk or on JetStream.
     Serve(serve::Args),
     /// Check a configuration and print its digest or its canonical form.
     Config(config::Args),
@@ -32,13 +31,13 @@ enum Command {
     Play(play::Args),
     /// Watch a running service live.
     Watch(watch::Args),
-    /// Check whether a service accepts calls; for probes.
+    /// Check whether a service accepts calls (for probes).
     Health(health::Args),
     /// Keep an independent copy of a running service's log, or stream its changes.
     Follow(Long<follow::Args>),
     /// List open rounds, or close one.
     Rounds(rounds::Args),
-    /// Print a game's exact mathematics: return by part, spread, paytable, features.
+    /// Print a game's exact mathematics: return by component, volatility, paytable and features.
     Par(par::Args),
     /// Play many rounds without a service and compare them with the exact mathematics.
     Simulate(Long<simulate::Args>),
@@ -54,19 +53,25 @@ enum Command {
     Replay(Long<replay::Args>),
     /// Create a key for a log's checkpoints or a witness, or print its public key.
     Key(key::Args),
-    /// Print the proof of a round: its place in the log, and how it was played.
+    /// Print a round's proof: evidence of its position in the log and of how it was played.
     Proof(proof::Args),
     /// Verify a round's proof offline, and show the round.
     Verify(verify::Args),
-    /// Cosign checkpoints of logs, each only if it continues the previous one.
+    /// Cosign checkpoints of logs; each must extend the log's previous checkpoint.
     Witness(witness::Args),
     /// Copy a log byte for byte, once or continuously from a running service.
     Copy(Long<copy::Args>),
+    /// Archive a log in a folder or an S3 bucket, in verified segments.
+    Archive(Long<archive::Args>),
+    /// Examine a data folder: sound records, lost ones, and the next step.
+    Doctor(Long<doctor::Args>),
+    /// Verify an archive to its end, and restore the log.
+    Restore(Long<restore::Args>),
     /// Export rounds, transactions, revenue or events as CSV, JSON Lines or Parquet.
     Export(Long<export::Args>),
-    /// Inspect a log: its last records, a single record, or the integrity of the chain.
+    /// Inspect a log: its last records, a single record, or the integrity of its hash chain.
     Log(Long<log::Args>),
-    /// Write output of the service's random generator for statistical tests.
+    /// Write output of the service's random number generator for statistical tests.
     Rng(rng::Args),
     /// Print completions for a shell.
     Completions(Completions),
@@ -74,7 +79,7 @@ enum Command {
     Man(Man),
 }
 
-/// Runs a command at idle priority, so that a service on the machine has precedence.
+/// Runs a command at idle priority by default, so that a service on the same machine has precedence.
 #[derive(Args)]
 struct Long<Of: Args> {
     #[command(flatten)]
@@ -103,8 +108,8 @@ pub(crate) fn command() -> clap::Command {
     with_help(Cli::command())
 }
 
-/// `dealer` makes the dealer of `serve` from the draw keys. Exit codes: 0 done, 1 failed or found something wrong, 2
-/// unusable input.
+/// Runs the command line. `dealer` builds the dealer of `serve` from the draw keys. Exit codes: 0 success, 1 a failure or
+/// a discrepancy found, 2 unusable input.
 #[must_use]
 pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
     process::set_commit(COMMIT);
@@ -136,6 +141,9 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Verify(args) => verify::run(&args),
         Command::Witness(args) => witness::run(&args),
         Command::Copy(args) => args.run(copy::run),
+        Command::Archive(args) => args.run(archive::run),
+        Command::Doctor(args) => args.run(doctor::run),
+        Command::Restore(args) => args.run(restore::run),
         Command::Export(args) => args.run(export::run),
         Command::Log(args) => args.run(log::run),
         Command::Rng(args) => rng::run(&args),

@@ -1,5 +1,4 @@
-//! Connections, retries and messages of refusals. A retry has the same request id and therefore no second effect
-//! (PL-11).
+//! Connections, retries and refusal messages. A retry reuses the request id and therefore has no second effect (PL-11).
 
 use crate::{commands::Failure, target::Target};
 use motherlode_proto::{
@@ -37,7 +36,7 @@ impl Client {
     }
 }
 
-/// Repeats a call while its answer is lost or the service is busy.
+/// Retries a call while its answer is lost or the service is busy.
 pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<Response<R>, Status>>,
@@ -91,7 +90,7 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
         let held: Vec<_> = partitions.iter().map(|held| held.partition.to_string()).collect();
         let held = held.join(", ");
         return Err(Failure::found(format!(
-            "the log has {partition_count} partitions, and this process has only {held}: use --target with the address of a process with all partitions"
+            "the log has {partition_count} partitions, and this process has loaded only {held}: with --target, name a process that has loaded all partitions"
         )));
     }
     Ok(partitions)

@@ -1,5 +1,5 @@
-//! Events of records as JSON. The descriptors of the protos determine the fields, so no field is missing. Amounts in
-//! EUR are decimals.
+//! Events of records as JSON. The proto descriptors determine the fields, so no field is missing. Amounts in EUR are
+//! decimals.
 
 use crate::commands::Failure;
 use data_encoding::BASE64;
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// Fields of events whose bytes are no amount. Other bytes are EUR in units of 1e-9, 16 bytes big-endian.
+/// Fields of type bytes that contain no amount. All other bytes fields contain EUR in units of 1e-9, 16 bytes big-endian.
 const OPAQUE: [&str; 19] = [
     "choice",
     "client_seed",
@@ -37,11 +37,11 @@ const OPAQUE: [&str; 19] = [
     "stake",
 ];
 const SEED_OF_STEP: &str = "motherlode.log.v1.StepResolved.seed";
-/// Empty if the award is unpaid.
+/// Amount field that is empty if the award is unpaid.
 const PAID_OF_VOIDED: &str = "motherlode.log.v1.RoundVoided.Jackpot.paid";
 
 pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {
-    let malformed = || Failure::found("a record is not a commit");
+    let malformed = || Failure::found("the record cannot be decoded as a commit");
     let commit = MESSAGES.get_message_by_name("motherlode.log.v1.Commit").ok_or_else(malformed)?;
     let commit = DynamicMessage::decode(commit, record).map_err(Failure::found)?;
     let options = SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false);
@@ -61,7 +61,6 @@ fn is_amount(field: &FieldDescriptor) -> bool {
     matches!(field.kind(), Kind::Bytes) && !OPAQUE.contains(&field.name()) && field.full_name() != SEED_OF_STEP
 }
 
-/// Replaces amounts in base64 by decimals.
 fn write_amounts(message: &MessageDescriptor, value: &mut Value) {
     let Value::Object(object) = value else { return };
     for field in message.fields() {

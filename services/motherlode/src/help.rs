@@ -6,10 +6,9 @@ use std::{fs, io, path::PathBuf};
 
 const WIDTH: usize = 80;
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 failed, or found something wrong; 2 unusable input.";
+const EXIT_CODES: &str = "Exit codes: 0 success; 1 a failure, or a discrepancy found; 2 unusable input.";
 
-/// Examples by command; GAME is replaced by a game's name.
-const EXAMPLES: [(&str, &[&str]); 24] = [
+const EXAMPLES: [(&str, &[&str]); 27] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),
     ("play", &["motherlode play GAME", "motherlode play GAME --auto --rounds 20"]),
@@ -35,6 +34,12 @@ const EXAMPLES: [(&str, &[&str]); 24] = [
     ("verify", &["motherlode verify round.tlog-proof --key motherlode-..."]),
     ("witness", &["motherlode witness --key witness.key --log motherlode-... --data witness"]),
     ("copy", &["motherlode copy --from data --to /backup/log"]),
+    ("archive", &["motherlode archive --from data --to s3://backup/log"]),
+    (
+        "restore",
+        &["motherlode restore --from /backup/archive --to data", "motherlode restore --from /backup/archive --check"],
+    ),
+    ("doctor", &["motherlode doctor /var/lib/motherlode"]),
     ("export", &["motherlode export rounds data --out rounds.csv"]),
     ("log", &["motherlode log tail data"]),
     ("rng", &["motherlode rng --bytes 1000000 > random.bin"]),

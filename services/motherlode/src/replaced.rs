@@ -11,7 +11,7 @@ const REPLACED: [(&str, &str, &str); 5] = [
     ("serve", "--verify behind", "use --verify background"),
 ];
 
-/// Returns an error with the replacement of the first earlier flag in a command line.
+/// Returns an error that names the replacement of the command line's first outdated flag.
 pub(crate) fn flag(words: impl Iterator<Item = String>) -> Option<Failure> {
     let words: Vec<String> = words.take_while(|word| word != "--").collect();
     let line = format!("{} ", words.join(" ").replace('=', " "));

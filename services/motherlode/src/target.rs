@@ -19,7 +19,7 @@ pub struct Target {
     /// File with the operator's token; default: the environment variable MOTHERLODE_TOKEN.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Root of the service's certificate (PEM); default: the system's roots.
+    /// Root certificate that signed the service's certificate (PEM); default: the system's roots.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// Client certificate (PEM), if it identifies the caller.
@@ -39,7 +39,6 @@ impl Target {
         Self { url: url.into(), token_file: None, ca: None, cert: None, key: None, server_name: None }
     }
 
-    /// Returns a target with these credentials for another service.
     #[must_use]
     pub fn at(&self, url: impl Into<String>) -> Self {
         Self { url: url.into(), ..self.clone() }
@@ -69,7 +68,7 @@ impl Target {
         let connected = connect(&self.url, &self.credentials()?, None).await;
         let connection = connected.map_err(|error| match error {
             ConnectError::Unusable(_) => {
-                Failure::unusable(error).with_step("Correct the flag; --help lists those of a service")
+                Failure::unusable(error).with_step("Correct the flag; --help lists the flags for the connection")
             }
             ConnectError::Nobody { ref reason, .. } => Failure::found(format!("{error}\n{}", self.next_step(reason))),
         })?;
@@ -90,17 +89,18 @@ impl Target {
         if has("InvalidContentType") || has("corrupt message") {
             format!("The port does not use TLS: --target http://{authority}")
         } else if has("UnknownIssuer") || has("BadSignature") {
-            "Its certificate has a root that is not trusted here: name the root's file with --ca".to_owned()
+            "This machine does not trust the root of the service's certificate: name the root's file with --ca"
+                .to_owned()
         } else if has("NotValidForName") || has("not valid for name") {
-            "Its certificate has another name: use --server-name with that name, and --ca with the root's file"
+            "The service's certificate has another name: use --server-name with that name, and --ca with the root's file"
                 .to_owned()
         } else if has("CertificateRequired") || has("certificate required") {
-            "It requires a client certificate: --cert and --key".to_owned()
+            "The service requires a client certificate: name its files with --cert and --key".to_owned()
         } else if has("Expired") || has("expired") {
-            "Its certificate has expired: the service needs a newer one. Check the clock of this machine, too"
+            "The service's certificate has expired, and it needs a newer one. Check the clock of this machine, too"
                 .to_owned()
         } else if has("NotValidYet") || has("not valid yet") {
-            "Its certificate is not valid yet: check the clock of this machine".to_owned()
+            "The service's certificate is not valid yet: check the clock of this machine".to_owned()
         } else if has("lookup address") {
             "Check the host's name in --target".to_owned()
         } else {

@@ -1,5 +1,5 @@
-//! Outcomes as text for a terminal of 80 columns. Unknown symbols are shown by number. Winning symbols are reversed
-//! with colour, and marked with `*` without.
+//! Outcomes as text for a terminal of 80 columns. Unknown symbols are shown as numbers. With colour, winning symbols are
+//! shown in reverse video; without colour, `*` marks them.
 
 mod carried;
 mod hold;
@@ -56,7 +56,7 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     lines.join("\n")
 }
 
-/// Draws a player's collection from its figures by key. Ends with a line feed; empty without a collection.
+/// Draws a player's collection; `figure` maps a key to its figure. Ends with a line feed; empty without a collection.
 #[must_use]
 pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> String {
     carried::shelf(game, figure, Pen::new(colour)).into_iter().map(|line| line + "\n").collect()
@@ -171,8 +171,8 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// Returns the secured half, which rules since 1.0.1 credit at once (ME-16). A step without windows that leaves the gamble open
-/// is such a half.
+/// Describes the half that a step secured. Rules since 1.0.1 credit it at once (ME-16); in older rules, a step without
+/// windows that leaves the gamble open secures half.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half is credited: {}.", minor_units(outcome.credited_minor, currency)));

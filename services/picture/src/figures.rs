@@ -2,7 +2,7 @@ use motherlode_proto::round::v1::Money;
 use motherlode_slots::par::{Exact, decimal};
 use motherlode_state::{CoinValue, Currency, Minor};
 
-/// `2026-11-22T10:00:00.123Z`
+/// Formats a time as `2026-11-22T10:00:00.123Z`.
 #[must_use]
 pub fn iso(unix_ms: i64) -> String {
     let (seconds, ms) = (unix_ms.div_euclid(1_000), unix_ms.rem_euclid(1_000));
@@ -15,7 +15,7 @@ pub fn time(time: &prost_types::Timestamp) -> String {
     iso(time.seconds.saturating_mul(1_000).saturating_add(i64::from(time.nanos) / 1_000_000))
 }
 
-/// `1,234,567.89 EUR`
+/// Groups digits, as in `1,234,567.89 EUR`.
 #[must_use]
 pub fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
@@ -53,7 +53,7 @@ pub fn coin_view(amount: Minor, currency: Currency, coin: CoinValue) -> i64 {
     i64::try_from(coins).unwrap_or(i64::MAX)
 }
 
-/// `94.600000 %`
+/// Formats a share as `94.600000 %`.
 #[must_use]
 pub fn percent(share: &Exact, places: usize) -> String {
     format!("{} %", decimal(&(share * Exact::from_integer(100.into())), places))
@@ -79,7 +79,7 @@ pub fn number(exact: &Exact) -> f64 {
     decimal(exact, 17).parse().unwrap_or(f64::NAN)
 }
 
-/// `never` for 0.
+/// Formats a chance as `once in 12.5`, or `never` for 0.
 #[must_use]
 pub fn once_in(chance: &Exact, places: usize) -> String {
     if *chance == Exact::from_integer(0.into()) {
@@ -88,8 +88,8 @@ pub fn once_in(chance: &Exact, places: usize) -> String {
     format!("once in {}", grouped(&decimal(&chance.recip(), places)))
 }
 
-/// Formats parts that add up to the whole as printed by [`decimal`]. Missing units go to the largest remainders, so
-/// each part is off by less than a unit of the last place.
+/// Formats parts so that they add up to the whole as printed by [`decimal`]. Missing units are added to the parts with the
+/// largest remainders, so each part is off by less than a unit of the last place.
 #[must_use]
 pub fn parts(whole: &Exact, parts: &[&Exact], places: usize) -> Vec<String> {
     let unit = (0..places).fold(Exact::from_integer(1.into()), |unit, _| unit / Exact::from_integer(10.into()));
@@ -118,7 +118,6 @@ fn rounded(units: &Exact) -> Exact {
     if rest > half || (rest == half && odd) { floor + Exact::from_integer(1.into()) } else { floor }
 }
 
-/// Parses a count with `_` or `,` between digits.
 pub fn count(text: &str) -> Result<u64, String> {
     let digits: String = text.chars().filter(|char| !matches!(char, '_' | ',')).collect();
     match digits.parse::<u64>() {

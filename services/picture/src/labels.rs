@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn pl_19_labels_stand_at_their_lines_and_never_over_each_other() {
-        assert_eq!(spread(vec![150, 50, 250], 300), [150, 50, 250], "with room each stands where its line begins");
+        assert_eq!(spread(vec![150, 50, 250], 300), [150, 50, 250], "labels that do not overlap keep their positions");
         let crowded = spread(vec![44, 38, 38, 250, 292, 292], 300);
         let mut sorted = crowded.clone();
         sorted.sort_unstable();

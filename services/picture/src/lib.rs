@@ -1,4 +1,4 @@
-//! Presentation of rounds and games as text: terminal drawings, figures, pages (PL-19), PAR sheets. Pure conversion.
+//! Presentation of rounds and games, without I/O: terminal drawings, figures, pages (PL-19), PAR sheets.
 
 pub mod draw;
 pub mod figures;

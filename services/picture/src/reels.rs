@@ -1,4 +1,4 @@
-//! Window of the reels as SVG. Cells are 100 units wide and high. A symbol without a drawing is an empty cell.
+//! Windows of the reels as SVG. Cells are 100 units wide and high. A symbol without a drawing is an empty cell.
 
 use crate::{
     draw::cells,
@@ -30,7 +30,7 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     sprite::embedded(sprite, &shown)
 }
 
-/// Draws a step's windows, several of them small. `opens` returns the link of a small window.
+/// Draws a step's windows, small if there are several. `opens` returns the link of a small window.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;
@@ -63,7 +63,6 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
     }
 }
 
-/// Draws a single large window.
 #[must_use]
 pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
@@ -143,7 +142,6 @@ fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup
     let known = cells::cell(spin, reel, row).and_then(|symbol| game.symbols.get(symbol));
     let Some(known) = known else { return Markup::default() };
     let not_zero = |name: char, place: usize| if place > 0 { format!(" {name}=\"{place}\"") } else { String::new() };
-    // Shorter than with an end tag.
     PreEscaped(format!("<use href=\"#C{}\"{}{}/>", sprite::id(known), not_zero('x', reel), not_zero('y', row)))
 }
 

@@ -1,4 +1,4 @@
-//! Rounds as text or as a page (PL-19). Typed text (actor, reason) is escaped.
+//! Rounds as text or as a page (PL-19). User input (actor, reason) is escaped.
 
 use crate::{
     draw,
@@ -24,7 +24,7 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     pub title: String,
     pub drawing: String,
-    /// Windows as pictures; the bet's section has the drawings of their symbols instead.
+    /// Windows as pictures; in the bet's section, the drawings of the symbols.
     pub picture: Markup,
     pub facts: Vec<(&'static str, String)>,
 }
@@ -36,13 +36,13 @@ impl Section {
     }
 }
 
-/// Makes the sections of a page. Windows are drawn only if this program has the game.
+/// Returns the sections of a page. Windows are drawn only if this program has the game.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)
 }
 
-/// Makes the sections of a page with linked small windows: `opens` returns the link by 0-based step and window.
+/// Returns the sections of a page with linked small windows: `opens` maps 0-based step and window to the link.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     sections_with(round, false, opens)
@@ -140,11 +140,11 @@ fn bet(round: &Round) -> Section {
             format!("{} {lines} x {} of {} {currency}{bought}", stake.lines, stake.coins_per_line, stake.coin_value),
         ),
         ("Witch", witch.to_owned()),
-        ("Carried into it", carried(info, &round.carried, &currency)),
+        ("Carried figures before", carried(info, &round.carried, &currency)),
         ("Bet", money(round.bet.as_ref())),
         ("Free round of campaign", round.campaign_id.clone()),
         ("Added to the jackpot", contribution),
-        ("EUR for 1 of the currency", round.exchange_rate.clone()),
+        ("Exchange rate to EUR", round.exchange_rate.clone()),
         ("Balance before", money(round.balance_before.as_ref())),
     ];
     let shown = round.steps.iter().filter_map(|step| step.outcome.as_ref());
@@ -199,7 +199,7 @@ fn of_step(
         ("Win after the step", money(step.win.as_ref())),
         ("Balance before the step", money(step.balance_before.as_ref())),
         ("Balance after the step", money(step.balance_after.as_ref())),
-        ("Carried from now on", carried(info, &step.carried, code)),
+        ("Carried figures after", carried(info, &step.carried, code)),
     ];
     let picture = match (info, &step.outcome) {
         (Some(info), Some(outcome)) => {
@@ -277,7 +277,7 @@ fn end(round: &Round) -> Section {
             (jackpot_win::State::Held, _) => {
                 "the award is held until the platform decides on the void of the round".to_owned()
             }
-            (jackpot_win::State::Voided, _) => "the award is not paid, since the round is void".to_owned(),
+            (jackpot_win::State::Voided, _) => "the award is not paid because the round is void".to_owned(),
             (_, Some(amount)) => cash(amount),
             (_, None) => "the award is pending".to_owned(),
         };

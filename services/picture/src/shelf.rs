@@ -1,4 +1,4 @@
-//! Collections as pictures; a missing symbol is a ring.
+//! Collections as pictures; a ring stands for a missing symbol.
 
 use crate::{
     draw::{
@@ -64,7 +64,8 @@ pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
     collected.map(sprite::id).collect()
 }
 
-/// Returns picture and description of a collection by the newest rules; its keys and values if this program lacks the game.
+/// Returns the picture and description of a collection under the newest rules, or its keys and values if this program
+/// lacks the game.
 #[must_use]
 pub fn draw(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
     match motherlode_slots::latest(game) {
@@ -76,7 +77,6 @@ pub fn draw(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, S
     }
 }
 
-/// Embeds a game's symbols, once before its collections.
 #[must_use]
 pub fn embedded(game: &str) -> Markup {
     match (sprite::for_game(game), motherlode_slots::latest(game)) {

@@ -164,7 +164,10 @@ mod tests {
         let drawn = things(Some(&Choice { kind: Some(picked) }), &Outcome::default()).into_string();
         assert!(drawn.contains("Objects: 2 picked, 3 picked"), "{drawn}");
         let many = Outcome { pick: Some(PickOffer { needs: 1, of: u32::MAX }), ..Outcome::default() };
-        assert!(things(None, &many).into_string().len() < 20_000, "an offer of no game's is not drawn whole");
+        assert!(
+            things(None, &many).into_string().len() < 20_000,
+            "an offer larger than any game's is not drawn completely"
+        );
         assert_eq!(things(None, &Outcome::default()).0, "");
     }
 

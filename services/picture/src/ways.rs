@@ -83,6 +83,6 @@ mod tests {
         assert_eq!((Ways::new(&none).drawn().into_string(), Ways::new(&none).gutter()), (String::new(), 0));
         let odd = Win { symbol: 900, count: 90, ways: 1, ..Win::default() };
         let odd = SpinResult { rows: 4, cells: vec![0; 20], wins: vec![odd], ..SpinResult::default() };
-        assert!(!Ways::new(&odd).drawn().into_string().contains('M'), "whatever a message says, drawing does not fail");
+        assert!(!Ways::new(&odd).drawn().into_string().contains('M'), "a malformed message is drawn without ways");
     }
 }

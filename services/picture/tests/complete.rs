@@ -1,5 +1,5 @@
-//! PL-19, PL-05: a picture has all data of its outcome. Messages are destructured by all fields, so that a new field
-//! doesn't compile until this test handles it.
+//! PL-19, PL-05: a picture shows all data of its outcome. Messages are destructured with all fields, so that this test
+//! does not compile until it handles a new field.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -114,7 +114,7 @@ fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
         Awaiting::FreeSpins => "waits for the start of".to_owned(),
         Awaiting::Feature => "waits for the start of the feature".to_owned(),
         Awaiting::Double => "waits for a guess".to_owned(),
-        Awaiting::Spin | Awaiting::Unspecified => panic!("no step leaves a round so"),
+        Awaiting::Spin | Awaiting::Unspecified => panic!("no step leaves a round in this state"),
     });
     (lines, texts)
 }
@@ -183,7 +183,7 @@ fn of_window(game: &GameInfo, spin: &SpinResult, lines: &mut Texts, texts: &mut 
             }
             MarkKind::Bonus => texts.push(format!("{value}x")),
             MarkKind::Multiplier if *value == 0 => texts.push("×?".to_owned()),
-            MarkKind::Multiplier => texts.push(format!("multiplies every other by {value}.")),
+            MarkKind::Multiplier => texts.push(format!("multiplies every other Bonus by {value}.")),
             MarkKind::Mystery if *value == 0 => texts.push("?".to_owned()),
             MarkKind::Mystery => {
                 assert!(["MINI", "MINOR", "MAJOR", "GRAND"].contains(&special.as_str()), "ME-05: {special}");
@@ -301,18 +301,18 @@ fn check(game: &'static dyn Game, outcome: &Outcome, of: &str) {
     let info = game.info();
     let drawing = draw::outcome(info, outcome, Currency::EUR, false);
     let wide = drawing.lines().find(|line| line.chars().count() > 82);
-    assert_eq!(wide, None, "{of}: fits a terminal");
+    assert_eq!(wide, None, "{of}: a line is too long for a terminal");
     let (lines, texts) = wanted(info, outcome);
     let found = read(info, &drawing);
     for (line, times) in &lines {
         let found = found.get(line).copied().unwrap_or_default();
-        assert!(found >= *times, "{of}: `{line}` is texts {found} times, not {times}:\n{drawing}\n{found:?}");
+        assert!(found >= *times, "{of}: `{line}` is drawn {found} times, not {times}:\n{drawing}\n{found:?}");
     }
     for (line, times) in found.iter().filter(|(line, _)| !line.starts_with("row ") && !line.starts_with("stops ")) {
-        assert_eq!(lines.get(line), Some(times), "{of}: `{line}` is texts {times} times:\n{drawing}");
+        assert_eq!(lines.get(line), Some(times), "{of}: `{line}` is drawn {times} times:\n{drawing}");
     }
     for text in texts {
-        assert!(drawing.contains(&text), "{of}: `{text}` is not texts:\n{drawing}");
+        assert!(drawing.contains(&text), "{of}: `{text}` is not drawn:\n{drawing}");
     }
 }
 
@@ -335,7 +335,6 @@ fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
     outcome
 }
 
-/// Checks every picture; returns how often each feature occurred.
 fn play(game: &'static dyn Game, stake: &Stake, carried: Carried, rounds: u64) -> BTreeMap<String, u64> {
     let mut terms = Terms::plain(carried);
     (terms.double, terms.gamble_max_minor) = (game.info().doubles_max > 0, 12_500_000);

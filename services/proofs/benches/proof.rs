@@ -1,8 +1,8 @@
-//! Proof of a round in a log of ten million records: size, cost of making the proof, and cost of verifying it without
-//! resolving the round, compared with the verification of one Ed25519 signature.
+//! Proof of a round in a log of ten million records: its size, the cost of making it, and the cost of verifying it
+//! without resolving the round, compared with one Ed25519 verification.
 //!
 //! The tree has generated entries; the records are from tests/golden/linked.hex. `cargo bench -p motherlode-proofs`
-//! needs 330 MB of disk.
+//! needs 330 MB of disk space.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 #![allow(clippy::unwrap_used, reason = "a bench may panic")]
 
@@ -23,10 +23,10 @@ use std::{fs, hint::black_box, path::Path, slice};
 const SIZE: u64 = 10_000_000;
 const BYTES_MAX: usize = 2_500;
 
-/// Positions of the record that sealed the draw, and of the round.
+/// Positions of the record that sealed the draw and of the round's record.
 const POSITIONS: [u64; 2] = [7_123_456, 7_654_321];
 
-/// Two rounds of a player with one step each; the second round's record has the hash of the first.
+/// Two rounds of one step each. The second record contains the hash of the first.
 fn rounds_of_one_step() -> [Record; 2] {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
@@ -79,7 +79,7 @@ fn grown(folder: &Path, records: &[Record]) -> Hash {
     tree.root()
 }
 
-/// Verifies all but the resolution of the round.
+/// Verifies everything except the resolution of the round.
 fn verified(file: &str, key: &VerifierKey) -> bool {
     let proof: Proof = file.parse().unwrap();
     let checkpoint = Checkpoint::open(&proof.checkpoint, key).unwrap();
@@ -131,14 +131,14 @@ fn proofs(criterion: &mut Criterion) {
     }
     let cosigned = make(&note).len();
     println!(
-        "a record of {} bytes, and that of {} which seals its draw, in a log of {SIZE}: the proof file has {} bytes, {without} without the \
-         latter, and {cosigned} with three cosignatures",
+        "a round's record of {} bytes, and the record of {} bytes that seals its draw, in a log of {SIZE} records: the proof file has {} bytes, {without} without the \
+         sealing record, and {cosigned} with three cosignatures",
         round.bytes.len(),
         before.bytes.len(),
         file.len()
     );
     assert!(file.len() <= BYTES_MAX);
-    let mut group = criterion.benchmark_group("a round's proof of ten million records");
+    let mut group = criterion.benchmark_group("proof of a round among ten million records");
     let ed25519 = SigningKey::from_bytes(&[7; 32]);
     let signature = ed25519.sign(note.text().as_bytes());
     let public = ed25519.verifying_key();

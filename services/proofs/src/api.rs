@@ -25,7 +25,7 @@ pub struct ProofApi {
 }
 
 impl ProofApi {
-    /// Creates the service; if `witnessed`, proofs wait for cosignatures.
+    /// If `witnessed`, a proof is available once its checkpoint has a cosignature.
     #[must_use]
     pub fn new(ledgers: Ledgers, proofs: Proofs, witnessed: bool) -> Self {
         Self { ledgers, proofs, witnessed }
@@ -37,7 +37,8 @@ impl ProofApi {
             return Err(Refusal::field("partition", format!("must be below {partitions}")));
         }
         let elsewhere = || {
-            let message = "this process has no proofs of the partition: call the process that writes the partition";
+            let message =
+                "this process has no proofs of this partition: send the call to the process that writes the partition";
             Refusal::new(Reason::ProofsElsewhere, message).with("partition", partition)
         };
         self.proofs.partition(partition).ok_or_else(elsewhere)
@@ -61,7 +62,7 @@ impl ProofApi {
         let partition = Arc::clone(self.partition(request.partition)?);
         let (old, signed) = (request.old_size, signed(&partition, 0).await?);
         if old > signed.checkpoint.size {
-            let message = "no checkpoint of this size was signed";
+            let message = "no checkpoint of this size was signed: use a signed checkpoint";
             let refusal = Refusal::new(Reason::CheckpointAhead, message);
             return Err(refusal.with("size", signed.checkpoint.size));
         }
@@ -83,7 +84,7 @@ impl ProofApi {
             for partition in proofs.partitions() {
                 let Some(position) = partition.find(&hash)? else { continue };
                 let logged = partition.ledger.fetch(position)?;
-                // A caller can name any hash, so only operators that the record concerns get it.
+                // A caller can name any hash, so a record is returned only to operators that it concerns.
                 if own.as_ref().is_none_or(|operator| logged.commit.concerns(operator)) {
                     return Ok(Some(wire::FindRecordResponse { partition: partition.ledger.partition(), position }));
                 }
@@ -91,7 +92,7 @@ impl ProofApi {
             Ok::<_, Refusal>(None)
         };
         let found = self.ledgers.reads().run(caller, look).await??;
-        found.ok_or_else(|| Refusal::new(Reason::RecordUnknown, "no record has this hash"))
+        found.ok_or_else(|| Refusal::new(Reason::RecordUnknown, "there is no record with this hash"))
     }
 
     async fn round_proof(
@@ -105,8 +106,8 @@ impl ProofApi {
         let found = self.ledgers.reads().run(caller, move || rounds::places(&of, &id.stream, id.number)).await??;
         let Some(mut places) = found else { return Err(unknown_round(&request.round_id)) };
         if !places.over {
-            // The records of the round can contain facts that the player must not learn yet (NP-12).
-            let message = "the round is open: it can be proven once it has ended";
+            // The round's records may contain facts that must stay hidden while the round is open (NP-12).
+            let message = "the round is open: request its proof once it has ended";
             let refusal = Refusal::new(Reason::RoundOpen, message);
             return Err(refusal.with("round_id", &request.round_id));
         }
@@ -148,7 +149,7 @@ async fn signed(partition: &Partition, position: Position) -> Result<Arc<Signed>
     found
         .last
         .filter(|last| last.checkpoint.size >= position)
-        .ok_or_else(|| Refusal::new(Reason::CheckpointPending, "no checkpoint covers this position yet"))
+        .ok_or_else(|| Refusal::new(Reason::CheckpointPending, "no checkpoint covers this position yet: retry later"))
 }
 
 fn prove(
@@ -171,7 +172,7 @@ fn prove(
 }
 
 fn unreadable(error: &std::io::Error) -> Refusal {
-    tracing::error!(%error, "failed to prove a round: the next start rebuilds the tree");
+    tracing::error!(%error, "failed to make the proof of a round: the next start rebuilds the tree");
     Refusal::new(Reason::ProofsUnreadable, error.to_string())
 }
 

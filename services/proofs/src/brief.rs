@@ -1,5 +1,5 @@
-//! Shorter records for a proof, without the fields that follow from the rest of the file: outcomes, seals of revealed
-//! draws, and hashes of records in the file. The verifier computes these fields and hashes the complete record, so it
+//! Records shortened for a proof by leaving out fields that the verifier can derive from the rest of the file:
+//! outcomes, seals of revealed draws, and hashes of records in the file. The verifier hashes the complete record, so it
 //! need not trust the shortened one.
 
 use motherlode_log::{Hash, Position, Record, hash};
@@ -22,15 +22,12 @@ pub enum NotWorkedOut {
     Malformed(#[from] Malformed),
     #[error(transparent)]
     Unresolvable(#[from] Unresolvable),
-    #[error("a shortened record is not encoded in the plain form")]
+    #[error("a shortened record does not have the canonical encoding")]
     NotPlain,
 }
 
-/// Shortens the records of one player; `None` for a record that cannot be shortened.
-///
-/// # Errors
-///
-/// Fails if a record is not a commit, or its round cannot be read.
+/// Returns `None` for each record that cannot be shortened. Fails if a record is not a commit or its round cannot be
+/// read.
 pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     let logged = records.iter().map(|record| decode(&record.bytes)).collect::<Result<Vec<_>, _>>()?;
     let follows = match Follows::from_records(&logged) {
@@ -45,7 +42,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
         let mut is_shorter = false;
         for (field, follows) in steps(&mut commit).flat_map(|step| follows.fields(step, before)) {
             match field.is_empty() {
-                // An empty field of an older record must stay empty.
+                // A field that is empty in an older record must stay empty when restored.
                 true => return None,
                 false if *field == follows => field.clear(),
                 false => continue,
@@ -57,7 +54,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     Ok(short.collect())
 }
 
-/// Restores the records of one player; records not marked as shortened are unchanged.
+/// Records that are not marked as shortened are unchanged.
 pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorkedOut> {
     if records.iter().any(|(_, lacks)| *lacks) {
         let logged = records.iter().map(|(bytes, lacks)| decoded(bytes, *lacks)).collect::<Result<Vec<_>, _>>()?;
@@ -104,7 +101,7 @@ fn steps(commit: &mut Commit) -> impl Iterator<Item = &mut StepResolved> {
     })
 }
 
-/// Values that follow from a round's revealed draws, for rounds that begin in the records.
+/// Values that follow from the revealed draws of rounds that begin in these records.
 struct Follows {
     outcomes: BTreeMap<(u64, u32), Vec<u8>>,
     seals: BTreeMap<u64, Seal>,
@@ -221,8 +218,8 @@ mod tests {
             short.iter().map(lacks_outcomes_only).zip(0..).map(|(bytes, place)| (bytes, place > 0)).collect();
         let (first, second) = (shown[0].0.clone(), shown[1].0.clone());
         let restored = whole(shown).unwrap();
-        assert_eq!(restored[0], first, "as it was");
-        assert!(lacking(&second)[0] > 0 && lacking(&restored[1])[0] == 0, "worked out");
+        assert_eq!(restored[0], first, "the record must be restored unchanged");
+        assert!(lacking(&second)[0] > 0 && lacking(&restored[1])[0] == 0, "the missing fields must be derived");
     }
 
     #[test]

@@ -17,22 +17,21 @@ pub fn proofs_folder(data: &Path, partition: u32) -> PathBuf {
 
 #[derive(Debug, thiserror::Error)]
 pub enum FilesError {
-    #[error("{}: {source}", path.display())]
+    #[error("cannot use the file {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{}: it is not a text file", .0.display())]
+    #[error("{} is not a text file", .0.display())]
     NotText(PathBuf),
-    #[error("{}: {source}", path.display())]
+    #[error("cannot use the file {}: {source}", path.display())]
     Malformed { path: PathBuf, source: Malformed },
-    #[error("{}: {source}", path.display())]
+    #[error("cannot use the file {}: {source}", path.display())]
     Unsigned { path: PathBuf, source: NoteError },
 }
 
-/// Files of a partition's tree: entries, hashes of the tile levels, and the last signed checkpoint. Reads do not wait
-/// for writes.
+/// Files of a partition's tree. Reads do not wait for writes.
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,
-    /// Entries, then levels 1, 2, 3 and 4.
+    /// Entries, followed by levels 1 to 4.
     levels: Vec<File>,
 }
 
@@ -56,8 +55,20 @@ impl Files {
         folder.join("checkpoint")
     }
 
-    /// Reads the folder's checkpoint; `None` if there is none.
     pub fn checkpoint(folder: &Path, key: &VerifierKey) -> Result<Option<(Checkpoint, Note)>, FilesError> {
+        let Some((path, note)) = Self::note(folder)? else { return Ok(None) };
+        let checkpoint = Checkpoint::open(&note, key).map_err(|source| FilesError::Unsigned { path, source })?;
+        Ok(Some((checkpoint, note)))
+    }
+
+    /// Like [`checkpoint`](Self::checkpoint), but the signature is not verified.
+    pub fn unverified_checkpoint(folder: &Path) -> Result<Option<(Checkpoint, Note)>, FilesError> {
+        let Some((path, note)) = Self::note(folder)? else { return Ok(None) };
+        let checkpoint = note.text().parse().map_err(|source| FilesError::Malformed { path, source })?;
+        Ok(Some((checkpoint, note)))
+    }
+
+    fn note(folder: &Path) -> Result<Option<(PathBuf, Note)>, FilesError> {
         let path = Self::checkpoint_file(folder);
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() => {}
@@ -68,8 +79,7 @@ impl Files {
         let bytes = fs::read(&path).map_err(|source| FilesError::Io { path: path.clone(), source })?;
         let text = String::from_utf8(bytes).map_err(|_| FilesError::NotText(path.clone()))?;
         let note: Note = text.parse().map_err(|source| FilesError::Malformed { path: path.clone(), source })?;
-        let checkpoint = Checkpoint::open(&note, key).map_err(|source| FilesError::Unsigned { path, source })?;
-        Ok(Some((checkpoint, note)))
+        Ok(Some((path, note)))
     }
 
     pub fn keep(&self, checkpoint: &Note) -> io::Result<()> {
@@ -88,7 +98,7 @@ impl Files {
         fs::rename(Self::checkpoint_file(&self.folder), to)
     }
 
-    /// Writes hashes of a level; without a level, entries.
+    /// Writes hashes of a level, or entries if `level` is `None`.
     pub(crate) fn write(&self, level: Option<u8>, first: u64, hashes: &[Hash]) -> io::Result<()> {
         if hashes.is_empty() {
             return Ok(());
@@ -96,7 +106,7 @@ impl Files {
         self.file(level)?.write_all_at(hashes.as_flattened(), first * HASH)
     }
 
-    /// Reads hashes of a level; without a level, entries.
+    /// Reads hashes of a level, or entries if `level` is `None`.
     fn read(&self, level: Option<u8>, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         let mut hashes = vec![Hash::default(); count];
         let end = io::Error::from(io::ErrorKind::UnexpectedEof);
@@ -107,14 +117,14 @@ impl Files {
 
     fn file(&self, level: Option<u8>) -> io::Result<&File> {
         let file = self.levels.get(usize::from(level.unwrap_or(0)));
-        file.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "a tree of more than 2^40 entries"))
+        file.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "the tree cannot have more than 2^40 entries"))
     }
 
     pub fn entries(&self, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         self.read(None, first, count)
     }
 
-    /// Reads a tile, which the tree must have.
+    /// The tree must contain the tile.
     pub fn tile(&self, tile: Tile) -> io::Result<Vec<u8>> {
         let (first, count) = (tile.first(), usize::from(tile.width));
         match tile.level {

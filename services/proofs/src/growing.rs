@@ -16,28 +16,27 @@ const TOGETHER: usize = 4096;
 #[error("partition {partition}, position {position}: {what}")]
 pub struct Contradiction {
     pub partition: u32,
-    /// Signed size, or the first position where log and tree differ.
+    /// Signed size, or the first position at which log and tree differ.
     pub position: Position,
     pub what: String,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// Files failed; the task tries again.
-    #[error("the tree's files: {0}")]
+    /// A file failed; the task retries.
+    #[error("cannot read or write the tree's files: {0}")]
     Files(#[from] io::Error),
-    /// The log could not be read; the task tries again.
-    #[error("the log: {0}")]
+    /// The log could not be read; the task retries.
+    #[error("cannot read the log for the tree: {0}")]
     Log(#[from] ReadError),
-    /// Log and checkpoint contradict each other; signing ends for good.
+    /// The log contradicts the checkpoint; nothing more is signed.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
-    /// Another key signed the checkpoint.
-    #[error("another key signed the checkpoint {}", .0.display())]
+    #[error("the checkpoint {} was signed with another key", .0.display())]
     OtherKey(PathBuf),
 }
 
-/// Checks hashes against the entries, up to a size or until stopped.
+/// Compares hashes with entries, up to a size or until stopped.
 pub(crate) fn is_sound(files: &Files, size: Position, stop: impl Fn() -> bool) -> bool {
     let (mut tree, mut counts) = (Tree::default(), [0_u64; 256]);
     while tree.size() < size && !stop() {
@@ -69,8 +68,8 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    /// Opens the files, and rebuilds them if damaged; then no checkpoint is returned until the tree has the signed size.
-    /// A checkpoint of another key is an error, unless `accept_new_key`.
+    /// If the files are damaged, the tree is rebuilt, and no checkpoint is returned until it has the signed size. A
+    /// checkpoint signed with another key is an error unless `accept_new_key` is set.
     pub(crate) fn open(
         folder: &Path,
         ledger: &Handle,
@@ -86,7 +85,7 @@ impl Growing {
                 return Err(GrowError::OtherKey(path));
             }
             Err(error) => {
-                tracing::error!(partition, %error, "the last checkpoint is damaged: it is renamed, and the tree is rebuilt from the log");
+                tracing::error!(partition, %error, "the last checkpoint is damaged: renaming it and rebuilding the tree from the log");
                 files.set_aside()?;
                 None
             }
@@ -96,7 +95,10 @@ impl Growing {
         let contradiction = |what: String| Contradiction { partition, position: checkpoint.size, what };
         let (size, end) = (checkpoint.size, ledger.durable());
         if size > end {
-            return Err(contradiction(format!("a checkpoint was signed up to here, but the log ends at {end}")).into());
+            return Err(contradiction(format!(
+                "a checkpoint of this size was signed, but the log ends at position {end}"
+            ))
+            .into());
         }
         let Ok(tree) = Tree::read(&*anew.files, size) else { return Ok((anew.expecting(checkpoint), None)) };
         if tree.root() != checkpoint.root {
@@ -105,13 +107,13 @@ impl Growing {
         if size == 0 {
             return Ok((anew, Some((checkpoint, note))));
         }
-        // One record is enough, since its hash covers all earlier records.
+        // The last record suffices, since its hash covers all earlier records.
         let head = anew.files.entries(size - 1, 1)?.first().copied().unwrap_or_default();
         let found = ledger.records(size, 1, BYTES)?.first().map(|record| hash(&record.bytes));
         match found == Some(head) {
             true => Ok((Self { tree, head, ..anew }, Some((checkpoint, note)))),
             false if anew.is_within(&tree, head) => {
-                Err(contradiction("the record is not the one that was signed".into()).into())
+                Err(contradiction("the record in the log is not the signed record".into()).into())
             }
             false => Ok((anew.expecting(checkpoint), None)),
         }
@@ -128,7 +130,7 @@ impl Growing {
 
     fn expecting(self, checkpoint: Checkpoint) -> Self {
         let (partition, position) = (self.partition, checkpoint.size);
-        tracing::warn!(partition, position, "the tree's files do not match its last checkpoint, and are rebuilt");
+        tracing::warn!(partition, position, "the tree's files do not match the last checkpoint: rebuilding them");
         Self { expected: Some(checkpoint), ..self }
     }
 
@@ -155,7 +157,7 @@ impl Growing {
     /// Adds records to the tree; returns false if there are no more.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
-        // The tree first grows to the signed size, where its root is compared.
+        // The tree first grows to the signed size, at which its root is compared.
         let to = self.expected.as_ref().map_or(to, |expected| to.min(expected.size));
         let left = usize::try_from(to.saturating_sub(size)).unwrap_or(usize::MAX).min(RECORDS);
         if left == 0 {
@@ -183,12 +185,12 @@ impl Growing {
         if let Some(expected) = self.expected.take_if(|expected| expected.size == self.tree.size())
             && expected.root != self.tree.root()
         {
-            return Err(self.contradiction(expected.size, "the log up to here is not the one that was signed"));
+            return Err(self.contradiction(expected.size, "the log up to this position is not the log that was signed"));
         }
         Ok(true)
     }
 
-    /// Returns hashes from the ledger's memory; `None` if the memory lacks them, or they do not continue the tree.
+    /// `None` if the memory lacks the hashes or they do not continue the tree.
     fn written(&self, ledger: &Handle, count: usize) -> Option<Vec<Hash>> {
         let mut hashes = ledger.hashes(self.tree.size(), count + 1)?;
         (hashes.len() > 1 && hashes.remove(0) == self.head).then_some(hashes)
@@ -198,9 +200,10 @@ impl Growing {
         let first = self.tree.size() + 1;
         let records = ledger.records(first, count, BYTES)?;
         let Some(last) = records.last() else { return Ok(vec![]) };
-        // Each record has the hash of the previous record, so only the last record is hashed.
+        // Each record contains the previous record's hash, so only the last record is hashed.
         let named: Option<Vec<Hash>> = records.iter().map(|record| previous_hash(&record.bytes)).collect();
-        let mut entries = named.ok_or_else(|| self.contradiction(first, "a record does not name its predecessor"))?;
+        let mut entries =
+            named.ok_or_else(|| self.contradiction(first, "a record does not contain the hash of its predecessor"))?;
         if entries.remove(0) != self.head {
             return Err(self.contradiction(first, "the record does not continue the previous one"));
         }

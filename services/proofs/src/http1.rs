@@ -1,4 +1,4 @@
-//! Minimal HTTP/1.1 with limits on time and bytes.
+//! Minimal HTTP/1.1 with limits on time and size.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
@@ -50,18 +50,20 @@ where
     let (parts, body) = request.into_parts();
     let collected = match timeout(READ_MAX, Limited::new(body, BODY_MAX).collect()).await {
         Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(_)) => return plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long"),
-        Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+        Ok(Err(_)) => return plain(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too long"),
+        Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the request's body did not arrive in time"),
     };
-    // Disk access must not block threads that answer bets.
+    // Disk access must not block threads that serve bets.
     let answered = tokio::task::spawn_blocking(move || answerer(parts.method, parts.uri.path().to_owned(), collected));
-    answered.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "the request could not be answered"))
+    answered.await.unwrap_or_else(|_| {
+        plain(StatusCode::INTERNAL_SERVER_ERROR, "an internal error prevented an answer: see the service's log")
+    })
 }
 
 pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, String)> {
     let asked = async {
         let uri: Uri = url.parse().map_err(io::Error::other)?;
-        let authority = uri.authority().ok_or_else(|| io::Error::other("the request names no host"))?.clone();
+        let authority = uri.authority().ok_or_else(|| io::Error::other("the URL has no host"))?.clone();
         let stream = TcpStream::connect((authority.host(), authority.port_u16().unwrap_or(80))).await?;
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
@@ -77,7 +79,7 @@ pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, Str
             let body = Limited::new(answer.into_body(), BODY_MAX).collect().await.map_err(io::Error::other)?;
             Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
         };
-        // If the peer closes after its answer, the connection can end first; the answer is then in the exchange.
+        // The connection may end before the answer is read; the answer is then still in the exchange.
         let mut exchange = std::pin::pin!(exchange);
         tokio::select! {
             answered = &mut exchange => answered,

@@ -12,23 +12,21 @@ use std::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be written or already exists; a key is never replaced.
-    #[error("{}: {source}", path.display())]
+    /// The file cannot be read or written, or already exists: a key is never replaced.
+    #[error("cannot use the key file {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
-    #[error("{}: {source}", path.display())]
+    #[error("cannot use the key file {}: {source}", path.display())]
     Malformed { path: PathBuf, source: Malformed },
     #[error("{} has the key of {found}, but the configuration has [proofs] name = {wanted:?}", path.display())]
     Name { path: PathBuf, found: String, wanted: String },
-    /// The log has records, which another key has signed.
     #[error(
-        "the log has records up to position {end}, and the key that signed it is not in {}. Restore the key. If it is lost, \
-         `serve --new-log-key` signs with a new one: for verifiers this is another log", path.display()
+        "the log has records up to position {end}, and the key that signed it is not in {}. Restore the key file. If it is lost, \
+         `serve --new-log-key` creates a new key; verifiers then treat the log as another log", path.display()
     )]
     Missing { path: PathBuf, end: Position },
-    /// The last checkpoint has no signature of this key.
     #[error(
-        "the checkpoint in {} was signed by another key than that of {}. Restore the key that signed it. If it is lost, \
-         `serve --new-log-key` signs with this one: for verifiers this is another log", checkpoint.display(), path.display()
+        "the checkpoint in {} was not signed with the key in {}. Restore the key that signed it. If it is lost, \
+         `serve --new-log-key` signs with the present key; verifiers then treat the log as another log", checkpoint.display(), path.display()
     )]
     Other { path: PathBuf, checkpoint: PathBuf },
     #[error("the operating system returned no random bytes: {0}")]
@@ -40,7 +38,7 @@ pub fn origin(name: &str, partition: u32) -> String {
     format!("{name}/log/{partition}")
 }
 
-/// Returns the key for a partition, from the key of any partition or of the bare name.
+/// `key` may have the name of any partition's log, or the bare name.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     let name = key.name();
     let bare =
@@ -48,14 +46,14 @@ pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Ma
     key.named(&origin(bare, partition))
 }
 
-/// Returns the key's file, outside the log's folder, so that copies of the log do not include it.
+/// The file is outside the log's folder, so that copies of the log do not include the key.
 #[must_use]
 pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// Loads the key of a log that ends at `end`. A missing one is created only if the configuration names no file, and
-/// only for an empty log unless a new key is accepted.
+/// A missing key is created only if the configuration names no key file, and only for an empty log unless a new key is
+/// accepted.
 pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     let key = match config.proofs.key_file.is_none() && !path.exists() {
@@ -88,17 +86,17 @@ fn named(key: SignerKey, path: &Path, config: &Config) -> Result<SignerKey, KeyE
     }
 }
 
-/// Loads a key. Errors do not contain the file's content.
+/// Errors do not reveal the file's content.
 pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     let file = |source| KeyError::File { path: path.to_owned(), source };
     let text = fs::read_to_string(path).map_err(file)?;
     if fs::metadata(path).map_err(file)?.permissions().mode() & 0o077 != 0 {
-        tracing::warn!(file = %path.display(), "other users can read the key of checkpoints: set its mode to 0600");
+        tracing::warn!(file = %path.display(), "other users can read the key for checkpoints: set the file's mode to 0600");
     }
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// Creates a key; if no name is given, the name is random. Fails if the file exists.
+/// Chooses a random name if none is given. Fails if the file exists.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

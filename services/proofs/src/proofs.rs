@@ -30,12 +30,12 @@ pub enum ProofsError {
     #[error("proofs: {0}")]
     Name(#[from] Malformed),
     #[error(
-        "proofs: {found}. A log is never signed in two versions, so nothing is served. Bring back the log that was signed: a copy, a \
-         replica, the disk. If it is lost, continue what is left as another log: move the key {} away{}, so that holders of \
-         the old key see where the old log ended. Then start once with `serve --restored --new-log-key`: no revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
+        "proofs: {found}. Two versions of one log must never be signed, so the service does not start. Restore the signed log from a copy, a \
+         replica or the old disk. If it is lost, continue the remaining log as a new one: move the key {} away{}, so that holders of \
+         the old key see where the old log ended. Then start once with `serve --restored --new-log-key`, which prevents that a revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
     )]
     Contradiction { found: Contradiction, key: PathBuf, named: bool },
-    #[error("proofs: the tree in {} can't be opened: {error}", folder.display())]
+    #[error("proofs: cannot open the tree in {}: {error}", folder.display())]
     Files { folder: PathBuf, error: String },
     #[error("proofs: witness {url}: {fault}")]
     Witness { url: String, fault: String },
@@ -64,7 +64,7 @@ pub(crate) struct Partition {
     growing: Mutex<Growing>,
     /// Size of the tree, readable while the tree grows.
     grown: AtomicU64,
-    /// Set at the stop, after which deferrable work is left to the next start.
+    /// Set at a stop; after it, work that can wait is left to the next start.
     ending: AtomicBool,
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
@@ -84,8 +84,9 @@ pub struct Extent {
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
-    /// Opens the trees, before the first append, so that a refused log stays unchanged. Each checkpoint also marks the log's
-    /// end in the draw keys. A damaged checkpoint is renamed to `checkpoint.damaged` and signed again once the tree is rebuilt.
+    /// Called before the first append, so that a refused log stays unchanged. Each checkpoint also updates the mark of
+    /// the log's end. A damaged checkpoint is renamed to `checkpoint.damaged`, and a new one signed once the tree is
+    /// rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -132,7 +133,7 @@ impl Proofs {
         })
     }
 
-    /// Waits for a contradiction between a log and its checkpoints.
+    /// Returns the partition and the reason once a log contradicts its checkpoints.
     pub async fn failed(&self) -> (u32, String) {
         let mut each = vec![];
         for partition in &*self.0 {
@@ -172,7 +173,7 @@ impl Partition {
         };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
-        // Written by earlier versions.
+        // Removes a file of earlier versions.
         let _ = std::fs::remove_file(folder.join("sorted"));
         let published = watch::Sender::new(Published { last, ..Published::default() });
         Ok(Self {
@@ -189,8 +190,7 @@ impl Partition {
         })
     }
 
-    /// Records the log's end in the draw keys (PL-40). Logs only the first of consecutive failures, since a read-only
-    /// folder is allowed.
+    /// Writes the mark (PL-40). Only the first of consecutive failures is logged, since the folder may be read-only.
     fn mark(&self, held: ChainHead, stopped: bool) {
         let written = self.draws.mark(&self.ledger, held, stopped);
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
@@ -204,13 +204,13 @@ impl Partition {
         self.published.subscribe()
     }
 
-    /// Checks existing files once; if damaged, the tree is rebuilt.
+    /// Checks the existing files; if they are damaged, the tree is rebuilt.
     fn check_now(&self) -> bool {
         let size = self.growing.lock().size();
         if is_sound(&self.files, size, || self.ending.load(Ordering::Acquire)) {
             return true;
         }
-        tracing::warn!(partition = self.ledger.partition(), size, "the tree's files are damaged, and are rebuilt");
+        tracing::warn!(partition = self.ledger.partition(), size, "the tree's files are damaged: rebuilding them");
         let mut growing = self.growing.lock();
         let last = self.published.borrow().last.clone();
         growing.begin_anew(last.map(|last| last.checkpoint.clone()));
@@ -238,7 +238,7 @@ impl Partition {
             Ok(true) => {}
             // A failure is logged, and the check is retried as the log grows.
             Ok(false) => drop(self.grow(self.ledger.durable()).await),
-            Err(error) => tracing::error!(%error, "the tree's files could not be checked"),
+            Err(error) => tracing::error!(%error, "failed to check the tree's files"),
         }
     }
 
@@ -261,7 +261,7 @@ impl Partition {
                 Err(GrowError::Contradiction(_)) => return,
                 Err(error) => {
                     if !said {
-                        tracing::error!(%error, partition = self.ledger.partition(), "the tree is behind the log");
+                        tracing::error!(%error, partition = self.ledger.partition(), "failed to add records to the tree, which is now behind the log; retrying");
                     }
                     said = true;
                     sleep(EVERY).await;
@@ -291,7 +291,7 @@ impl Partition {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(GrowError::Contradiction(contradiction)) => {
-                    tracing::error!(%contradiction, "the log is not the one that was signed: nothing is signed any more");
+                    tracing::error!(%contradiction, "the log contradicts its signed checkpoint: nothing more is signed");
                     let why = contradiction.to_string().into();
                     self.published.send_modify(|published| published.failed = Some(why));
                     return Err(contradiction.into());
@@ -311,14 +311,14 @@ impl Partition {
         Ok(())
     }
 
-    /// Ends signing if a witness cosigned more records than the log has, unless the loss of the records was accepted.
+    /// Ends signing if a witness has cosigned more records than the log has, unless their loss was accepted.
     pub(crate) fn lost(&self, witness: &str, cosigned: u64) {
         let (partition, end) = (self.ledger.partition(), self.ledger.durable());
         if cosigned <= end.max(self.ledger.generations().lost_to()) {
             return;
         }
-        let what = format!("the witness {witness} has cosigned {cosigned} records, the log ends at {end}");
-        tracing::error!(partition, what, "the log has lost records: new rounds are refused");
+        let what = format!("the witness {witness} has cosigned {cosigned} records, but the log ends at position {end}");
+        tracing::error!(partition, what, "the log has lost records: no new rounds start");
         let why = Contradiction { partition, position: cosigned, what }.to_string().into();
         self.published.send_modify(|published| published.failed = Some(why));
     }

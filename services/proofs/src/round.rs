@@ -9,9 +9,9 @@ use motherlode_tiles::{Checkpoint, Note, Proof, inclusion, is_included, leaf};
 use prost::Message as _;
 use std::{collections::BTreeSet, io};
 
-/// Proves that a round's records, and the records that sealed its draws, are in a checkpoint's tree. The last record
-/// has an inclusion proof; an earlier record is proven by its hash in a later record, or else by an inclusion proof.
-/// `extra` has all records ([`RoundRecords`]) in short form; with `is_brief`, derived fields are left out too.
+/// The last record has an inclusion proof. An earlier record is proven by its hash in a later record, or else by an
+/// inclusion proof. `extra` has all records ([`RoundRecords`]) in short form; with `is_brief`, without fields that the
+/// verifier can derive.
 pub fn proof_of(
     files: &Files,
     checkpoint: &Checkpoint,
@@ -27,9 +27,7 @@ pub fn proof_of(
         let path = inclusion(files, index, size)?;
         match is_included(&leaf(entry), index, size, &path, &checkpoint.root) {
             true => Ok(path),
-            false => {
-                Err(io::Error::new(io::ErrorKind::InvalidData, "the tree's files are not those of its checkpoint"))
-            }
+            false => Err(io::Error::new(io::ErrorKind::InvalidData, "the tree's files do not match its checkpoint")),
         }
     };
     let mut extra = RoundRecords { round, ..RoundRecords::default() };

@@ -1,5 +1,5 @@
-//! Checks a start against the last signed checkpoint before the first answer: the snapshot must be of the signed log,
-//! and later records are read. The ledger verifies the rest in the background.
+//! Checks the log against the last signed checkpoint before the first answer: the snapshot must belong to the signed
+//! log, and the records after the checkpoint are verified. The ledger verifies earlier records in the background.
 
 use crate::{
     files::Files,
@@ -12,7 +12,7 @@ use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 
-/// Checks the log against its checkpoint. Without one, the whole log is verified in the background.
+/// Without a checkpoint, the whole log is verified in the background.
 pub(crate) fn resume(
     (mut growing, signed): (Growing, Option<(Checkpoint, Note)>),
     ledger: &Handle,
@@ -26,7 +26,7 @@ pub(crate) fn resume(
     Ok((growing, Some((checkpoint, note))))
 }
 
-/// Checks that the snapshot is of the signed log. Returns false if the tree's files are damaged.
+/// Checks that the snapshot belongs to the signed log; returns false if the tree's files are damaged.
 fn is_of_snapshot(
     files: &Files,
     checkpoint: &Checkpoint,
@@ -45,14 +45,14 @@ fn is_of_snapshot(
     }
     match files.entries(index, 1)?.first().is_some_and(is_signed) {
         true => {
-            let what = "the snapshot of this start names a record other than the signed one".into();
+            let what = "the snapshot used at startup names another record than the signed log".into();
             Err(Contradiction { partition, position, what }.into())
         }
         false => Ok(false),
     }
 }
 
-/// Verifies the records after the checkpoint, up to the first record that the opening of the log has read.
+/// Stops at the first record that was read when the log was opened.
 fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) -> Result<(), GrowError> {
     let (partition, to) = (ledger.partition(), (unread + 1).min(ledger.durable()));
     if unread <= size {
@@ -70,18 +70,18 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         let contradiction = |position, what| GrowError::from(Contradiction { partition, position, what });
         let records = match ledger.records(at + 1, left, BYTES) {
             Ok(records) if !records.is_empty() => records,
-            Ok(_) => return Err(contradiction(at + 1, "there is no record".into())),
+            Ok(_) => return Err(contradiction(at + 1, "the record is missing".into())),
             Err(error @ (ReadError::Io(_) | ReadError::Archived { .. })) => return Err(error.into()),
             Err(error) => {
-                return Err(contradiction(
-                    at + 1,
-                    format!("the records after the checkpoint cannot be verified: {error}"),
-                ));
+                return Err(contradiction(at + 1, format!("cannot verify the records after the checkpoint: {error}")));
             }
         };
         for record in &records {
             if previous_hash(&record.bytes) != Some(head) {
-                return Err(contradiction(record.position, "the record does not continue the signed log".into()));
+                return Err(contradiction(
+                    record.position,
+                    "the record does not continue the hash chain of the signed log".into(),
+                ));
             }
             (at, head) = (record.position, hash(&record.bytes));
         }
@@ -108,12 +108,12 @@ mod tests {
             assert!(held(position.into(), position - 1).unwrap());
             let refused = held(position.into(), 99).unwrap_err().to_string();
             let place = format!(
-                "partition 7, position {position}: the snapshot of this start names a record other than the signed one"
+                "partition 7, position {position}: the snapshot used at startup names another record than the signed log"
             );
             assert!(refused.starts_with(&place), "{refused}");
         }
-        assert!(held(0, 99).unwrap(), "there was no snapshot");
-        assert!(held(41, 99).unwrap(), "what comes after the checkpoint is verified by itself");
+        assert!(held(0, 99).unwrap(), "without a snapshot the check must pass");
+        assert!(held(41, 99).unwrap(), "a snapshot after the checkpoint must not be checked here");
         files.write(None, 11, &[[99; 32]]).unwrap();
         assert!(!held(12, 98).unwrap());
     }

@@ -1,5 +1,5 @@
-//! A tile log over HTTP: `/log/<partition>/checkpoint`, `/log/<partition>/tile/...`. The files contain only hashes and
-//! are public.
+//! A tile log over HTTP: `/log/<partition>/checkpoint`, `/log/<partition>/tile/...`. The files contain only hashes, so
+//! they are public.
 
 use crate::{
     http1::{answer, plain, serve},
@@ -45,7 +45,7 @@ fn found(proofs: &Proofs, path: &str) -> Option<Response<Full<Bytes>>> {
         }
         Err(error) => {
             tracing::error!(%error, path, "failed to read a tile: the next start rebuilds the tree");
-            Some(plain(StatusCode::SERVICE_UNAVAILABLE, "the file cannot be read now"))
+            Some(plain(StatusCode::SERVICE_UNAVAILABLE, "the file cannot be read: retry later"))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A small witness: `POST /add-checkpoint` of c2sp.org/tlog-witness.
 //!
-//! A file named by the SHA-256 of a log's origin has the last cosigned checkpoint of the log, and is synced before the
-//! answer. Requests for one log are handled in turn.
+//! For each log, a file named by the SHA-256 of the log's origin has its last cosigned checkpoint. The file is synced
+//! before the answer. Requests about one log are handled one after another.
 
 use crate::{
     files::FilesError,
@@ -29,11 +29,11 @@ use tokio::net::TcpListener;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessError {
-    #[error("{}: {source}", folder.display())]
+    #[error("cannot use the witness's folder {}: {source}", folder.display())]
     Folder { folder: PathBuf, source: io::Error },
     #[error(transparent)]
     Kept(#[from] FilesError),
-    #[error("{0} is named twice: a log has one key")]
+    #[error("the log {0} is listed twice: list each log with one key")]
     Twice(String),
 }
 
@@ -45,7 +45,7 @@ pub struct Witness {
 
 struct Log {
     key: VerifierKey,
-    /// Last cosigned checkpoint with the signatures of log and witness.
+    /// Last cosigned checkpoint, with the signatures of log and witness.
     seen: Mutex<Option<(Seen, Note)>>,
 }
 
@@ -115,13 +115,16 @@ impl Witness {
     fn add_checkpoint(&self, body: &[u8]) -> Response<Full<Bytes>> {
         let read = std::str::from_utf8(body).ok().and_then(|body| body.parse::<AddCheckpoint>().ok());
         let Some(request) = read else {
-            return plain(StatusCode::BAD_REQUEST, "not a request of c2sp.org/tlog-witness");
+            return plain(
+                StatusCode::BAD_REQUEST,
+                "the body is not an add-checkpoint request of c2sp.org/tlog-witness",
+            );
         };
         let Ok(claimed) = request.checkpoint.text().parse::<Checkpoint>() else {
-            return plain(StatusCode::BAD_REQUEST, "not a checkpoint");
+            return plain(StatusCode::BAD_REQUEST, "the request has no valid checkpoint");
         };
         let Some(log) = self.logs.iter().find(|log| log.key.name() == claimed.origin) else {
-            return plain(StatusCode::NOT_FOUND, "the witness does not have this log's key");
+            return plain(StatusCode::NOT_FOUND, "this witness does not know the log's key");
         };
         let mut seen = log.seen.lock();
         let checkpoint = match judge(&request, &log.key, seen.as_ref().map(|(seen, _)| *seen)) {
@@ -134,8 +137,8 @@ impl Witness {
         let signatures = own.cloned().chain([cosignature.clone()]).collect();
         let note = request.checkpoint.clone().with(signatures);
         if let Err(error) = self.keep(&checkpoint.origin, &note) {
-            tracing::error!(%error, "failed to store a checkpoint, which is not cosigned");
-            return plain(StatusCode::SERVICE_UNAVAILABLE, "the checkpoint could not be stored");
+            tracing::error!(%error, "failed to store a checkpoint, so it was not cosigned");
+            return plain(StatusCode::SERVICE_UNAVAILABLE, "the witness could not store the checkpoint: retry later");
         }
         *seen = Some((Seen { size: checkpoint.size, root: checkpoint.root }, note));
         answer(StatusCode::OK, "text/plain; charset=utf-8", cosignature.to_string())

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 const PAUSE: Duration = Duration::from_secs(5);
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Longest wait for all witnesses, which are called concurrently.
+/// Longest wait at startup; the witnesses are called concurrently.
 const START_MAX: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
@@ -31,7 +31,7 @@ impl Witnesses {
             let fault = |fault: String| ProofsError::Witness { url: witness.url.clone(), fault };
             let key: VerifierKey = witness.key.parse().map_err(|error| fault(format!("{error}")))?;
             if key.kind() != KeyKind::Witness {
-                return Err(fault("its key is not a witness's: type 0x04".to_owned()));
+                return Err(fault("its key is not a witness key (type 0x04)".to_owned()));
             }
             match witness.url.starts_with("http://") {
                 true => Ok(Witness { url: witness.url.trim_end_matches('/').to_owned(), key }),
@@ -46,8 +46,7 @@ impl Witnesses {
         self.0.is_empty()
     }
 
-    /// Returns the largest cosigned size of each partition's tree. A witness is asked for a cosignature from size 0; if
-    /// it has another size, its refusal states that size.
+    /// Each witness is asked for a cosignature from size 0. If it has cosigned before, it refuses and states its size.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {
@@ -93,7 +92,7 @@ impl Witness {
             let (witness, outcome) = (self.key.name().to_owned(), KeyValue::new("outcome", outcome));
             counter.add(times, &[KeyValue::new("witness", witness), outcome]);
         };
-        // The counters are exported from 0, because an alarm on growth needs the first value.
+        // Both counters are exported from 0, because an alarm on growth needs a first value.
         count("done", 0);
         count("refused", 0);
         loop {
@@ -127,14 +126,16 @@ impl Witness {
         }
     }
 
-    /// Requests a cosignature. Retries once with the size that the witness states.
+    /// Retries once with the size that the witness states.
     async fn ask(&self, partition: &Arc<Partition>, signed: &Signed, seen: &mut u64) -> io::Result<()> {
         let url = format!("{}/add-checkpoint", self.url);
         for _ in 0..2 {
             let size = signed.checkpoint.size;
             if *seen > size {
                 partition.lost(self.key.name(), *seen);
-                return Err(io::Error::other(format!("the witness has seen {seen} records, the log has {size}")));
+                return Err(io::Error::other(format!(
+                    "the witness has cosigned {seen} records, but the log has {size}"
+                )));
             }
             let (files, old) = (Arc::clone(&partition.files), *seen);
             let path = tokio::task::spawn_blocking(move || consistency(&*files, old, size));
@@ -145,13 +146,16 @@ impl Witness {
                 StatusCode::OK => {
                     let signature = self
                         .valid(&signed.note, &answer)
-                        .ok_or_else(|| io::Error::other("no cosignature of its key"))?;
+                        .ok_or_else(|| io::Error::other("the witness's answer has no valid cosignature by its key"))?;
                     *seen = size;
                     partition.cosigned(signed, signature);
                     return Ok(());
                 }
                 StatusCode::CONFLICT => {
-                    let known = answer.trim_end().parse().map_err(|_| io::Error::other("a conflict without a size"))?;
+                    let known = answer
+                        .trim_end()
+                        .parse()
+                        .map_err(|_| io::Error::other("the witness answered 409 without a valid size"))?;
                     *seen = known;
                 }
                 status => {
@@ -162,7 +166,7 @@ impl Witness {
                 }
             }
         }
-        Err(io::Error::other("the witness stated another size each time"))
+        Err(io::Error::other("the witness stated a different size at each attempt"))
     }
 
     fn valid(&self, note: &Note, answer: &str) -> Option<Signature> {

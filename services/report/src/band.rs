@@ -1,15 +1,16 @@
-//! Bounds of the deviation of a sound game's live return from the exact return (PL-23).
+//! Bounds on the deviation of a sound game's live return from its exact return (PL-23).
 //!
 //! A row sums independent rounds with weights `w`, the amounts staked. The chance that a sound row ever leaves its band
-//! is at most [`FALSE_ALARM`], for all looks together, any number of rounds, and any distribution of wins:
+//! is at most [`FALSE_ALARM`], for all checks together, any number of rounds, and any distribution of wins:
 //!
 //! * **Too high**: each win counts up to a cap that rises with the number of rounds, and Freedman's inequality bounds
 //!   their sum (Freedman 1975, Theorem 1.6).
-//! * **Too low**: wins are not negative, so their sum's lower tail is like a normal one's with the second moment as its
-//!   variance (Maurer 2003).
+//! * **Too low**: wins are not negative, so the lower tail of their sum is bounded like that of a normal distribution whose
+//!   variance is the second moment (Maurer 2003).
 //!
-//! Stakes may depend on earlier wins. Variances are summed as `w^2 sigma^2`. One bound holds for all looks whose sum is
-//! in the stretch below `1.25^k`, and the chances of all stretches `k` add up to the stated chance.
+//! Stakes may depend on earlier wins. Variances are summed as `w^2 sigma^2`. Sums of variances are divided into stretches
+//! `k`, which end at `1.25^k`; one bound holds for all checks in a stretch, and the chances of all stretches add up to
+//! [`FALSE_ALARM`].
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,17 +21,16 @@ const GROWTH: f64 = 1.25;
 /// Ratio of the cap to `s / z`, which makes `cap z^2 / 6` a quarter of `z s`.
 const CAP: f64 = 1.5;
 
-/// Exact mathematics of a round, in bets.
+/// Exact mathematics of a round, as multiples of the bet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Theory {
     pub(crate) rtp: f64,
     /// Return of a player who has not yet collected or unlocked anything.
     pub(crate) rtp_least: f64,
-    /// Upper bound of the standard deviation.
     pub(crate) std_dev: f64,
 }
 
-/// Wins by size in bets: class `c` has those from `2^c` to below `2^(c + 1)`.
+/// Number of wins by size: class `c` counts wins from `2^c` to below `2^(c + 1)` bets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wins {
     pub(crate) rounds: u64,
@@ -89,7 +89,7 @@ pub(crate) struct Verdict {
     pub(crate) out_of_band: bool,
 }
 
-/// Compares a row with its band. `owed` is the weighted sum that a sound row can have won in addition, by gifts and rounding.
+/// Compares a row with its band. `owed` is the weighted sum that gifts and rounding can add to a sound row's wins.
 pub(crate) fn verdict(parts: &[Stratum<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }
@@ -131,7 +131,7 @@ fn verdict_at(parts: &[Stratum<'_>], owed: f64, false_alarm: f64) -> Verdict {
 /// variances.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
-    // The sum of 1 / ((k + 1) (k + 2)) over all k is 1, of which each side has half.
+    // The sum of 1 / ((k + 1) (k + 2)) over all k is 1; each side gets half of it.
     let chance = false_alarm / 2.0 / ((stretch + 1.0) * (stretch + 2.0));
     ((-2.0 * chance.ln()).sqrt(), GROWTH.powf(stretch).sqrt())
 }

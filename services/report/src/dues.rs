@@ -1,7 +1,7 @@
 //! Credits due to an operator's wallet after a commit, included in its transactions' balances (PL-31, PL-34).
 //!
-//! Older records do not state these credits. In that case the player's commits are read backwards to the last paid
-//! credit, and on to the commit that caused it. Credits are paid in order, so later credits are unpaid.
+//! Older records do not state these credits. For such a record, the player's commits are read backwards to the last paid
+//! credit and then to the commit that caused it. Credits are paid in order, so later credits are unpaid.
 
 use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;
@@ -15,7 +15,7 @@ const COMMITS_MAX: usize = 4_096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DuesLookup {
     Yes,
-    /// The last paid credit is more than [`COMMITS_MAX`] of the player's commits back, so the sum is unknown.
+    /// More than [`COMMITS_MAX`] commits of the player follow the last paid credit, so the sum is unknown.
     No,
     /// A page that begins with this commit can find the sum.
     NextPage,
@@ -35,7 +35,7 @@ impl Default for Dues {
 }
 
 impl Dues {
-    /// Adds a commit. Afterwards all earlier commits of the player must be added in turn.
+    /// Adds a commit. The player's earlier commits must be added afterwards, latest first.
     pub(crate) fn add(
         &mut self,
         ledger: &Handle,

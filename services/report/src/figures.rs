@@ -50,7 +50,7 @@ impl Figures {
                 true
             }
             Err(error) => {
-                tracing::warn!(%error, "the files of significant events cannot be used, and are rebuilt from the log");
+                tracing::warn!(%error, "the files of significant events cannot be used: rebuilding them from the log");
                 false
             }
         }

@@ -1,4 +1,4 @@
-//! Folds the figures of the reports, only from each partition's log.
+//! Computes the figures of the reports from the partitions' logs.
 
 use crate::{
     events::files::EventFiles,
@@ -29,7 +29,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Number of commits after the kept figures from which figures are kept again.
+/// Number of commits after the stored figures that a start must fold before it stores figures again.
 const KEEP_AT_START: u64 = 10_000;
 const KEEP_EVERY: u64 = 200_000;
 const BATCH: usize = 512;
@@ -57,7 +57,7 @@ struct Partition {
 }
 
 impl Follower {
-    /// Continues from the file of a partition, such as `0.reports`.
+    /// Creates a follower that continues from each partition's `file`, such as `0.reports`.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, config: &Report, file: impl Fn(u32) -> PathBuf) -> Self {
         let ledgers = ledgers.into();
@@ -99,7 +99,7 @@ impl Follower {
             }
         };
         if let Err(error) = apart("reports", folding).await {
-            tracing::warn!(%error, "failed to fold the existing log on a separate thread: it is folded in the background");
+            tracing::warn!(%error, "failed to fold the existing log on a separate thread: folding it in the background");
         }
     }
 
@@ -117,7 +117,7 @@ impl Follower {
                     }
                 }
                 Err(error) => {
-                    tracing::error!(%error, "the reports are behind the log");
+                    tracing::error!(%error, "failed to fold the log: the reports are behind");
                     sleep(PAUSE).await;
                 }
             }
@@ -130,7 +130,7 @@ impl Follower {
         }
         let follower = self.clone();
         if let Err(error) = apart("reports", move || follower.partitions[at].put_away()).await {
-            tracing::warn!(%error, "significant events stay in memory");
+            tracing::warn!(%error, "failed to write significant events to files: they stay in memory");
         }
     }
 
@@ -141,7 +141,7 @@ impl Follower {
         }
         let follower = self.clone();
         if let Err(error) = apart("reports", move || follower.partitions[at].keep()).await {
-            tracing::warn!(%error, "the figures of reports were not kept");
+            tracing::warn!(%error, "failed to store the figures of reports");
         }
     }
 
@@ -168,7 +168,6 @@ impl Follower {
         Ok(self.now(|figures, position| (read(figures), position)))
     }
 
-    /// Reads figures on a separate thread; can also fail with READS_BUSY.
     pub(crate) async fn read_apart<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -182,7 +181,7 @@ impl Follower {
 
     async fn catch_up(&self) -> Result<(), Refusal> {
         self.ledgers.whole()?;
-        let behind = || Refusal::new(Reason::ReportBehind, "the log is still being read");
+        let behind = || Refusal::new(Reason::ReportBehind, "the report has not read the log to its end yet");
         let caught_up = join_all(self.partitions.iter().map(Partition::caught_up));
         let caught_up = timeout(WAIT_MAX, caught_up).await.map_err(|_| behind())?;
         if caught_up.contains(&false) { Err(behind()) } else { Ok(()) }
@@ -209,7 +208,7 @@ impl Partition {
             kept.and_then(|(position, mut figures)| figures.read_events(&mut files).then_some((position, figures)));
         let (position, figures) = kept.unwrap_or_else(|| {
             if let Err(error) = files.delete() {
-                tracing::warn!(%error, "the files of significant events cannot be rebuilt");
+                tracing::warn!(%error, "failed to rebuild the files of significant events");
             }
             (0, Figures::new(config))
         });
@@ -224,7 +223,7 @@ impl Partition {
         match self.events.lock().append(first, &events) {
             Ok((away, files)) => self.figures.write().significant.events.put_away(away, files),
             Err(error) => {
-                tracing::warn!(%error, "significant events stay in memory");
+                tracing::warn!(%error, "failed to write significant events to files: they stay in memory");
                 self.figures.write().significant.events.wait_for_more();
             }
         }
@@ -244,8 +243,8 @@ impl Partition {
             .and_then(|figures| kept::write(&self.file, &self.ledger, &self.config, position, &figures));
         self.kept.store(position, Ordering::Relaxed);
         match written {
-            Ok(()) => tracing::info!(position, "the figures of reports were kept"),
-            Err(error) => tracing::warn!(%error, "the figures of reports were not kept"),
+            Ok(()) => tracing::info!(position, "stored the figures of reports"),
+            Err(error) => tracing::warn!(%error, "failed to store the figures of reports"),
         }
     }
 
@@ -261,7 +260,8 @@ impl Partition {
         }
     }
 
-    /// Folds commits, after reading the bets of dropped rounds from the log. After an error, the commits before it are folded.
+    /// Folds commits, after reading the bets of dropped rounds from the log. After an error, the commits before it are
+    /// folded.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {
@@ -289,18 +289,15 @@ impl Partition {
     }
 }
 
-/// Counts of a process. The counts from the log's start are empty until the existing log is read, so that rates exclude
-/// the past.
+/// Counts of a process. Counts since the log's start are empty until the existing log is read, so that rates exclude past
+/// events.
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// Position of each partition.
     pub positions: Vec<u64>,
     pub open: u64,
-    /// Settled rounds by game.
     pub rounds: Vec<(String, u64)>,
-    /// Today's voids by operator.
     pub voids: Vec<(String, VoidShare)>,
-    /// Significant events by kind. Kinds without events are listed with zero, so that rates have a start.
+    /// Significant events by kind. Kinds without events are listed with zero, so that rates include the first event.
     pub significant: Vec<(String, u64)>,
 }
 

@@ -60,7 +60,6 @@ impl Identity {
         }
     }
 
-    /// Begins to hash the executable, without waiting.
     pub fn announce(&self) {
         let identity = self.clone();
         let said = thread::Builder::new().name("identity".to_owned()).spawn(move || identity.say());
@@ -116,16 +115,18 @@ impl SelfCheck {
             let bets = match (&of.bet, of.weighting()) {
                 (Some(bet), _) => format!("at a bet of {} {} minor units", bet.amount_minor, bet.currency_code),
                 (None, Weighting::Round) => {
-                    format!("at all bets of {}, each round counted the same,", of.currency_code)
+                    format!("at all bets of {}, weighting rounds equally,", of.currency_code)
                 }
                 (None, _) => format!("at all bets of {}", of.currency_code),
             };
-            let finding = format!("{} {} {bets} returns more or less than it must", of.game, of.rules_version);
+            let finding = format!("{} {} {bets} has a return outside its band", of.game, of.rules_version);
             let (rounds, rtp, band) = (of.rounds, of.rtp, of.band);
             match log(self.follower.ledgers().home(), "return", &finding).await {
                 Ok(true) => tracing::warn!(finding, rounds, rtp, band, "a game's return is out of its band"),
                 Ok(false) => {}
-                Err(error) => tracing::error!(%error, finding, rounds, rtp, band, "failed to record an alert"),
+                Err(error) => {
+                    tracing::error!(%error, finding, rounds, rtp, band, "failed to record that a game's return is out of its band")
+                }
             }
         }
     }
@@ -142,7 +143,7 @@ impl SelfCheck {
             events: vec![Event::ClockSkewed { by_ms }],
         };
         if let Err(error) = ledgers.home().append(proposal).await {
-            tracing::error!(%error, by_ms, "failed to record ClockSkewed");
+            tracing::error!(%error, by_ms, "failed to record the significant event ClockSkewed");
         }
     }
 
@@ -152,11 +153,10 @@ impl SelfCheck {
             return last_ms;
         }
         let failures = self.join_or_begin(last_ms.is_none()).await;
-        tracing::info!(failures = failures.len(), "checked itself");
+        tracing::info!(failures = failures.len(), "self-check finished");
         Some(now_ms)
     }
 
-    /// Runs the check, or joins one that is running.
     pub async fn check(&self) -> Arc<[String]> {
         self.join_or_begin(false).await
     }
@@ -174,7 +174,11 @@ impl SelfCheck {
             done.lock().take();
             found.unwrap_or_else(|error| vec![format!("the self-check was aborted: {error}")])
         });
-        let ended = |found: Result<_, _>| Arc::from(found.unwrap_or_else(|_| vec!["the service stops".to_owned()]));
+        let ended = |found: Result<_, _>| {
+            Arc::from(
+                found.unwrap_or_else(|_| vec!["the self-check did not finish because the service stops".to_owned()]),
+            )
+        };
         task.map(ended).boxed().shared()
     }
 
@@ -217,7 +221,7 @@ impl SelfCheck {
         };
         let (compared, _) = self.follower.read(compare).await.ok()?;
         let wrong = compared?.into_iter().filter(|(_, agrees)| !agrees);
-        Some(wrong.map(|(pool, _)| format!("the meters of pool {pool} are not those of its statements")).collect())
+        Some(wrong.map(|(pool, _)| format!("the meters of pool {pool} do not match its statements")).collect())
     }
 }
 
@@ -230,7 +234,7 @@ fn books(ledger: &Handle) -> Vec<String> {
     })
 }
 
-/// Records a failed check at most once per hour (PL-22). Returns whether it was recorded now.
+/// Records a failed check at most once per hour (PL-22). Returns whether this call recorded it.
 pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<bool, AppendError> {
     let before = ledger.durable();
     let hour = ledger.now_ms().div_euclid(3_600_000);

@@ -1,5 +1,5 @@
-//! Figures of the follower at a position, so that a start decodes only later commits. The file is used if it is intact
-//! and has this [version](FIGURES_VERSION), these thresholds, and the hash that this log has at the position.
+//! Stored figures of the follower at a position, so that a start decodes only later commits. The file is used if it is
+//! intact and its [version](FIGURES_VERSION), its thresholds, and the hash of the record at the position match.
 //!
 //! Format: [`MAGIC`], the SHA-256 of the rest, a [`Header`] and the figures in [postcard's wire
 //! format](https://postcard.jamesmunns.com/wire-format).
@@ -38,11 +38,11 @@ struct Header {
 enum Unusable {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("the log cannot be read: {0}")]
+    #[error("the log cannot be read at the figures' position: {0}")]
     Log(#[from] ReadError),
-    #[error("they are damaged")]
+    #[error("the stored figures are damaged")]
     Damaged,
-    #[error("they are from another version of the program, other thresholds or another log")]
+    #[error("the stored figures belong to another version of the program, other thresholds or another log")]
     Other,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn read(file: &Path, ledger: &Handle, config: &Report) -> Option<(Pos
         Ok(kept) => Some(kept),
         Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
         Err(why) => {
-            tracing::warn!(%why, file = %file.display(), "the kept figures of reports are not used: they are folded again from the log's beginning");
+            tracing::warn!(%why, file = %file.display(), "the stored figures of reports are not used: folding the log again from its beginning");
             None
         }
     }
@@ -74,7 +74,7 @@ fn read_of(file: &Path, ledger: &Handle, config: &Report) -> Result<(Position, F
     Ok((position, figures.with(config)))
 }
 
-/// Writes the figures. After a power failure, the file is either the old or the new one.
+/// Writes the figures. After a power failure, either the old or the new file exists.
 pub(crate) fn write(
     file: &Path,
     ledger: &Handle,

@@ -1,9 +1,9 @@
 //! Reports: significant events, returns against theory, statements of pools, transactions, revenue, and the program's
 //! identity (PL-22, 23, 24, 29, 34).
 //!
-//! A [`Follower`] folds all figures from the log into memory, beginning at the last [kept] ones. Until it reaches the
-//! log's end, calls wait a bounded time and then fail with REPORT_BEHIND. A start decodes at most 200,000 commits
-//! again.
+//! A [`Follower`] folds all figures from the log into memory, beginning with the last stored figures ([kept]). Until it
+//! reaches the log's end, calls wait a bounded time and then fail with REPORT_BEHIND. A start decodes at most 200,000
+//! commits again.
 
 mod band;
 mod dues;

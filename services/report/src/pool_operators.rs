@@ -1,4 +1,4 @@
-//! Each operator's part in a pool by day (PL-38).
+//! Each operator's daily share of a pool (PL-38).
 //!
 //! A day's seed funding by the house is charged to operators in proportion to the day's contributions. Memory: a row
 //! per day, operator and pool.
@@ -8,14 +8,13 @@ use motherlode_state::{Event, HOME, Nano, SmolStr, StreamId, date};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Parts of operators in a pool; at home also their awards and returns.
+/// Shares of operators in a pool; at home also their awards and returns.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PoolOperators {
     rows: BTreeMap<(SmolStr, i64, SmolStr), OperatorDay>,
     incidents: BTreeMap<(SmolStr, SmolStr), SmolStr>,
 }
 
-/// Figures of an operator in 1e-9 EUR.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct OperatorDay {
     contributed: i128,
@@ -129,8 +128,12 @@ mod tests {
     #[test]
     fn mf_b3_pl_38_d_seeds_are_charged_by_turnover_to_the_nano() {
         assert_eq!(charges(100, &[1, 1, 1]).iter().sum::<i128>(), 100);
-        assert_eq!(charges(177_083_000_000_000, &[5_000, 0]), [177_083_000_000_000, 0], "who plays alone pays all");
-        assert_eq!(charges(-7, &[2, 1]), [-5, -2], "a seed that came back");
+        assert_eq!(
+            charges(177_083_000_000_000, &[5_000, 0]),
+            [177_083_000_000_000, 0],
+            "the only operator with bets pays all"
+        );
+        assert_eq!(charges(-7, &[2, 1]), [-5, -2], "a returned seed");
         assert_eq!(charges(7, &[0, 0]), [0, 0]);
         assert_eq!(charges(0, &[]), [] as [i128; 0]);
     }

@@ -1,8 +1,8 @@
 //! Live returns of games, compared with their mathematics (PL-23) by [`crate::band`].
 //!
 //! A level is a game's version at one stake in one currency, counted per operator. Levels are summed both weighted by
-//! stake and unweighted, so that a high stake does not hide low ones. Features collected over several rounds (crystals,
-//! Potions) are paid for at other stakes than they are won at, so levels and unweighted sums leave them out.
+//! stake and unweighted, so that a high stake does not hide low stakes. Features collected over several rounds (crystals,
+//! Potions) can be won at another stake than the bets that paid for them, so levels and unweighted sums exclude them.
 //!
 //! The expected return is in cash (DM-19): the exact return in coins, plus the effect of rounding wins to minor units.
 
@@ -66,7 +66,7 @@ struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Bound of the effect of rounding for features collected at several coin values.
+    /// Bound on the effect of rounding for features collected at several coin values.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }
@@ -130,7 +130,8 @@ impl Returns {
         rounds.into_iter().collect()
     }
 
-    /// Makes the report. The first use takes tens of milliseconds per level, so call it on a separate thread without a lock.
+    /// Creates the report. The first use takes tens of milliseconds per level, so call it on a separate thread without a
+    /// lock.
     pub(crate) fn report(&self, wanted: &ReturnFilter) -> ReturnList {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
         let tallies: Vec<_> = levels
@@ -288,7 +289,7 @@ fn known(game: &dyn Game, level: &Level) -> Option<Theories> {
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
     let collected = float(&par.of_nature(Nature::Collected));
-    // Collected features come with larger wins or independently of them, so the spread without these features is not wider.
+    // Collected features occur with larger wins or independently of wins, so the spread without these features is not wider.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
     let chances = features::chances(game, &par, float);

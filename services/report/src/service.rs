@@ -145,7 +145,6 @@ fn who(caller: &Caller) -> Option<wire::Caller> {
     Some(wire::Caller { operator_id, credential: credential.to_owned(), roles })
 }
 
-/// Makes a page token. In partition 0 it has the same form as for a log of one partition.
 fn page_token(event: &SignificantEvent) -> String {
     match name(event) {
         (0, position, number) => format!("{position}.{number}"),
@@ -180,7 +179,6 @@ impl Watched {
 }
 
 impl Watch {
-    /// Returns the next event; `None` when the service stops.
     async fn next(&mut self) -> Result<Option<Arc<SignificantEvent>>, Refusal> {
         let mut grown = self.follower.grown();
         loop {

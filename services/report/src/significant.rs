@@ -316,7 +316,7 @@ impl Significant {
     }
 }
 
-/// Describes revoked seals, or an accepted loss of draw keys (PL-40).
+/// Describes a start that revoked seals or accepted a loss of draw keys (PL-40).
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
     let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
     let subject = format!("generation {number} of draws");

@@ -1,5 +1,5 @@
-//! Transactions of an operator or a player, in pages, the latest first (PL-34). A call reads a bounded stretch of the
-//! log, or of the player's commits.
+//! Transactions of an operator or a player, in pages, latest first (PL-34). A call reads a bounded number of the log's
+//! records or of the player's commits.
 
 use crate::{
     dues::{Dues, DuesLookup},
@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 
 const PAGE_SIZE: usize = 100;
 const PAGE_SIZE_MAX: usize = 500;
-/// Limits of a call: records read from a log, and commits read of a player.
+/// Maximum records of a log that a call reads.
 const RECORDS_MAX: u64 = 20_000;
 const COMMITS_MAX: usize = 4_096;
 const STRETCH: u64 = 512;

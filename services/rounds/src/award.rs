@@ -2,19 +2,19 @@ use motherlode_state::{Currency, Event, Minor};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Award {
-    /// The hit is not priced yet, or the award is not paid yet.
+    /// The amount is not determined yet, or the award is not paid yet.
     #[default]
     Pending,
-    /// The award is owed, because the account has no room for it.
+    /// The award is owed, because it would exceed the account's limit.
     SetAside(Minor, Currency),
     Paid(Minor, Currency),
-    /// The award is held while a void is proposed (PL-38).
+    /// The award is held, because a void of the round is proposed (PL-38).
     Held,
     Voided,
 }
 
 impl Award {
-    /// Returns the state after an event; `None` if the event does not concern the award.
+    /// `None` if the event is not about this award.
     #[must_use]
     pub fn from_event(event: &Event, hit_at: u64) -> Option<Self> {
         match *event {

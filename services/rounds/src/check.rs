@@ -1,4 +1,5 @@
-//! Verifies a commit of a step by resolving the step again (PL-44). All previous steps of the round must be resolved too.
+//! Verifies a commit with a step by resolving the step again (PL-44); this requires resolving all earlier steps of the
+//! round.
 
 use crate::{
     Unresolvable, collection,
@@ -16,10 +17,9 @@ use motherlode_state::{
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
-    /// The step or the player has no sealed draw.
     #[error("step {step} of round {round} uses no sealed draw")]
     Unsealed { round: u64, step: u32 },
-    #[error("the key of draw {number} is unavailable")]
+    #[error("the key of draw {number} is unavailable: restore the draw key file")]
     KeyLost { number: u64 },
     #[error("{0}")]
     Differs(String),
@@ -45,11 +45,11 @@ pub struct Before<'a> {
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Checks the events of rounds in a commit, and ignores all other events.
+/// Events that are not about rounds are ignored.
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {
-            Some(_) => Err(Mismatch::differs("the commit changes a round but resolves no step")),
+            Some(_) => Err(Mismatch::differs("the commit changes a round without resolving a step")),
             None => Ok(()),
         };
     };
@@ -62,7 +62,7 @@ pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     match after == expected {
         true => Ok(()),
         false => Err(Mismatch::differs(format!(
-            "the events after step {} of round {} differ from those that its outcome requires",
+            "the events after step {} of round {} do not match the step's outcome",
             step.step, step.round
         ))),
     }
@@ -110,13 +110,16 @@ impl Before<'_> {
             (None, None) => return Err(Mismatch::differs(format!("round {} is not open", step.round))),
         };
         if started.round != step.round {
-            return Err(Mismatch::differs(format!("the step belongs to round {}, the bet to another", step.round)));
+            return Err(Mismatch::differs(format!(
+                "the step belongs to round {}, but the bet to another round",
+                step.round
+            )));
         }
         let dealt = self.dealt(step)?;
         self.follow(step, (started, live), open, dealt)
     }
 
-    /// Returns the dealt value of a step, which must use the player's next draw.
+    /// The step must use the player's next draw.
     fn dealt(&self, step: &StepResolved) -> Result<Dealt, Mismatch> {
         let unsealed = Mismatch::Unsealed { round: step.round, step: step.step };
         let (Some(next @ NextDraw { number, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)
@@ -125,7 +128,7 @@ impl Before<'_> {
         };
         if drawn.name() != next.name() {
             return Err(Mismatch::differs(format!(
-                "the step uses draw {}, the player's next is {number}",
+                "the step uses draw {} instead of the player's next draw, {number}",
                 drawn.number
             )));
         }
@@ -133,7 +136,6 @@ impl Before<'_> {
         dealt.ok_or(Mismatch::KeyLost { number })
     }
 
-    /// Returns the events that must follow a step.
     fn follow(
         &self,
         step: &StepResolved,
@@ -148,7 +150,10 @@ impl Before<'_> {
         live.logged(step, seed, &mut outcome).map_err(Mismatch::differs)?;
         live.write(&outcome, &mut bytes);
         if bytes != step.outcome {
-            return Err(Mismatch::differs(format!("seed and choice of step {} result in another outcome", step.step)));
+            return Err(Mismatch::differs(format!(
+                "the seed and choice of step {} produce another outcome",
+                step.step
+            )));
         }
         let change = outcome.carried.and_then(|after| {
             let scope = collection::scope(live.game, started.currency, started.bet);
@@ -158,7 +163,10 @@ impl Before<'_> {
         let due =
             StepEvents::from_outcome(&outcome, started.contribution.is_some(), change).map_err(Mismatch::differs)?;
         if due.win != step.win {
-            return Err(Mismatch::differs(format!("the outcome wins {}, the step {}", due.win, step.win)));
+            return Err(Mismatch::differs(format!(
+                "the step states a win of {1}, but its outcome wins {0}",
+                due.win, step.win
+            )));
         }
         let (over, mut events) = (due.over, vec![]);
         let pool = started.contribution.as_ref().map(|given| given.pool.clone());
@@ -183,17 +191,21 @@ impl Before<'_> {
         let RoundStarted { coin_value, currency, bet, .. } = *started;
         let coins = live.game.check_stake(&live.stake).ok();
         if coins.and_then(|coins| cash(coins.into(), coin_value, currency).ok()) != Some(bet) {
-            return Err(Mismatch::differs("the bet differs from the stake's coins at the coin value"));
+            return Err(Mismatch::differs("the bet does not equal the stake's coins times the coin value"));
         }
         if live.terms.jackpot != started.contribution.is_some() {
-            return Err(Mismatch::differs("the jackpot of the round's terms contradicts the bet's contribution"));
+            return Err(Mismatch::differs(
+                "the round's terms and the bet's contribution disagree on whether the round plays for a jackpot",
+            ));
         }
         let gamble_max = match live.terms.double {
             true => gamble_max_minor(live.game, currency, started.rate).ok(),
             false => Some(0),
         };
         if gamble_max != Some(live.terms.gamble_max_minor) {
-            return Err(Mismatch::differs("the gamble limit differs from the limit at the bet's rate"));
+            return Err(Mismatch::differs(
+                "the round's gamble limit does not match the limit at the bet's exchange rate",
+            ));
         }
         let scope = collection::scope(live.game, currency, bet);
         let carried = match live.game.carries().keys {
@@ -201,7 +213,7 @@ impl Before<'_> {
             _ => collection::carried_by(live.game, self.player, &scope),
         };
         if carried != live.terms.carried {
-            return Err(Mismatch::differs("the round's carried figures differ from the player's"));
+            return Err(Mismatch::differs("the figures carried into the round do not match the player's collection"));
         }
         Ok(live)
     }

@@ -1,4 +1,4 @@
-//! Conversion between carried figures in the engine and collections in the log, which omit figures of 0.
+//! Converts between the engine's carried figures and the log's collections, which omit figures of 0.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -9,7 +9,7 @@ use motherlode_state::{Collection, Currency, Event, Minor, PlayerState, RoundSta
 
 const WITCH: &str = "witch";
 
-/// Returns the picked [`motherlode_proto::round::v1::Witch`].
+/// Returns the [`motherlode_proto::round::v1::Witch`] that an event picks in a game.
 #[must_use]
 pub fn witch(player: &PlayerState, game: &dyn Game) -> Option<i64> {
     player.collection(game.name(), "")?.get(WITCH).copied()
@@ -31,7 +31,7 @@ pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
     }
 }
 
-/// Returns the scope of a bet's collection: `EUR`, or `EUR 1.00` if each bet has its own (WF-12).
+/// The currency (`EUR`), or the currency and the bet (`EUR 1.00`) if each bet has its own collection (WF-12).
 #[must_use]
 pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     match game.carries().scope {
@@ -40,13 +40,13 @@ pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     }
 }
 
-/// Returns the figures carried into a round: those of the round's scope, and those that all scopes share (DM-14).
+/// Figures of the round's scope, and those shared by all scopes (DM-14).
 #[must_use]
 pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried {
     carried_under(game, Sharing::Game, player, scope)
 }
 
-/// Like [`carried_by`], with a choice of the rules version that the shared figures come from.
+/// Like [`carried_by`]; `sharing` selects the rules version that determines which figures are shared.
 #[must_use]
 pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, scope: &str) -> Carried {
     let own = carried(game, player.collection(game.name(), scope));
@@ -57,13 +57,13 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// Shared figures come from the game's newest rules version, so that an older version does not repeat a gift (DM-14).
+    /// The game's newest rules version decides, so that an older one does not repeat a gift (DM-14).
     Game,
-    /// Shared figures come from the round's own rules version, as in earlier releases.
+    /// The round's own rules version decides, as in earlier releases.
     Version,
 }
 
-/// Adds the shared figures: the maximum over all scopes with the same kind of money.
+/// Each shared figure is the maximum over all scopes with the same kind of money (real or play).
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,
@@ -90,7 +90,7 @@ fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// Returns the figures to log for a scope after a change. A shared figure that did not change stays in the scope that has it.
+/// An unchanged shared figure is not copied from the scope that has it.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
@@ -123,7 +123,7 @@ pub struct Led {
 }
 
 impl Led {
-    /// Returns the collection of a started round; `None` if the game has none. Fails if this binary lacks the game.
+    /// `None` if the game has no collection. Fails if this build lacks the game.
     pub fn from_started(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
         let terms = terms_of(started)?;
         if terms.carried.is_empty() {
@@ -140,15 +140,15 @@ impl Led {
         Ok(Some(Self { game, scope, before: opened.carried, after }))
     }
 
-    /// Returns the figures as they would be without the round, after later rounds changed them to `now` (PL-04).
+    /// `now` has the figures after later rounds (PL-04).
     #[must_use]
     pub fn undone(&self, now: &Carried) -> Carried {
         if *now == self.after { self.before } else { self.game.without(now, &self.before, &self.after) }
     }
 }
 
-/// Returns the change of the collection by a void (PL-04). `collected` is `None` for an open round. Fails if this
-/// binary lacks the game. The game must have no other open round, since such a round would keep its initial figures.
+/// Change of the collection when a round is voided (PL-04). `collected` is `None` for an open round. Fails if this
+/// build lacks the game. The game must have no other open round, whose figures would become outdated.
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,

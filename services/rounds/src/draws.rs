@@ -1,15 +1,15 @@
-//! Seeds of steps, either logged or derived from sealed draws.
+//! Seeds of steps, which are logged or derived from sealed draws.
 
 use motherlode_slots::Seed;
 use motherlode_state::{Dealt, DrawName, DrawSealed, Drawn, Event, RecordHash, Seal, SealReason, StepResolved, draw};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the key of the player's draw {draw} is unavailable")]
+#[error("the key of the player's draw {draw} is unavailable: restore the draw key file")]
 pub struct KeyLost {
     pub draw: u64,
 }
 
-/// Function that returns the dealt value of a draw; `None` without the draw's key.
+/// Function that returns a draw's dealt value, or `None` if its key is missing.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
 /// [`DealtOf`] for readers of the log, which have no draw keys.
@@ -18,7 +18,7 @@ pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
-/// Returns the seed of an open round's step. Fails if the draw's dealt value is unavailable or does not match the seal.
+/// Fails if the draw's dealt value is unavailable or does not match the seal.
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),
@@ -40,7 +40,7 @@ pub struct StepDraw {
 }
 
 impl StepDraw {
-    /// Returns the draw of a step; `None` if the log has the seed itself.
+    /// `None` if the log has the seed itself.
     #[must_use]
     pub fn from_step(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {
@@ -62,7 +62,7 @@ impl StepDraw {
 pub struct Sealed {
     pub name: DrawName,
     pub seal: Seal,
-    /// Reason why the draw was sealed outside a step.
+    /// Reason why the draw was sealed separately from a step.
     pub reason: Option<SealReason>,
 }
 
@@ -94,8 +94,7 @@ pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
     })
 }
 
-/// Returns whether a commit that seals a draw may be disclosed. A commit with a logged seed could reveal hidden values
-/// (NP-12).
+/// Returns false for a commit with a logged seed, which could reveal hidden values (NP-12).
 #[must_use]
 pub fn may_be_shown(events: &[Event]) -> bool {
     !events.iter().any(|event| matches!(event, Event::StepResolved(step) if step.seed.is_some()))

@@ -2,7 +2,7 @@ use motherlode_slots::{Awaiting, Outcome};
 use motherlode_state::{Event, Minor, SmolStr};
 use std::num::TryFromIntError;
 
-/// Events that a commit must have after a step.
+/// Events that must follow a step in its commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepEvents {
     pub win: Minor,
@@ -13,8 +13,7 @@ pub struct StepEvents {
 }
 
 impl StepEvents {
-    /// Returns the events required by an outcome. A step can hit the jackpot only if the bet contributed. Fails if the
-    /// win exceeds the range of cash amounts.
+    /// A step can hit the jackpot only if the bet contributed. Fails if the win exceeds the range of amounts.
     pub fn from_outcome(
         outcome: &Outcome,
         contributed: bool,
@@ -30,7 +29,7 @@ impl StepEvents {
         })
     }
 
-    /// Adds the events to a commit. `pool` is the pool that received the bet's contribution.
+    /// `pool` is the pool that received the bet's contribution.
     pub fn add_to(self, round: u64, pool: Option<SmolStr>, events: &mut Vec<Event>) {
         events.extend(self.collection);
         if let Some(amount) = self.credit {

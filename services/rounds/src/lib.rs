@@ -1,9 +1,9 @@
-//! Rounds: computation shared by play, display, voids, reports and audits. No I/O, no clock.
+//! Rounds: computations shared by play, display, voids, reports and audits, without I/O and clock.
 //!
-//! - [`live`], `terms`, [`draws`]: rounds resolved in the engine, their conditions and seeds
+//! - [`live`], `terms`, [`draws`]: rounds resolved in the engine, their terms and seeds
 //! - [`collection`]: figures carried between rounds
-//! - [`check`], [`due`]: verification of commits with steps, events required by an outcome
-//! - [`view`], `award`: rounds folded from commits, their jackpots
+//! - [`check`], [`due`]: verification of steps, events required by an outcome
+//! - [`view`], `award`: rounds folded from commits, their awards
 //! - [`shown`], [`wire`]: displayed figures that are not in the log, conversion to messages
 
 pub mod award;

@@ -1,4 +1,4 @@
-//! Rounds in the engine: new rounds, and rounds rebuilt from the log with their original model.
+//! Rounds in the engine: new rounds, and rounds rebuilt from the log with the model they were played with.
 
 use crate::{
     draws::{DealtOf, KeyLost, seed_of},
@@ -17,12 +17,12 @@ use prost::Message;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolvable {
-    #[error("unknown game {game} {rules_version}")]
+    #[error("this program has no game {game} with rules version {rules_version}")]
     UnknownGame { game: String, rules_version: String },
-    #[error("model {logged} of {game} is unknown: this binary has {known}")]
+    #[error("the round was played with model {logged} of {game}, but this program has model {known}")]
     UnknownModel {
         game: String,
-        /// SHA-256 of the model in the log.
+        /// SHA-256 of the logged model.
         logged: String,
         /// SHA-256 of this program's model.
         known: String,
@@ -31,8 +31,7 @@ pub enum Unresolvable {
     Stake(#[from] slots::StakeRefused),
     #[error("the round refuses the choice: {0}")]
     Choice(#[from] ChoiceRefused),
-    /// An automatic step differs from the choice that the game's rule makes.
-    #[error("the step is logged as automatic, but the game's rule chooses {rule:?}")]
+    #[error("the step is logged as automatic, but the game's rule would choose {rule:?}")]
     NotByRule { rule: Option<Choice> },
     #[error(transparent)]
     KeyLost(#[from] KeyLost),
@@ -40,7 +39,7 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Returns the round's game. Fails if this program has another model of the game.
+/// Fails if this program lacks the game or has another model of it.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),
@@ -56,7 +55,7 @@ pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable
     Ok(game)
 }
 
-/// Returns whether a choice gambles the win, which does not change the mean return.
+/// A gamble leaves the mean return unchanged.
 #[must_use]
 pub fn is_gamble(choice: &[u8]) -> bool {
     let kind = v1::Choice::decode(choice).ok().and_then(|choice| choice.kind);
@@ -95,13 +94,13 @@ impl Live {
         self.round.awaiting()
     }
 
-    /// Returns the choice that the game's rule makes for an absent player; `None` before the bet and after the end.
+    /// Choice that the game's rule makes for an absent player; `None` before the bet and after the end.
     #[must_use]
     pub fn automatic(&self) -> Option<Choice> {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)
     }
 
-    /// Resolves a step. Fails without a draw if the round does not await the choice.
+    /// Fails, without drawing, if the round does not await this choice.
     pub fn resolve(&mut self, choice: &Choice, seed: Seed, outcome: &mut Outcome) -> Result<(), ChoiceRefused> {
         self.round.resolve(choice, &mut Draws::from_seed(seed), outcome)
     }
@@ -111,7 +110,7 @@ impl Live {
         Ok(self.resolve(&choice, seed, outcome)?)
     }
 
-    /// Resolves a logged step. The choice of an automatic step must follow the game's rule (PL-03).
+    /// An automatic step must have the choice of the game's rule (PL-03).
     pub fn logged(&mut self, step: &StepResolved, seed: Seed, outcome: &mut Outcome) -> Result<(), Unresolvable> {
         if step.automatic.is_some() {
             let rule = self.automatic();

@@ -1,4 +1,4 @@
-//! Round names, which are inputs of seeds.
+//! Names of rounds. A round's name is an input of its seeds.
 
 use motherlode_state::{StreamId, digits};
 

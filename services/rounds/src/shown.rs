@@ -1,13 +1,13 @@
-//! Displayed figures that are not in logged outcomes: names of special wins, mean coin values, and objects that
-//! remained unopened (ME-05, DM-12, NP-12). They are derived by resolving the round again, in microseconds per step.
+//! Displayed figures that logged outcomes lack: names of special wins, mean coin values, and unopened objects (ME-05,
+//! DM-12, NP-12). They are computed by resolving the round again, in microseconds per step.
 
 use crate::live::{Live, Unresolvable};
 use motherlode_proto::round::v1::{self, MarkKind};
 use motherlode_slots::{self as slots, Game, MeanCoin, Seed, par};
 use motherlode_state::{CoinValue, RoundStarted, StepResolved};
 
-/// Completes logged outcomes. From the first missing seed on, outcomes get only the names of special wins. `over`
-/// allows hidden values. After an error, some outcomes may be completed.
+/// From the first step without a seed on, only the names of special wins are added. Hidden values are added if the
+/// round is `over`. After an error, only some outcomes may be complete.
 pub fn complete<'a>(
     started: &RoundStarted,
     steps: impl Iterator<Item = (Option<Seed>, &'a StepResolved, &'a mut v1::Outcome)>,
@@ -37,7 +37,7 @@ pub fn adds(resolved: &slots::Outcome, over: bool) -> bool {
         || resolved.marks.iter().any(|mark| mark.kind == slots::MarkKind::Mystery)
 }
 
-/// Adds the displayed figures of one outcome. `over` allows hidden values.
+/// Adds the displayed figures of one outcome; `over` allows hidden values.
 pub fn add(game: &dyn Game, resolved: &slots::Outcome, outcome: &mut v1::Outcome, over: bool) {
     name_special_wins(game, outcome);
     outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);

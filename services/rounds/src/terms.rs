@@ -2,13 +2,13 @@ use motherlode_proto::convert::Malformed;
 use motherlode_slots::{Carried, Carries, Game, Stake, Terms};
 use motherlode_state::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted, RoundTerms};
 
-/// Returns the value of a minor unit in millionths of the major unit.
+/// Value of a minor unit in millionths of the major unit.
 #[must_use]
 pub fn minor_micros(currency: Currency) -> u64 {
     10_u64.pow(CoinValue::DIGITS.saturating_sub(currency.digits()))
 }
 
-/// Returns the highest win that can be gambled in minor units, rounded down (ME-14).
+/// Returns the highest win that may be gambled, in minor units, rounded down (ME-14).
 pub fn gamble_max_minor(game: &dyn Game, currency: Currency, rate: FxRate) -> Result<u64, MoneyError> {
     let most = rate.minor_within(Nano::major(game.gamble_max_eur().into()), currency)?;
     u64::try_from(most.0).map_err(|_| MoneyError::OutOfRange)
@@ -32,7 +32,7 @@ pub fn terms_of(started: &RoundStarted) -> Result<&RoundTerms, Malformed> {
     started.stake.terms().ok_or(Malformed::Field("stake"))
 }
 
-/// Reads the terms of a logged round. Fails if the log has a wrong number of figures.
+/// Fails if the log has a wrong number of figures.
 pub fn terms_from_log(
     terms: &RoundTerms,
     carries: Carries,

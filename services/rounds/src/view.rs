@@ -20,18 +20,18 @@ use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundView {
-    /// Round's name, `operator/player/number`.
+    /// Name of the round, `operator/player/number`.
     pub name: String,
     pub started: RoundStarted,
     pub terms: RoundTerms,
     /// Number of the picked [`v1::Witch`] (BW-05), or 0.
     pub witch: u32,
     pub position: u64,
-    /// Time of the bet, Unix milliseconds.
+    /// Time of the bet in Unix milliseconds.
     pub time_ms: i64,
     pub balance_before: Minor,
     pub steps: Vec<StepView>,
-    /// Part of the win credited before the settlement (ME-16).
+    /// Part of the win credited before the round ended (ME-16).
     pub credited: Minor,
     pub settled: Option<Minor>,
     pub voided: Option<VoidView>,
@@ -41,7 +41,6 @@ pub struct RoundView {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepView {
     pub position: u64,
-    /// Unix milliseconds.
     pub time_ms: i64,
     pub logged: StepResolved,
     /// Seed of the step, if logged or revealed (NP-12).
@@ -51,7 +50,7 @@ pub struct StepView {
     pub outcome: v1::Outcome,
     pub malformed: Option<Malformed>,
     pub collection: Option<Event>,
-    /// Remark of the actor on a step that closes the round for its player.
+    /// Reference that the actor gave when closing the round for the player.
     pub reference: String,
     pub balance_before: Minor,
     pub balance_after: Minor,
@@ -75,7 +74,6 @@ pub struct VoidView {
     pub refund: Minor,
     pub win_taken_back: Minor,
     pub position: u64,
-    /// Unix milliseconds.
     pub time_ms: i64,
     pub balance_after: Minor,
 }
@@ -108,7 +106,7 @@ impl RoundView {
         self.voided.as_ref().map(|void| void.balance_after).or_else(step).unwrap_or(self.balance_before)
     }
 
-    /// Returns the non-zero figures carried into the round; empty if this program lacks the game.
+    /// Only nonzero figures; empty if this program lacks the game.
     #[must_use]
     pub fn carried(&self) -> Vec<(&'static str, i64)> {
         let keys = game_of(&self.started).map_or(&[][..], |game| game.carries().keys);
@@ -116,8 +114,8 @@ impl RoundView {
         figures.filter(|(_, value)| *value != 0).collect()
     }
 
-    /// Adds displayed figures without hidden values (NP-12), up to the first step whose dealt value is unavailable.
-    /// After an error, some outcomes may be completed.
+    /// Adds no hidden values (NP-12); stops at the first step whose dealt value is unavailable. After an error, only
+    /// some outcomes may be complete.
     pub fn complete(&mut self, dealt_of: &DealtOf<'_>) -> Result<(), Unresolvable> {
         let over = self.state() != v1::RoundState::Open;
         let name = &self.name;
@@ -204,7 +202,7 @@ impl RoundView {
     }
 }
 
-/// Folds a player's commits, in log order, into a view of one round.
+/// Folds a player's commits, in log order, into one round.
 pub struct Fold {
     number: u64,
     balance: Minor,
@@ -268,8 +266,7 @@ impl Fold {
     }
 }
 
-/// Sums the account changes of rounds that begin in these events. The sum is wider than an amount, since an unverified
-/// log can have any values.
+/// Sums account changes of rounds that begin in these events, in 128 bits since an unverified log may have any amounts.
 fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i128 {
     let (mut moved, mut credited) = (0_i128, BTreeMap::new());
     for event in events {
@@ -298,7 +295,7 @@ fn plays_with(event: &Event, of: &str) -> bool {
     matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
 }
 
-/// Returns the balance after a commit; 0 without an account.
+/// 0 if the player has no account in the currency.
 #[must_use]
 pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
     logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor::ZERO, |(_, amount)| *amount)

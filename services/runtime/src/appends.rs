@@ -1,4 +1,4 @@
-//! Metrics of appends. They are outside the ledger crate, which must not use floating-point durations.
+//! Metrics of appends, outside the ledger crate because it must not use floating point.
 
 use opentelemetry::{global, metrics::Histogram};
 use std::time::Duration;

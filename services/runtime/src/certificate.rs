@@ -1,5 +1,3 @@
-//! Validity of certificates.
-
 use rustls_pki_types::{CertificateDer, pem::PemObject};
 use x509_parser::parse_x509_certificate;
 

@@ -41,25 +41,25 @@ use std::{
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Address of the calls; port 0 is chosen by the system.
+    /// Listening address for calls; port 0 lets the system choose.
     pub listen: SocketAddr,
     /// Data folder, with log and index.
     pub data: PathBuf,
     /// Role of this process.
     pub role: Role,
-    /// Processes with the log, for roles without it.
+    /// Processes that write the log.
     pub ledger: LedgerTargets,
-    /// Place of the log outside the data folder.
+    /// JetStream store of the log.
     pub store: Store,
     /// Number of partitions, permanent once the log exists.
     pub partitions: u32,
     /// Whether the log is verified before or after the start.
     pub verify: Verify,
-    /// Threads for requests; 0 means half of the processors, since the log, the index and followers need the others.
+    /// Threads for requests; 0 means half of the processors, because the log, the index and followers need processors, too.
     pub worker_threads: usize,
     /// Limits of the service.
     pub limits: Limits,
-    /// Limits of play, by jurisdiction and operator.
+    /// Limits of play per jurisdiction and operator.
     pub jurisdictions: Jurisdictions,
     /// Completion of abandoned rounds.
     pub interruption: Interruption,
@@ -83,7 +83,7 @@ pub struct Config {
     pub reflection: bool,
     /// TLS, or plaintext.
     pub tls: Option<Tls>,
-    /// Operators with access (PL-27). Without any, every caller may do everything.
+    /// Operators with access (PL-27). Without operators, every caller has all permissions.
     pub operators: Vec<Operator>,
     /// Further operators with wallets but without access, for tests in one process.
     #[serde(skip)]
@@ -100,7 +100,7 @@ pub struct Tls {
     pub certificate: PathBuf,
     /// Private key.
     pub key: PathBuf,
-    /// Roots of client certificates; by default none are requested.
+    /// Root certificates of client certificates; by default, no client certificates are requested.
     pub client_ca: Option<PathBuf>,
 }
 
@@ -110,19 +110,19 @@ pub struct Tls {
 pub struct BeyondLoopback {
     /// Serve without TLS, for example behind a proxy with TLS.
     pub plaintext: bool,
-    /// Serve without operators: every caller may do everything.
+    /// Serve without operators, so that every caller has all permissions.
     pub anyone: bool,
-    /// Serve metrics and health (`telemetry.listen`), which have no TLS and no log-in.
+    /// Serve metrics and health (`telemetry.listen`) without TLS and log-in.
     pub telemetry: bool,
 }
 
-/// Thresholds of significant events (PL-22). No regulation sets a figure.
+/// Thresholds of significant events (PL-22). No regulation prescribes them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {
     /// Large win, in EUR.
     pub large_win_eur: u32,
-    /// Large win by operator, in EUR.
+    /// Maps operators to their thresholds of a large win, in EUR.
     pub operators: BTreeMap<String, u32>,
 }
 
@@ -136,7 +136,7 @@ impl Default for Report {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Demo {
-    /// Balance at the begin of a demo session, in hundredths of play money.
+    /// Initial balance of a demo session, in hundredths of play money.
     pub balance_minor: u64,
 }
 
@@ -150,16 +150,15 @@ impl Default for Demo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Draws {
-    /// File of the draw keys, created at the first start and shared by processes that open players, void rounds or
-    /// spin.
+    /// Draw key file, created at the first start. Processes that open players, void rounds or spin must share it.
     pub key_file: Option<PathBuf>,
-    /// Folder in memory for the pages, evidence for the next start since boot. Default: `motherlode` in
-    /// $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
+    /// Memory-backed folder for evidence of acknowledged records, which each start checks until a reboot clears it. Default:
+    /// `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
-    /// Whether to accept a loss of the log's end; a flag only.
+    /// Whether to accept a loss of the log's end; set only by a flag.
     #[serde(skip)]
     pub accept_loss: bool,
-    /// Whether to accept a loss of draw keys; a flag only.
+    /// Whether to accept a loss of draw keys; set only by a flag.
     #[serde(skip)]
     pub accept_lost_keys: bool,
 }
@@ -168,30 +167,31 @@ pub struct Draws {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Appends not yet durable; beyond: RESOURCE_EXHAUSTED. Half is divided evenly between operators, half is shared.
+    /// Appends not yet durable; further appends get RESOURCE_EXHAUSTED. Half is divided evenly between operators, half is
+    /// shared.
     pub queue_length_max: usize,
     /// Commits per group commit.
     pub batch_commits_max: usize,
-    /// Players in memory in all partitions, about 1 KB each; others are read from files. Players with open rounds or
-    /// changes since the snapshot are not evicted.
+    /// Players in memory across all partitions, about 1 KB each; other players are read from files. Players with open rounds
+    /// or changes since the snapshot are not evicted.
     pub players_in_memory: usize,
-    /// Open rounds per operator and partition, about 2.5 KB each; beyond: RESOURCE_EXHAUSTED, OPEN_ROUNDS_FULL.
+    /// Open rounds per operator and partition, about 2.5 KB each; further rounds get RESOURCE_EXHAUSTED, OPEN_ROUNDS_FULL.
     pub open_rounds_per_operator_max: usize,
     /// Bytes of a request message.
     pub message_bytes_max: usize,
     /// Concurrent requests per connection.
     pub concurrent_requests_max: u32,
-    /// Connections of all listeners, limited by the process's descriptors too.
+    /// Connections of all listeners, also limited by the process's file descriptors.
     pub connections_max: usize,
     /// Connections per address, or per /64 network of IPv6.
     pub connections_per_peer_max: usize,
-    /// Connections of single addresses, such as a gateway's.
+    /// Maps addresses, such as a gateway's, to their own limits of connections.
     pub connections_of_peers: BTreeMap<IpAddr, usize>,
     /// Connections with calls in progress, per operator.
     pub connections_per_operator_max: usize,
-    /// Concurrent TLS handshakes; others queue by address or are dropped.
+    /// Concurrent TLS handshakes; further handshakes wait or are dropped.
     pub tls_handshakes_max: usize,
-    /// Milliseconds for TLS and HTTP/2, or the first HTTP/1.1 request.
+    /// Milliseconds for the TLS and HTTP/2 handshakes, or for the first HTTP/1.1 request.
     pub handshake_ms_max: u64,
     /// Milliseconds before an idle connection is closed.
     pub connection_idle_ms_max: u64,
@@ -201,11 +201,11 @@ pub struct Limits {
     pub keep_alive_answer_ms_max: u64,
     /// Bytes of a call's headers.
     pub header_bytes_max: u32,
-    /// Cancelled calls in 10 seconds before a connection is closed.
+    /// Cancelled calls within 10 seconds after which a connection is closed.
     pub cancelled_calls_max: u32,
     /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as
-    /// 64 bytes plus its payload, with a burst of 10 seconds. Each call adds 8 frames, each 64 sent bytes one. Beyond:
-    /// ENHANCE_YOUR_CALM.
+    /// 64 bytes plus its payload, with a burst of 10 seconds. Each call allows 8 more frames, and every 64 sent bytes one
+    /// more. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
     /// Descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,
@@ -215,7 +215,7 @@ pub struct Limits {
     pub buffer_bytes_per_operator_max: usize,
     /// Milliseconds that a call waits for the log, regardless of its deadline; then DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
-    /// Milliseconds that a hit's answer waits for the award; then the award is pending.
+    /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports it as pending.
     pub award_wait_ms_max: u64,
     /// Milliseconds before an unapproved change of a pool or switch lapses (PL-27).
     pub change_lapse_ms: u64,
@@ -223,9 +223,9 @@ pub struct Limits {
     pub session_idle_ms_max: u64,
     /// Milliseconds after a dropped connection before its player can get a new session of the game.
     pub session_hold_ms: u64,
-    /// Sessions; beyond: RESOURCE_EXHAUSTED. Operators share them like the queue.
+    /// Open sessions; further sessions get RESOURCE_EXHAUSTED. Half is divided evenly between operators, half is shared.
     pub sessions_max: usize,
-    /// Bytes of a segment file; the current and the next one are allocated ahead.
+    /// Bytes of a segment file; the current and the next file are preallocated.
     pub segment_bytes: u64,
 }
 
@@ -235,9 +235,9 @@ pub struct Limits {
 pub struct Interruption {
     /// Milliseconds between sweeps.
     pub sweep_ms: u64,
-    /// Hours before a round is resolved, by game, instead of the game's own.
+    /// Maps games to the hours before an abandoned round is resolved, instead of the game's default.
     pub hours: BTreeMap<String, u32>,
-    /// Hours by jurisdiction and game, which take precedence.
+    /// Maps jurisdictions and games to these hours; takes precedence over `hours`.
     pub jurisdictions: BTreeMap<String, BTreeMap<String, u32>>,
 }
 
@@ -414,7 +414,7 @@ impl Config {
         self.ledger.check(self.role, self.partitions)
     }
 
-    /// `keys/draws` in a spin process's data folder by default; `None` without keys.
+    /// Returns the draw key file, by default `keys/draws` in the data folder of a spin process; `None` without keys.
     #[must_use]
     pub fn draw_key_file(&self) -> Option<PathBuf> {
         let own = || self.role.spins().then(|| self.data.join("keys").join("draws"));
@@ -435,7 +435,7 @@ impl Config {
         }
     }
 
-    /// Partitions written and replicated, always with home.
+    /// Returns the partitions that this process writes or replicates, always including home.
     #[must_use]
     pub fn read_partitions(&self) -> BTreeSet<u32> {
         match self.ledger.read_partitions.is_empty() {
@@ -447,16 +447,7 @@ impl Config {
         }
     }
 
-    pub fn campaign_caps(&self) -> impl Iterator<Item = (String, motherlode_state::Nano)> + '_ {
-        let caps = self.operators.iter().filter_map(|of| Some((of.id.clone(), of.campaign_liability_eur_max?)));
-        caps.map(|(operator, eur)| (operator, motherlode_state::Nano::major(eur.into())))
-    }
-
-    pub fn weights(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.operators.iter().map(|operator| (operator.id.as_str(), operator.weight))
-    }
-
-    /// At least 1.
+    /// Returns the number of operators that share the limits, at least 1.
     #[must_use]
     pub fn sharing(&self) -> usize {
         self.operators.iter().filter(|operator| operator.id != PLATFORM).count().max(1)
@@ -465,7 +456,7 @@ impl Config {
     /// Checks that an address beyond loopback has TLS and operators, or exceptions (PL-27).
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
         let (listen, allowed) = (self.listen, self.allow_beyond_loopback);
-        // A console process needs none: the called processes authenticate.
+        // A console process needs no operators, because the processes it calls authenticate callers.
         let operators = !self.operators.is_empty() || self.role == Role::Console;
         self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [

@@ -21,11 +21,9 @@ const PING_EVERY: Duration = Duration::from_secs(1);
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     pub token: Option<String>,
-    /// PEM; default: the system's roots.
     pub ca: Option<Vec<u8>>,
-    /// Client certificate and private key, PEM.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
-    /// Default: the target's host.
+    /// Name in the server's certificate; default: the target's host.
     pub server_name: Option<String>,
 }
 
@@ -79,7 +77,7 @@ pub fn connect_lasting<'a>(
     })
 }
 
-/// Creates a connection that connects at the first use and after each loss.
+/// Creates a connection that is established on first use and again after each loss.
 pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connection, ConnectError> {
     let (endpoint, authorization) = prepare(target, credentials)?;
     let endpoint = endpoint.connect_timeout(CONNECT_MAX).tcp_nodelay(true);
@@ -90,7 +88,7 @@ pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connect
 /// Checks an address and its credentials without connecting.
 pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError> {
     prepare(target, credentials).map(drop).map_err(|error| match error {
-        // The configuration has no flag.
+        // The configuration sets the target without a flag.
         ConnectError::Unusable(fault) => ConnectError::Unusable(fault.trim_start_matches("--target ").to_owned()),
         other => other,
     })
@@ -123,12 +121,12 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
     }
     match (endpoint.uri().scheme_str(), &credentials.ca) {
         (Some("http"), None) if credentials.identity.is_none() => {}
-        (Some("http"), _) => return Err(unusable("--ca, --cert and --key are for https")),
+        (Some("http"), _) => return Err(unusable("--ca, --cert and --key are for https targets only")),
         (Some("https"), ca) => {
             let tls = ClientTlsConfig::new();
             let mut tls = match ca {
                 Some(ca) => {
-                    roots::named(ca).map_err(|fault| unusable(&format!("the root's certificate (--ca): {fault}")))?;
+                    roots::named(ca).map_err(|fault| unusable(&format!("the root certificate (--ca): {fault}")))?;
                     tls.ca_certificate(Certificate::from_pem(ca))
                 }
                 None => tls.trust_anchors(roots::of_system().map_err(|fault| unusable(&fault))?.roots),
@@ -141,7 +139,7 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
             }
             endpoint = endpoint.tls_config(tls).map_err(|error| {
                 let named = match (&credentials.identity, &credentials.server_name) {
-                    (Some(_), _) => "the certificate and its key (--cert, --key) must be PEM and fit: ",
+                    (Some(_), _) => "the certificate and its key (--cert, --key) must be PEM and match: ",
                     (None, Some(_)) => "the name of the certificate (--server-name): ",
                     (None, None) => "",
                 };

@@ -39,14 +39,14 @@ impl<'de> Visitor<'de> for Members {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value of JSON")
+        f.write_str("a JSON value")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         let mut names = BTreeSet::new();
         while let Some(name) = members.next_key::<String>()? {
             if !names.insert(camel(&name)) {
-                return Err(de::Error::custom(format_args!("the field {name} is given twice")));
+                return Err(de::Error::custom(format_args!("the field {name} occurs twice")));
             }
             members.next_value_seed(Self)?;
         }
@@ -99,7 +99,7 @@ mod tests {
             (r#"{"a": [{"b": {"id": 1, "\u0069d": 2}}]}"#, "id"),
         ] {
             let error = check_members(bad.as_bytes()).unwrap_err().to_string();
-            assert!(error.contains(&format!("the field {name} is given twice")), "{error}");
+            assert!(error.contains(&format!("the field {name} occurs twice")), "{error}");
         }
         assert!(check_members(b"{} {}").is_err());
         assert!(check_members(&b"[".repeat(10_000)).is_err());

@@ -1,14 +1,14 @@
-//! Jurisdiction profiles: compiled and configured ones, and their selection (PL-26).
+//! Compiled and configured jurisdiction profiles, and their selection (PL-26).
 //!
 //! ```toml
 //! [jurisdictions]
-//! default = "uk"                  # of operators that name none
+//! default = "uk"                  # for operators without a profile
 //! profiles.mga = { autoplay = false }
-//! profiles.uk = { gamble = false }        # on top of the one that is compiled in
+//! profiles.uk = { gamble = false }        # in addition to the compiled profile
 //! operators.acme = { profile = "se", limits = { reality_check_ms = 3_600_000 } }
 //! ```
 //!
-//! A configured profile of a compiled name, and an operator's own limits, only add restrictions.
+//! A configured profile with the name of a compiled profile can only add restrictions; so can an operator's own limits.
 
 use crate::config::error::ConfigError;
 use motherlode_state::Profile;
@@ -30,11 +30,11 @@ const COMPILED: [(&str, &str); 6] = [
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Jurisdictions {
-    /// Profile of operators without their own.
+    /// Profile of operators that name no profile.
     pub default: String,
-    /// Further profiles, or restrictions of compiled ones.
+    /// Further profiles, or additional restrictions of compiled profiles.
     pub profiles: BTreeMap<String, Profile>,
-    /// Settings by operator.
+    /// Maps operators to their settings.
     pub operators: BTreeMap<String, Operator>,
 }
 
@@ -42,7 +42,7 @@ pub struct Jurisdictions {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Operator {
-    /// Profile of bets without a jurisdiction; empty for the default.
+    /// Profile of bets that name no jurisdiction; empty for the default.
     pub profile: String,
     /// Limits in all jurisdictions.
     pub limits: Profile,
@@ -69,7 +69,6 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// Builds the profiles. A name without a profile is [`ConfigError::UnknownProfile`].
     pub fn new(configured: &Jurisdictions) -> Result<Self, ConfigError> {
         let mut profiles = configured.profiles.clone();
         for (name, text) in COMPILED {
@@ -89,7 +88,7 @@ impl Profiles {
         }
     }
 
-    /// Returns the profile of an operator in a jurisdiction; an empty jurisdiction is the operator's own.
+    /// Returns an operator's profile in a jurisdiction; an empty jurisdiction selects the operator's own profile.
     #[must_use]
     pub fn find(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
         let operator = self.operators.get(operator);
@@ -154,8 +153,8 @@ mod tests {
             let (name, profile) = profiles.find(operator, jurisdiction).unwrap();
             (name, profile.round_ms_min, profile.gamble)
         };
-        assert_eq!(of("acme", ""), ("se", 3_000, false), "the jurisdiction's is stricter");
-        assert_eq!(of("acme", "uk"), ("uk", 2_750, false), "the operator's is stricter");
+        assert_eq!(of("acme", ""), ("se", 3_000, false), "the jurisdiction's limit is stricter");
+        assert_eq!(of("acme", "uk"), ("uk", 2_750, false), "the operator's limit is stricter");
         assert_eq!(of("other", ""), ("uk", 2_500, true));
         assert_eq!(of("plain", ""), ("uk", 2_500, true));
     }

@@ -1,4 +1,4 @@
-//! Storage in memory, which is absent from snapshots of volumes.
+//! Memory-backed storage, which volume snapshots do not contain.
 
 use rustix::fs::statfs;
 use std::{
@@ -7,10 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// File systems in memory: magic numbers of tmpfs and ramfs, statfs(2).
+/// Magic numbers of the memory-backed file systems tmpfs and ramfs, statfs(2).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Returns a private folder in memory, if any. A configured folder must be in memory and not writable by other users.
+/// Returns a private memory-backed folder, if any. A configured folder must be memory-backed and not writable by other
+/// users.
 pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     if let Some(asked) = asked {
         return prepare(asked).map(Some);
@@ -32,14 +33,14 @@ fn prepare(folder: &Path) -> io::Result<PathBuf> {
     }
     let found = fs::symlink_metadata(folder)?;
     if !found.is_dir() {
-        return Err(fault("it is not a folder"));
+        return Err(fault("the path is not a folder"));
     }
     if found.uid() != rustix::process::geteuid().as_raw() || found.permissions().mode() & 0o022 != 0 {
-        return Err(fault("it belongs to, or can be written by, another user"));
+        return Err(fault("the folder belongs to, or can be written by, another user"));
     }
     let kind = u64::try_from(statfs(folder)?.f_type).unwrap_or_default();
     if !IN_MEMORY.contains(&kind) {
-        return Err(fault("it is not in memory-backed storage (tmpfs)"));
+        return Err(fault("the folder is not in memory-backed storage (tmpfs)"));
     }
     Ok(folder.to_owned())
 }

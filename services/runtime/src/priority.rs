@@ -3,7 +3,7 @@
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// Niceness of a thread whose result a caller waits for.
+/// Niceness of a thread while a caller waits for its result.
 const LOWER: i32 = 10;
 /// Niceness of work proportional to the log's length.
 const LOWEST: i32 = 19;
@@ -12,7 +12,7 @@ pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Sets SCHED_IDLE, which yields at once to other threads. A thread that holds a lock needed for answers must not use it.
+/// Sets SCHED_IDLE, under which a thread yields to all others. It must not hold a lock that answers need.
 pub fn lowest_priority() {
     #[cfg(target_os = "linux")]
     {
@@ -30,7 +30,7 @@ fn be_nicer(by: i32) {
     let _ = by;
 }
 
-/// Runs `work` on a thread of lower priority; it is completed even if the caller stops waiting.
+/// Runs `work` on a thread of lower priority. The work is completed even if the caller stops waiting.
 pub async fn apart<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let (done, over) = oneshot::channel();
     let work = move || {
@@ -66,8 +66,8 @@ mod tests {
             lowest_priority();
             thread::spawn(|| (niceness(), policy())).join().unwrap()
         });
-        assert_eq!(lowest.join().unwrap(), (19, IDLE.to_owned()), "and what such a thread starts");
-        assert_eq!(niceness(), before, "it's a thread's, not the process's");
+        assert_eq!(lowest.join().unwrap(), (19, IDLE.to_owned()), "its child threads inherit the priority");
+        assert_eq!(niceness(), before, "the process's niceness is unchanged");
         assert_ne!(policy(), IDLE);
     }
 

@@ -1,4 +1,4 @@
-//! This process: its name among others, and what it uses of its machine.
+//! This process: its name in telemetry, and its use of processor and memory.
 
 use crate::config::Config;
 use rustix::{
@@ -10,18 +10,17 @@ use std::{fs, net::SocketAddr, path::Path, sync::OnceLock, time::Duration};
 
 static COMMIT: OnceLock<&str> = OnceLock::new();
 
-/// Sets the commit that the program was built from; later calls have no effect.
+/// Sets the commit from which the program was built; later calls have no effect.
 pub fn set_commit(commit: &'static str) {
     let _ = COMMIT.set(commit);
 }
 
-/// Commit of the program, or `unknown`.
 #[must_use]
 pub fn commit() -> &'static str {
     COMMIT.get().copied().unwrap_or("unknown")
 }
 
-/// Returns `host:port`, which is equal after a restart; without a fixed port `host:process id`.
+/// Returns `host:port`, which stays the same after a restart, or `host:process id` without a fixed port.
 #[must_use]
 pub fn instance(listen: SocketAddr) -> String {
     let host = uname().nodename().to_string_lossy().into_owned();
@@ -43,7 +42,7 @@ pub fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
-/// Memory limit of the process's control group (version 2) in bytes, the lowest up to the root.
+/// Returns the lowest memory limit in bytes of the process's control group (version 2) and the groups above it.
 #[must_use]
 pub fn memory_limit() -> Option<u64> {
     limit_in(Path::new("/sys/fs/cgroup"), &fs::read_to_string("/proc/self/cgroup").ok()?)
@@ -56,12 +55,11 @@ fn limit_in(root: &Path, groups: &str) -> Option<u64> {
     limits.filter_map(|folder| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok()).min()
 }
 
-/// Memory of one loaded player; as many players again stay until they are evicted.
+/// Memory per player of `players_in_memory`: about 1 KiB, doubled because players stay in memory until they are evicted.
 const PLAYER_BYTES: u64 = 2 * 1024;
-/// Program, index, table of request ids and stacks.
+/// Memory of the program, the index, the idempotency table and stacks.
 const BASE_BYTES: u64 = 512 << 20;
 
-/// Estimate of the memory that the configuration allows, in bytes.
 #[must_use]
 pub fn memory_estimate(config: &Config) -> u64 {
     let players = config.limits.players_in_memory as u64;
@@ -78,7 +76,7 @@ pub fn warn_of_memory(config: &Config) {
             estimate,
             players_in_memory = config.limits.players_in_memory,
             fitting,
-            "the memory limit of the control group is below the estimate: the kernel may end the process. Raise the limit, or lower limits.players_in_memory"
+            "the control group's memory limit is below the estimated memory, so the kernel may end the process: raise the limit, or lower limits.players_in_memory"
         );
     }
 }
@@ -109,7 +107,7 @@ mod tests {
         write("a/b", "2000\n");
         let limit = |groups: &str| limit_in(&root, groups);
         assert_eq!(limit("0::/a/b\n"), Some(1000));
-        assert_eq!(limit("1:name=systemd:/a\n0::/\n"), None, "max is no limit");
+        assert_eq!(limit("1:name=systemd:/a\n0::/\n"), None, "max means no limit");
         assert_eq!(limit("0::/elsewhere\n"), None);
         assert_eq!(limit("4:memory:/a\n"), None, "version 1");
         fs::remove_dir_all(&root).unwrap();

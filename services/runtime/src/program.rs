@@ -1,4 +1,4 @@
-//! SHA-256 of the executable, which is opened at the start, before its path can point to another file.
+//! SHA-256 of the executable. The file is opened at startup, before its path can point to another file.
 
 use sha2::{Digest, Sha256};
 use std::{
@@ -28,7 +28,7 @@ pub fn digest() -> Option<[u8; 32]> {
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
 }
 
-/// Returns whether the executable's path has another file or, unless `only_just`, whether the file has changed.
+/// Returns whether another file replaced the executable or, unless `only_just`, whether its content changed.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
     if only_just && now.as_ref().is_ok_and(is_started) {

@@ -1,4 +1,4 @@
-//! Long reads on threads of lower priority than bets. Each operator has a bounded queue, and runs one read at a time.
+//! Long reads, on threads of lower priority than bets. Each operator has a bounded queue and runs one read at a time.
 
 use crate::{access::caller::Caller, priority::lower_priority, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
@@ -60,7 +60,8 @@ impl Reads {
         Self(Arc::new(Queues { all, of: Mutex::default(), threads }))
     }
 
-    /// Runs a read in the operator's turn. If the queue is full, fails with RESOURCE_EXHAUSTED, READS_BUSY.
+    /// Runs a read when it is the operator's turn. Fails with RESOURCE_EXHAUSTED, READS_BUSY if the operator's queue is
+    /// full.
     pub async fn run<T: Send + 'static>(
         &self,
         caller: &Caller,
@@ -85,7 +86,7 @@ impl Reads {
         let new = || Queue { first: Arc::new(Semaphore::new(1)), length: 0 };
         let queue = of.entry(operator.to_owned()).or_insert_with(new);
         if queue.length >= QUEUE_MAX {
-            let message = "too many reads of this operator are waiting";
+            let message = "the operator's queue of reads is full";
             return Err(Refusal::new(Reason::ReadsBusy, message).with("reads_max", QUEUE_MAX));
         }
         queue.length += 1;
@@ -140,14 +141,14 @@ mod tests {
         last.abort();
         assert!(last.await.unwrap_err().is_cancelled());
         let mut again = Box::pin(reads.run(&caller, || "again"));
-        assert!(futures_poll(&mut again).await.is_none(), "it waits");
+        assert!(futures_poll(&mut again).await.is_none(), "the read waits");
         go.send(()).unwrap();
         busy.await.unwrap().unwrap().unwrap();
         for (number, other) in others.into_iter().enumerate() {
             assert_eq!(other.await.unwrap(), Ok(number));
         }
         assert_eq!(again.await, Ok("again"));
-        assert!(reads.0.of.lock().is_empty(), "nothing is left of who has gone");
+        assert!(reads.0.of.lock().is_empty(), "an operator without reads has no entry");
     }
 
     #[cfg(target_os = "linux")]
@@ -157,7 +158,7 @@ mod tests {
         let before = niceness();
         let read = Reads::new(2).run(&Caller::anyone(), niceness).await.unwrap();
         assert!(read > before || before == 19, "{read}");
-        assert_eq!(niceness(), before, "it's a thread's, not the process's");
+        assert_eq!(niceness(), before, "the process's niceness is unchanged");
     }
 
     async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {

@@ -1,4 +1,4 @@
-//! Refusals: requests without effect, as `google.rpc.Status` with details (PL-12).
+//! Refusals of requests, which had no effect, as `google.rpc.Status` with details (PL-12).
 //!
 //! Each refusal has an `ErrorInfo`, a `BadRequest` for faulty fields, and a `RetryInfo` if a retry helps. Texts may
 //! quote the caller's input, so they are [excerpts](excerpt).
@@ -11,10 +11,9 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 pub const DOMAIN: &str = "motherlode";
 
-/// Maximum length of an excerpt in characters.
 pub const EXCERPT: usize = 512;
 
-/// Escapes a text's invisible characters and truncates the text, adding its length.
+/// Escapes invisible characters, and truncates a long text with a note of its length.
 #[must_use]
 pub fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(EXCERPT));
@@ -56,7 +55,7 @@ impl Refusal {
         self
     }
 
-    /// INVALID_ARGUMENT, INVALID_FIELD.
+    /// Creates INVALID_ARGUMENT, INVALID_FIELD.
     pub fn field(field: impl Into<String>, fault: impl Into<String>) -> Self {
         let (field, fault) = (excerpt(&field.into()), excerpt(&fault.into()));
         let mut refusal = Refusal::new(Reason::InvalidField, format!("{field}: {fault}"));
@@ -64,7 +63,7 @@ impl Refusal {
         refusal
     }
 
-    /// ALREADY_EXISTS, REQUEST_ID_REUSED (PL-11).
+    /// Creates ALREADY_EXISTS, REQUEST_ID_REUSED (PL-11).
     pub fn request_id_reused(request_id: &str) -> Self {
         Refusal::new(Reason::RequestIdReused, "this request id was used for a different request")
             .with("request_id", request_id)
@@ -80,7 +79,7 @@ impl Refusal {
         self
     }
 
-    /// Wait before a retry with the same request id.
+    /// Sets the wait before a retry with the same request id.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);

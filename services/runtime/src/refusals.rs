@@ -1,6 +1,7 @@
 //! Refused calls, counted by reason in `motherlode.refusals` and logged.
 //!
-//! An operator has [`LINES_MAX`] log lines per reason and [`WINDOW`]; the next line states the number of suppressed lines.
+//! At most [`LINES_MAX`] lines are logged per operator, reason and [`WINDOW`]; the next line states how many were
+//! suppressed.
 
 use crate::{
     access::Caller,
@@ -53,7 +54,7 @@ pub fn note(refused: &Refused<'_>) {
     REFUSALS.note(refused);
 }
 
-/// Exports zeros at the start, so that an alarm sees the first increase.
+/// Exports zeros at startup, so that an alarm detects the first increase.
 pub fn start() {
     LazyLock::force(&REFUSALS);
 }

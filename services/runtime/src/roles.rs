@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, ops::BitOr};
 
-/// Set of roles; in the configuration a list of names. No role includes another.
+/// Set of roles; the configuration lists their names. No role includes another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles(u8);
 
@@ -17,7 +17,7 @@ impl Roles {
     pub const SUPPORT: Self = Self(4);
     /// Reads the operator's data.
     pub const AUDIT: Self = Self(8);
-    /// Switches of the operator's players; for the platform pools, rates and all switches.
+    /// Changes the switches of the operator's players; for the platform also pools, rates and all other switches.
     pub const ADMIN: Self = Self(16);
     /// Spin process (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits.
     pub const NODE_SPIN: Self = Self(32);
@@ -25,9 +25,9 @@ impl Roles {
     pub const NODE_JACKPOT: Self = Self(64);
     /// `ledger` process: reads the log; proposes the work of its services.
     pub const NODE_LEDGER: Self = Self(128);
-    /// `node` of older configurations.
+    /// The role `node` of older configurations.
     pub const NODE: Self = Self::NODE_SPIN.or(Self::NODE_JACKPOT);
-    /// Roles of processes of the installation, which only the platform's credentials may have.
+    /// Roles of the installation's processes, which only platform credentials may have.
     pub const NODES: Self = Self::NODE.or(Self::NODE_LEDGER);
     pub const ANY: Self = Self(255);
 
@@ -55,7 +55,6 @@ impl BitOr for Roles {
     }
 }
 
-/// In bit order.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Role {
@@ -95,7 +94,7 @@ impl fmt::Display for Roles {
 }
 
 impl Serialize for Roles {
-    /// The roles are written in bit order, whatever their order in the file.
+    /// Writes the roles in bit order, regardless of their order in the file.
     fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
         into.collect_seq(ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name))
     }

@@ -5,17 +5,18 @@ use tokio_rustls::rustls::{
 
 pub fn named(pem: &[u8]) -> Result<RootCertStore, String> {
     let certificates = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
-    store(certificates.map_err(|error| error.to_string())?).ok_or_else(|| "it has no certificate in PEM".to_owned())
+    store(certificates.map_err(|error| error.to_string())?)
+        .ok_or_else(|| "the file contains no certificate in PEM".to_owned())
 }
 
-/// Returns the system's roots, or those named by SSL_CERT_FILE and SSL_CERT_DIR.
+/// Returns the system's root certificates, or those in SSL_CERT_FILE and SSL_CERT_DIR.
 pub fn of_system() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let faults = || found.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     store(found.certs).ok_or_else(|| {
         let faults = faults();
         let because = if faults.is_empty() { String::new() } else { format!(": {faults}") };
-        format!("the system has no trusted roots{because}; set ca")
+        format!("the system has no trusted root certificates{because}; name a file of root certificates with ca")
     })
 }
 
@@ -31,7 +32,7 @@ mod tests {
 
     #[test]
     fn what_is_no_root_is_said() {
-        assert_eq!(named(b"x").unwrap_err(), "it has no certificate in PEM");
+        assert_eq!(named(b"x").unwrap_err(), "the file contains no certificate in PEM");
         assert!(named(b"-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! SIGTERM or Ctrl-C ends endless tasks, such as streams, through [`Stop`]; calls in progress are still answered.
+//! SIGTERM or Ctrl-C ends long-lived tasks, such as streams, through [`Stop`]; calls in progress are still answered.
 
 use std::future::Future;
 use tokio::{
@@ -6,7 +6,7 @@ use tokio::{
     sync::watch,
 };
 
-/// Sender of the stop, which is also requested if this is dropped.
+/// Requests the stop, also when dropped.
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 

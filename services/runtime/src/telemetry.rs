@@ -1,5 +1,5 @@
-//! Logs on standard error; spans and metrics for an OpenTelemetry collector, metrics for Prometheus too, unaffected by the
-//! log filter. Exports never block requests: spans are batched on a thread, and dropped if the collector is slow.
+//! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The log filter
+//! affects only logs. Exports do not block requests: a thread batches spans, and drops them if the collector is slow.
 
 mod exports;
 mod lines;
@@ -36,7 +36,7 @@ use tracing_subscriber::{
 const SERVICE: &str = "motherlode";
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
-/// Metrics for Prometheus, if the process serves them. The meters are global too.
+/// Registry of metrics for Prometheus, if the process serves them; global like the meters.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
 /// Guard that exports the remaining spans and metrics on drop.
@@ -50,7 +50,7 @@ impl Drop for Guard {
         let until = Instant::now() + LAST_EXPORT_MAX;
         let (sender, exported) = mpsc::channel();
         let other = sender.clone();
-        // Separate threads end with the process, even if the collector is slow.
+        // Detached threads end with the process, even if the collector is slow.
         thread::spawn(move || sender.send(("spans", spans.shutdown())));
         thread::spawn(move || other.send(("metrics", metrics.shutdown())));
         let mut waiting = vec!["spans", "metrics"];
@@ -71,7 +71,7 @@ impl Drop for Guard {
 pub enum TelemetryError {
     #[error("telemetry.filter: {0}")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// A bare word would be a target, and silence all others.
+    /// A single word that is no level. The filter would take it for a target and silence all other targets.
     #[error("telemetry.filter: {0:?} is neither a level (off, error, warn, info, debug, trace) nor TARGET=LEVEL")]
     Level(String),
     #[error("telemetry.otlp_endpoint: {0:?} must be an address such as http://127.0.0.1:4317")]
@@ -84,7 +84,6 @@ pub enum TelemetryError {
     Running(#[from] tracing_subscriber::util::TryInitError),
 }
 
-/// Checks the settings without starting anything.
 pub fn check(settings: &Telemetry) -> Result<(), TelemetryError> {
     targets(&settings.filter)?;
     let Some(endpoint) = &settings.otlp_endpoint else { return Ok(()) };
@@ -101,19 +100,19 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
         return Err(TelemetryError::Level(word.to_owned()));
     }
     let targets: Targets = filter.parse()?;
-    // The libraries would report each failed export.
+    // By default, the libraries' reports of failed exports are silenced.
     let is_asked = filter.contains("opentelemetry");
     Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
 }
 
-/// Starts telemetry of a process with this role and name. An OTLP endpoint needs a tokio runtime.
+/// Starts telemetry for a process with this role and name. An OTLP endpoint requires a tokio runtime.
 pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
     let filter = targets(asked.as_ref().unwrap_or(&settings.filter))?;
     let resource = resource(role, instance);
     let spans = settings.otlp_endpoint.as_deref().map(|endpoint| spans(&resource, endpoint, settings)).transpose()?;
     let layer = spans.as_ref().map(|spans| {
-        // The spans that libraries make per packet are not part of a call's trace.
+        // Spans that libraries create per packet are not part of a call's trace.
         let ours = Targets::new().with_target("motherlode", Level::DEBUG);
         tracing_opentelemetry::layer().with_tracer(spans.tracer(SERVICE)).with_filter(ours)
     });
@@ -127,7 +126,7 @@ pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard
     Ok(Guard(spans, metrics))
 }
 
-/// Returns the metrics in the text form of Prometheus; `None` if the process does not serve them.
+/// Returns the metrics in Prometheus's text format; `None` if the process does not serve them.
 #[must_use]
 pub fn prometheus() -> Option<Vec<u8>> {
     let mut text = vec![];
@@ -139,7 +138,7 @@ fn colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|asked| asked.is_empty())
 }
 
-/// Several processes share a collector, so each is named.
+/// Names the process, because several processes can share a collector.
 fn resource(role: Role, instance: String) -> Resource {
     let attributes = [
         KeyValue::new("service.instance.id", instance),

@@ -1,4 +1,4 @@
-//! Propagates traces by traceparent (W3C Trace Context, level 1).
+//! Propagates traces with `traceparent` (W3C Trace Context, level 1).
 
 use opentelemetry::{
     Context,
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_span_goes_on_with_the_trace_of_its_caller_and_names_itself_to_the_next() {
-        assert_eq!(traceparent(), None, "nothing is traced");
+        assert_eq!(traceparent(), None, "no trace is active");
         let provider = SdkTracerProvider::builder().build();
         let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("test"));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
@@ -61,8 +61,8 @@ mod tests {
             join(&span, EXAMPLE);
             let said = span.in_scope(traceparent).unwrap();
             assert_eq!(said[..35], EXAMPLE[..35], "the same trace");
-            assert_ne!(said[36..52], EXAMPLE[36..52], "a span of its own");
-            assert_eq!(said[52..], EXAMPLE[52..], "sampled as the caller is");
+            assert_ne!(said[36..52], EXAMPLE[36..52], "another span");
+            assert_eq!(said[52..], EXAMPLE[52..], "the caller's sampling decision");
         });
     }
 
@@ -81,6 +81,6 @@ mod tests {
         ] {
             assert!(parse(wrong).is_none(), "{wrong}");
         }
-        assert!(parse(&EXAMPLE.replace("00-4", "01-4")).is_some(), "a later version begins the same");
+        assert!(parse(&EXAMPLE.replace("00-4", "01-4")).is_some(), "later versions start with the same fields");
     }
 }

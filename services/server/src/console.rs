@@ -1,5 +1,5 @@
-//! Console: a client of the services in this process or in other processes. Its threads have a lower priority than
-//! those of bets.
+//! Console: a client of the services in this process or in other processes. Its threads have a lower priority than the
+//! threads that handle bets.
 
 use crate::{
     error::ServeError,
@@ -10,7 +10,7 @@ use http::{Request, Response};
 use motherlode_console::{Backend, Bounds, Console};
 use motherlode_ledger::{Ledgers, Options};
 use motherlode_runtime::{
-    Clock, Config, Stop, config,
+    Clock, Config, Operators, Stop, config,
     connect::{Credentials, connect_lazily},
     connections::{Acceptor, Admission},
     lower_priority, stop,
@@ -59,7 +59,8 @@ pub(crate) async fn serve(
     let Some(listener) = listen(&asked)? else { return Ok(()) };
     let (stopper, stop) = stop::channel();
     let (clock, tls) = (Options::default().clock, config.tls.as_ref().map(console_tls).transpose()?);
-    let (address, pages) = begin(config, listener, backend, clock, tls, admission(config), &stop)?;
+    let (address, pages) =
+        begin(config, listener, backend, clock, tls, admission(config, Operators::default()), &stop)?;
     phase(Phase::Console(address));
     let signal = signalled.await;
     tracing::info!(signal, "stopping");
@@ -124,7 +125,7 @@ fn listen(console: &config::Console) -> Result<Option<std::net::TcpListener>, Se
         None => match bind_at(config::Console::USUAL) {
             Ok(listener) => Ok(Some(listener)),
             Err(error) => {
-                tracing::info!(%error, "no console: its default address is in use; choose another with --console");
+                tracing::info!(%error, "the console is not served because its default address is in use; choose another address with --console");
                 Ok(None)
             }
         },

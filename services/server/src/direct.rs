@@ -1,4 +1,4 @@
-//! Bets and choices as direct calls, which bypass the middleware stack but make the same checks in the same order.
+//! Bets and choices as direct calls: they bypass the middleware stack but make the same checks in the same order.
 
 use crate::layers::{
     call_metrics::{CallMetrics, span},
@@ -103,7 +103,7 @@ impl DirectCalls for Playing {
 }
 
 impl Playing {
-    /// Admits and decodes a call. `asker` receives the call's resources.
+    /// Authorizes and decodes a call. `asker` receives the resources that the call holds.
     fn admit(&self, headers: &HeaderMap, asker: &mut Asker) -> Result<(Asked, Option<Deadline>), Refusal> {
         let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
         let message = std::mem::take(&mut asker.message);

@@ -1,5 +1,5 @@
-//! Reactions to a damaged log, or to state that differs from the log's fold: the partition reports a significant event
-//! (PL-22) and accepts no more proposals. Reads continue for the investigation.
+//! Reactions to a damaged log, or to state that differs from a replay of the log: a significant event (PL-22) is recorded
+//! and the partition accepts no more proposals. Reads continue, so that the damage can be investigated.
 
 use futures_util::future::{join, join_all};
 use motherlode_ledger::{Handle, Ledgers, Proposal};
@@ -31,11 +31,11 @@ async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     let failed = failure.wait_for(Option::is_some).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.clone()) else { return };
     if let Err(error) = log_finding(ledgers.home(), "players", &finding).await {
-        tracing::error!(finding, %error, "failed to log that a player's state is unreadable");
+        tracing::error!(finding, %error, "failed to record the significant event that a player's state is unreadable");
     }
 }
 
-/// Watches for a log that contradicts its checkpoint, or is shorter than a witness has cosigned.
+/// Watches for a log that contradicts its checkpoint, or that is shorter than a checkpoint cosigned by a witness.
 pub(crate) async fn watch_proofs(ledgers: Ledgers, proofs: Proofs) {
     let (partition, finding) = proofs.failed().await;
     if let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) {
@@ -49,12 +49,12 @@ async fn watch_one(ledger: &Handle) {
     let mut verification = ledger.verification();
     let failed = verification.wait_for(|verification| verification.failure.is_some()).await;
     let Some(finding) = failed.ok().and_then(|failed| failed.failure.clone()) else { return };
-    // The event is written to the damaged log, because the next start verifies all of it.
+    // The event is written to the damaged log, because the next start then verifies the whole log.
     let event = Event::IntegrityFailed { check: Event::CHECK_OF_LOG.to_owned(), finding: finding.clone() };
     let request = InternalRequest::LogDamage { end: ledger.durable() };
     let committed = tokio::time::timeout(EVENT_MAX, ledger.append(proposal(&request, event))).await;
     if !matches!(committed, Ok(Ok(_))) {
-        tracing::error!(finding, "failed to log the finding");
+        tracing::error!(finding, "failed to record the significant event that the log is damaged");
     }
     ledger.distrust_log(&finding);
 }
@@ -72,7 +72,7 @@ fn proposal(request: &InternalRequest<'_>, event: Event) -> Proposal {
 async fn note(home: &Handle, check: &str, finding: &str) {
     let event = tokio::time::timeout(EVENT_MAX, log_finding(home, check, finding)).await;
     if !matches!(event, Ok(Ok(_))) {
-        tracing::error!(finding, "failed to log the finding");
+        tracing::error!(finding, "failed to record the significant event that the log is damaged");
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) async fn commit_verified(ledger: &Handle) {
     }
     let (partition, to) = (ledger.partition(), ledger.durable());
     match ledger.append(proposal(&InternalRequest::LogVerified { to }, Event::LogVerified { to })).await {
-        Ok(_) => tracing::info!(partition, to, "the log is verified, and no damage is left"),
-        Err(error) => tracing::error!(partition, %error, "failed to log that the log is verified"),
+        Ok(_) => tracing::info!(partition, to, "the log was verified: it contains no damage"),
+        Err(error) => tracing::error!(partition, %error, "failed to record that the log was verified"),
     }
 }

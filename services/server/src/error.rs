@@ -13,15 +13,15 @@ pub enum ServeError {
     Log(#[from] LogError),
     #[error(transparent)]
     Ledger(#[from] OpenError),
-    #[error("the opening was interrupted: {0}")]
+    #[error("the start was interrupted while the log was opened: {0}")]
     Interrupted(io::Error),
     #[error("a replica does not match its writer's log: {}", reason(.0))]
     Replica(Standing),
-    /// The process has no log.
+    /// The process writes no partition.
     #[error("{}", reason(.0))]
     AllReplicas(Standing),
     #[error(
-        "the background task {task} has ended: {why}; start the process again, and report its log if this happens twice"
+        "the background task {task} has ended: {why}; restart the process, and report its log lines if the task ends again"
     )]
     TaskEnded { task: &'static str, why: String },
     #[error("[tls] names {}, which cannot be read: {source}", file.display())]
@@ -30,9 +30,9 @@ pub enum ServeError {
     TlsUnusable { certificate: PathBuf, key: PathBuf, source: TlsError },
     #[error("console: {0}")]
     Console(ConnectError),
-    #[error("cannot listen on {address}: {source}; choose others with --listen and --console")]
+    #[error("cannot listen on {address}: {source}; choose another address with --listen or --console")]
     Bind { address: SocketAddr, source: io::Error },
-    #[error("threads: {0}")]
+    #[error("cannot start threads: {0}")]
     Threads(io::Error),
     #[error(transparent)]
     Proofs(#[from] ProofsError),
@@ -43,9 +43,9 @@ pub enum ServeError {
     PageFolder(io::Error),
     #[error(transparent)]
     DrawKeys(#[from] DrawKeysError),
-    #[error("pool {pool}: {source}")]
+    #[error("cannot open pool {pool}: {source}")]
     Pool { pool: Box<StreamId>, source: AppendError },
-    #[error("the partitions are behind: {0}")]
+    #[error("cannot bring the partitions up to date: {0}")]
     Behind(AppendError),
     #[error(transparent)]
     Config(#[from] ConfigError),

@@ -1,11 +1,7 @@
-//! Health of the process and of each service.
-//!
-//! * If a log cannot be written or is damaged, the process and the writing services are NOT_SERVING.
-//! * If the state may be outdated, the process and all services are NOT_SERVING.
-//! * If a background task has ended without a restart, the process and the task's service are NOT_SERVING.
+//! Health of the process and of each service (`docs/reference/health.md`).
 //!
 //! A reported status lags, so a writer on a shared store is NOT_SERVING once its last confirmed authority is older than
-//! [`AUTHORITY_AGE_MAX`], which is shorter than the silence before a takeover (`docs/reference/health.md`).
+//! [`AUTHORITY_AGE_MAX`], which is shorter than the silence before a takeover.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;
@@ -29,7 +25,7 @@ use tonic_health::{
     server::{HealthReporter, HealthService},
 };
 
-/// Services whose health depends on a writable log; "" is the process.
+/// Services whose health depends on a writable log; "" denotes the process.
 const WRITE: [&str; 3] = ["", spin::SERVICE_NAME, ledger::SERVICE_NAME];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +52,7 @@ pub(crate) struct Answers {
 
 impl Answers {
     pub(crate) fn new(reporter: &HealthReporter, ledgers: &Ledgers) -> HealthServer<Self> {
-        // The ledgers themselves are not kept, because they would keep a closed index in use.
+        // Only the authorities are kept, because the ledgers would keep a closed index in use.
         let authorities = ledgers.all().filter_map(Handle::authority).cloned().collect();
         HealthServer::new(Self { reported: HealthService::from_health_reporter(reporter.clone()), authorities })
     }
@@ -180,7 +176,7 @@ mod tests {
             health.check(Request::new(request)).await.unwrap().into_inner().status()
         };
         for service in ["", spin::SERVICE_NAME] {
-            assert_eq!(answer(service).await, Answer::Serving, "nobody confirms it");
+            assert_eq!(answer(service).await, Answer::Serving, "the state is not confirmed as current");
         }
         authority.confirm(uptime().saturating_sub(AUTHORITY_AGE_MAX + Duration::from_millis(1)));
         for service in ["", spin::SERVICE_NAME] {

@@ -1,10 +1,8 @@
 //! Service process: opens its log and serves calls until it stops. [`serve`] selects the kind of process:
 //!
 //! * `single`: all services, with the log in a data folder.
-//! * `roles`: some services or partitions, and replicas of the others.
-//! * `standby`: log on JetStream, written by one process while the others stand by.
-//!
-//! Every start reads and verifies the whole log. A standby or replica needs as much memory as a writer.
+//! * `roles`: some services or partitions, with replicas of the other partitions.
+//! * `standby`: the log is on JetStream; one process writes it while the other processes stand by.
 
 mod console;
 mod direct;
@@ -34,7 +32,7 @@ mod transport;
 pub use error::ServeError;
 pub use log::{
     backup::{Backup, BackupError},
-    copy::{Copied, CopyError, copy, copy_rest},
+    copy::{Copied, CopyError, copy, copy_rest, copy_to_position, home_position},
     layout::{copy_folder, index_folder, log_folder},
     local::{LocalError, LocalLog},
     location::{LogError, LogLocation},

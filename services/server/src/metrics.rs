@@ -1,4 +1,4 @@
-//! Metrics for a collector. All values except times are read at each export. Pool figures are floating point, for
+//! Metrics for a collector. All values except durations are read at each export. Pool figures are floating point, for
 //! graphs and alarms only.
 
 use crate::{
@@ -20,7 +20,7 @@ use rustix::fs::{StatVfs, statvfs};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// The meter's callbacks never end, so they must not own the service: a closed ledger releases its index.
+/// Service that the meter's callbacks read. They outlive it, so it is removed when the service closes, to release the index.
 #[derive(Clone)]
 pub struct Metrics(Arc<RwLock<Option<Source>>>);
 
@@ -31,7 +31,7 @@ pub struct Source {
     pub data: PathBuf,
     pub tasks: watch::Receiver<Tasks>,
     pub admission: Admission,
-    /// Number of open sessions, of a process that spins.
+    /// Returns the number of open sessions; `None` if the process does not spin.
     pub sessions: Option<Box<dyn Fn() -> usize + Send + Sync>>,
 }
 
@@ -73,7 +73,7 @@ impl Metrics {
         }
     }
 
-    /// Registers the counter of tasks that ended; zero is exported too, so that an alarm sees the first end.
+    /// Registers the counter of ended tasks. Zero is exported too, so that an alarm detects the first increase.
     fn tasks(&self, meter: &Meter) {
         let observed = self.clone();
         let ended = meter.u64_observable_counter("motherlode.tasks.ended");
@@ -112,7 +112,7 @@ impl Metrics {
             verification.unread - verification.verified
         });
         log("motherlode.index.behind", "Number of commits whose index is in memory only.", Handle::index_behind);
-        log("motherlode.requests.bytes", "Bytes of memory for the table of requests.", Handle::request_bytes);
+        log("motherlode.requests.bytes", "Memory of the idempotency table in bytes.", Handle::request_bytes);
         log("motherlode.players.in_memory", "Players in memory.", Handle::players_in_memory);
         log("motherlode.players.reloads", "Players read back into memory since the start.", Handle::player_reloads);
         log("motherlode.queue.depth", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
@@ -120,7 +120,7 @@ impl Metrics {
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
         let what = "Age of the oldest record after the latest snapshot; 0 if there is none.";
         self.ages(meter, "motherlode.snapshot.age", what, |ledger| ledger.age_after(ledger.snapshot()).ok());
-        log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
+        log("motherlode.switched_off", "Number of switches that stop new rounds.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
         });
     }
@@ -179,7 +179,7 @@ impl Metrics {
             },
         );
         let observed = self.clone();
-        let what = "Records that the slowest follower of a kind has not got; 0 without one.";
+        let what = "Records not yet sent to the slowest follower of this kind; 0 without such a follower.";
         gauge(meter, "motherlode.log.readers_behind", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| {
@@ -193,13 +193,13 @@ impl Metrics {
             });
         });
         let observed = self.clone();
-        let what = "Furthest position sent to a copy of the whole log since the start; 0 without such a copy.";
+        let what = "Highest position sent to a copy of the whole log since the start; 0 without such a copy.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
-        // Not exported before a copy follows.
+        // Exported only after a copy has received records.
         let what = "Age of the oldest record not sent to any copy of the whole log; 0 if all were sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
@@ -209,7 +209,7 @@ impl Metrics {
 
     fn callers(&self, meter: &Meter) {
         let observed = self.clone();
-        gauge(meter, "motherlode.connections", "Open connections of all listeners of calls.", move |seen| {
+        gauge(meter, "motherlode.connections", "Open connections of all listeners.", move |seen| {
             if let Some(Source { admission, .. }) = &*observed.0.read() {
                 seen.observe(admission.connections() as u64, &[]);
             }
@@ -245,8 +245,10 @@ impl Metrics {
     fn proofs(&self, meter: &Meter) {
         type Read = fn(&Extent) -> Option<Position>;
         let figures: [(&'static str, &'static str, Read); 2] = [
-            ("motherlode.proofs.position", "Records in the last signed checkpoint.", |of| Some(of.signed)),
-            ("motherlode.proofs.cosigned", "Records in the last checkpoint that witnesses cosigned.", |of| of.cosigned),
+            ("motherlode.proofs.position", "Number of records in the last signed checkpoint.", |of| Some(of.signed)),
+            ("motherlode.proofs.cosigned", "Number of records in the last checkpoint cosigned by witnesses.", |of| {
+                of.cosigned
+            }),
         ];
         for (name, what, read) in figures {
             let observed = self.clone();
@@ -261,15 +263,17 @@ impl Metrics {
         }
         type Covered = fn(&Extent) -> Option<Position>;
         let ages: [(&'static str, &'static str, Covered); 3] = [
-            ("motherlode.proofs.tree_age", "Age of the oldest record missing in the tree; 0 if complete.", |of| {
-                Some(of.grown)
-            }),
+            (
+                "motherlode.proofs.tree_age",
+                "Age of the oldest record missing in the tree; 0 if none is missing.",
+                |of| Some(of.grown),
+            ),
             (
                 "motherlode.proofs.checkpoint_age",
                 "Age of the oldest unsigned record; 0 if all records are signed.",
                 |of| Some(of.signed),
             ),
-            // Not exported before the first cosignature.
+            // Exported only after the first cosignature.
             (
                 "motherlode.proofs.witness_age",
                 "Age of the oldest record without a witness's cosignature; 0 if all have one.",
@@ -324,7 +328,7 @@ impl Metrics {
         voids("motherlode.voids.today", "Rounds voided since midnight UTC (PL-38).", |share| share.voids);
         voids(
             "motherlode.voids.today_max",
-            "Highest number of voids in the day that raises no alarm.",
+            "Number of voids per day above which an alarm is raised.",
             VoidShare::voids_max,
         );
         let reports = self.clone();
@@ -341,7 +345,7 @@ impl Metrics {
             },
         );
         let open = self.clone();
-        gauge(meter, "motherlode.rounds.open", "Rounds that wait for their players.", move |seen| {
+        gauge(meter, "motherlode.rounds.open", "Number of open rounds, which wait for their players.", move |seen| {
             open.follower(|follower| seen.observe(follower.counts().open, &[]));
         });
     }
@@ -351,10 +355,10 @@ impl Metrics {
         let figures: [(&'static str, &'static str, Read); 4] = [
             ("motherlode.pool.increments.EUR", "Increments of the running cycle (K).", |pool| pool.increments),
             ("motherlode.pool.reserve.EUR", "Reserve (R).", |pool| pool.reserve),
-            ("motherlode.pool.contributions.EUR", "Sum of all contributions, less returned ones.", |pool| {
+            ("motherlode.pool.contributions.EUR", "Sum of all contributions, less returned contributions.", |pool| {
                 pool.contributions
             }),
-            ("motherlode.pool.paid.EUR", "All awards ever.", |pool| pool.paid),
+            ("motherlode.pool.paid.EUR", "Sum of all awards paid.", |pool| pool.paid),
         ];
         for (name, what, read) in figures {
             let observed = self.clone();
@@ -372,12 +376,17 @@ impl Metrics {
                 .build();
         }
         let unpaid = self.clone();
-        gauge(meter, "motherlode.pool.awards_unpaid", "Number of unpaid awards, except held ones.", move |seen| {
-            unpaid.ledgers(|ledgers| {
-                let unpaid = ledgers.all().map(unpaid_awards);
-                seen.observe(unpaid.sum(), &[]);
-            });
-        });
+        gauge(
+            meter,
+            "motherlode.pool.awards_unpaid",
+            "Number of unpaid awards, excluding awards held by a proposed void.",
+            move |seen| {
+                unpaid.ledgers(|ledgers| {
+                    let unpaid = ledgers.all().map(unpaid_awards);
+                    seen.observe(unpaid.sum(), &[]);
+                });
+            },
+        );
     }
 }
 
@@ -409,7 +418,7 @@ fn seconds(
     meter.f64_observable_gauge(name).with_unit("s").with_description(what).with_callback(read).build();
 }
 
-#[allow(clippy::cast_precision_loss, reason = "for pictures and alarms")]
+#[allow(clippy::cast_precision_loss, reason = "for graphs and alarms")]
 fn approximately(figure: Nano) -> f64 {
     figure.0 as f64 / 1e9
 }

@@ -1,7 +1,7 @@
-//! Refusals of a process that does not serve yet: a standby, or one that waits for other partitions' writers.
+//! Refusals of a process that does not serve yet: a standby, or a process that waits for other partitions' writers.
 //!
 //! Calls are answered with UNAVAILABLE and NOT_THE_WRITER, so that callers try another process. During a takeover the
-//! metadata has `takeover`, so a spin process waits longer for a writer.
+//! metadata contains `takeover`, which makes a spin process wait longer for a writer.
 
 use crate::{
     error::ServeError,
@@ -11,7 +11,7 @@ use crate::{
 };
 use motherlode_ledger::{Actors, Handle, not_the_writer, taking_over};
 use motherlode_runtime::{
-    Config,
+    Config, Operators,
     access::Access,
     connections::{self, Workers},
     stop::{self, Stopper},
@@ -51,17 +51,18 @@ impl NotServing {
         let clock = written.first().cloned();
         let access = clock.map(|clock| Access::new(&config.operators, Arc::new(move || clock.clock_ms())));
         let takes_over = Arc::<AtomicBool>::default();
-        let mut routes = Routes::builder();
+        let (mut routes, operators) = (Routes::builder(), Operators::of_config(config));
         routes.add_service(health);
         if !written.is_empty() {
-            routes.add_service(log_service(written, config, Actors::new(&config.operators), stop.clone()));
+            let actors = Actors::new(&config.operators);
+            routes.add_service(log_service(written, config, (&operators, actors), stop.clone()));
         }
         let takes = Arc::clone(&takes_over);
         let refusal = move || if takes.load(Ordering::Relaxed) { taking_over() } else { not_the_writer() };
         let state = State::NotServing { log: !written.is_empty(), refusal: Box::new(refusal) };
         let layers = Layers { metrics: None, access, buffers: buffers(config), state };
         let service = layers.around(routes.routes());
-        let admission = admission(config);
+        let admission = admission(config, operators);
         let workers = Workers::start(1).map_err(ServeError::Threads)?;
         let serving = tokio::spawn(async move {
             let ended = async {

@@ -1,4 +1,4 @@
-//! Metrics of the process, also of a standby: build, role, memory, processor time, certificate.
+//! Metrics of any process, including a standby: build, role, memory, processor time, certificate.
 
 use motherlode_runtime::{
     Config, certificate,
@@ -17,7 +17,9 @@ pub(crate) fn start(config: &Config, is_ready: impl Fn() -> bool + Send + Sync +
         KeyValue::new("commit", commit()),
         KeyValue::new("role", config.role.name()),
     ];
-    gauge(&meter, "motherlode.process.info", "", "1, with version, commit and role.", move |seen| seen(1, &labels));
+    gauge(&meter, "motherlode.process.info", "", "Always 1; the labels give version, commit and role.", move |seen| {
+        seen(1, &labels)
+    });
     gauge(&meter, "motherlode.process.serving", "", "1 while the process is SERVING; 0 otherwise.", move |seen| {
         seen(is_ready().into(), &[]);
     });
@@ -28,9 +30,15 @@ pub(crate) fn start(config: &Config, is_ready: impl Fn() -> bool + Send + Sync +
         memory_limit().into_iter().for_each(|bytes| seen(bytes, &[]));
     });
     let estimate = process::memory_estimate(config);
-    gauge(&meter, "motherlode.process.memory_estimate", "By", "Memory that the configuration allows.", move |seen| {
-        seen(estimate, &[]);
-    });
+    gauge(
+        &meter,
+        "motherlode.process.memory_estimate",
+        "By",
+        "Estimated maximum memory under this configuration.",
+        move |seen| {
+            seen(estimate, &[]);
+        },
+    );
     let time = meter.f64_observable_counter("motherlode.process.cpu_time").with_unit("s");
     time.with_description("Processor time of all threads.")
         .with_callback(|seen| seen.observe(processor_time().as_secs_f64(), &[]))

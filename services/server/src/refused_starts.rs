@@ -1,5 +1,5 @@
-//! Refused starts (PL-40) are counted, and noted in the data folder. The next accepted start commits the notes as
-//! failed integrity checks (PL-22).
+//! Refused starts (PL-40) are counted, and noted in the data folder. The next accepted start commits each note as a failed
+//! integrity check (PL-22).
 
 use crate::error::ServeError;
 use motherlode_ledger::Handle;
@@ -31,7 +31,7 @@ fn read(data: &Path) -> io::Result<BTreeSet<String>> {
 }
 
 pub(crate) fn counter() -> Counter<u64> {
-    let what = "Starts refused for the log or the draw keys (PL-40).";
+    let what = "Starts refused because the log or the draw keys may lack data (PL-40).";
     global::meter("motherlode").u64_counter("motherlode.starts.refused").with_description(what).build()
 }
 
@@ -48,7 +48,7 @@ pub fn note_refused_start(data: &Path, error: &ServeError) {
         fs::write(file(data), notes.into_iter().map(|note| note + "\n").collect::<String>())
     });
     if let Err(error) = noted {
-        tracing::error!(file = %file(data).display(), %error, "failed to note the refused start: the log will not have it");
+        tracing::error!(file = %file(data).display(), %error, "failed to write the note of the refused start: the log will not record this start");
     }
 }
 
@@ -61,6 +61,6 @@ pub(crate) async fn commit(ledger: &Handle, data: &Path) {
         if notes.is_empty() { Ok(()) } else { fs::remove_file(file(data)) }
     };
     if let Err(error) = done.await {
-        tracing::error!(file = %file(data).display(), %error, "failed to log refused starts: the next start retries");
+        tracing::error!(file = %file(data).display(), %error, "failed to record refused starts in the log: the next start retries");
     }
 }

@@ -4,9 +4,15 @@ use crate::{
     error::ServeError,
     transport::{console_tls, tls},
 };
-use motherlode_ledger::{Actors, known::Operators};
+use motherlode_ledger::Actors;
 use motherlode_report::Identity;
-use motherlode_runtime::{Config, access::Access, config::NeedsRestart, connections::Acceptor};
+use motherlode_runtime::{
+    Config, Operators,
+    access::Access,
+    config::NeedsRestart,
+    connections::{Acceptor, Admission},
+};
+use motherlode_wallet::Wallets;
 use parking_lot::Mutex;
 use std::{io, sync::Arc};
 use tokio::{
@@ -19,6 +25,8 @@ pub struct Reloader {
     pub(crate) config: Config,
     pub(crate) access: Access,
     pub(crate) operators: Operators,
+    pub(crate) admission: Admission,
+    pub(crate) wallets: Wallets,
     pub(crate) actors: Option<Actors>,
     pub(crate) tls: Option<Acceptor>,
     pub(crate) console_tls: Option<Acceptor>,
@@ -40,22 +48,25 @@ impl From<ServeError> for ReloadError {
 }
 
 impl Reloader {
-    /// Reads the certificates again and applies a checked configuration, as a whole. On error nothing changes.
+    /// Reads the certificates again and applies a checked configuration atomically. On error nothing changes.
     pub fn apply(&mut self, changed: Config) -> Result<(), ReloadError> {
         self.config.check_reload(&changed)?;
         let new = (changed.tls.as_ref().map(tls).transpose()?, changed.tls.as_ref().map(console_tls).transpose()?);
+        let wallets = self.wallets.changed(&changed).map_err(ServeError::from)?;
         for (current, new) in [(&self.tls, new.0), (&self.console_tls, new.1)] {
             if let (Some(current), Some(new)) = (current, new) {
                 current.replace(&new);
             }
         }
-        self.operators.replace(changed.operators.iter().map(|operator| operator.id.clone()));
+        self.wallets.replace(wallets);
+        self.operators.replace(&changed);
+        self.admission.reweigh();
         self.access.replace(&changed.operators);
         if let Some(actors) = &self.actors {
             actors.replace(&changed.operators);
         }
         let (before, after) = self.identity.reconfigure(&changed.canonical());
-        tracing::info!(before, after, "the changed configuration is in force");
+        tracing::info!(before, after, "the changed configuration was applied");
         self.config = changed;
         Ok(())
     }
@@ -63,7 +74,6 @@ impl Reloader {
 
 type Read = dyn Fn() -> Result<Config, String> + Send + Sync;
 
-/// Reads the configuration again at each SIGHUP.
 pub struct Reloads {
     read: Arc<Read>,
     state: Arc<Mutex<State>>,
@@ -73,29 +83,29 @@ pub struct Reloads {
 #[derive(Default)]
 struct State {
     reloader: Option<Reloader>,
-    /// Whether a signal came before the process served.
+    /// Whether SIGHUP arrived before the process served.
     pending: bool,
 }
 
 impl Reloads {
-    /// From now on SIGHUP does not end the process.
+    /// Installs the handler of SIGHUP, which otherwise would end the process.
     pub fn start(read: impl Fn() -> Result<Config, String> + Send + Sync + 'static) -> io::Result<Self> {
         let hangups = tokio::sync::Mutex::new(signal(SignalKind::hangup())?);
         Ok(Self { read: Arc::new(read), state: Arc::default(), hangups })
     }
 
-    /// Does not end.
+    /// Handles signals; never returns.
     pub async fn run(&self) {
         let mut hangups = self.hangups.lock().await;
         while hangups.recv().await.is_some() {
             let (read, state) = (Arc::clone(&self.read), Arc::clone(&self.state));
             if let Err(error) = spawn_blocking(move || state.lock().reload(&*read)).await {
-                tracing::error!(%error, "a reload of the configuration has failed");
+                tracing::error!(%error, "failed to reload the configuration: the previous configuration stays in force");
             }
         }
     }
 
-    /// Directs later reloads to the serving process, and makes up for an earlier one.
+    /// Applies reloads with `reloader` from now on, beginning with a reload that was requested earlier.
     pub fn serve(&self, reloader: Reloader) {
         let mut state = self.state.lock();
         state.reloader = Some(reloader);
@@ -113,7 +123,7 @@ impl State {
         };
         let applied = read().and_then(|changed| reloader.apply(changed).map_err(|error| error.to_string()));
         if let Err(reason) = applied {
-            tracing::error!(reason, "the changed configuration is refused; nothing has changed");
+            tracing::error!(reason, "the changed configuration was refused: the previous configuration stays in force");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Process with the services of its role, and some or no partitions of its own. Replicas of the other partitions have
-//! the same handles.
+//! Process with the services of its role. It writes some partitions or none, and has replicas of other partitions, which
+//! are used through the same handles.
 
 use crate::{
     error::ServeError,
@@ -25,7 +25,7 @@ pub(crate) fn names(role: Role) -> Vec<&'static str> {
     [spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
 }
 
-/// Serves until the stop. A replica that does not match its log ends the process.
+/// Serves until the stop. The process ends if a replica does not match its writer's log.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -73,19 +73,20 @@ pub(crate) async fn start(
 ) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     if config.ledger.targets.is_empty() {
-        // A partition that no process can supply is an error before the stores are opened.
+        // A partition without a configured writer is an error before the stores are opened.
         stores.check_whole(config.partitions)?;
     }
     let written = open_ledgers(config, stores, options.clone()).await?;
     let proofs = open_proofs(config, &written, dealer.keys()).await?;
-    // Other writers may wait for these partitions, so their logs are served at once.
+    // Other writers may wait for this process's partitions, so their logs are served at once.
     let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();
     let giving = match (0..config.partitions).all(|partition| here.contains(&partition)) {
         true => None,
         false => Some(NotServing::start(&listener, config, &names(config.role), &written).await?),
     };
     let joined = join_others(config, &here, &options).await?;
-    let ledgers = Ledgers::new(written.into_iter().chain(joined).collect(), config.partitions)?;
+    let written = written.into_iter().chain(joined).collect();
+    let ledgers = Ledgers::new(written, config.partitions, options.configured)?;
     let opened = open_pools(ledgers).await;
     giving.into_iter().for_each(NotServing::stop);
     serve_role(listener, config, opened?, dealer, Some(proofs))
@@ -93,7 +94,8 @@ pub(crate) async fn start(
 
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
-    let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?, config.partitions)?;
+    let joined = join_others(config, &BTreeSet::new(), &options).await?;
+    let ledgers = Ledgers::new(joined, config.partitions, options.configured)?;
     if config.role.spins() {
         if !config.draws.accept_lost_keys {
             let checked = ledgers.all().try_for_each(|ledger| check_keys(ledger, dealer.keys()));

@@ -62,13 +62,13 @@ fn run<'a>(
             (Role::All | Role::Ledger, LogLocation::Stream(_)) => {
                 if config.role.spins() && config.draws.key_file.is_none() {
                     tracing::warn!(
-                        "a process that takes this log over will have other draw keys: it revokes all outstanding draws, and open \
-                     rounds can only be voided. Configure one file for all in [draws] key_file"
+                        "[draws] key_file is not set: a standby that takes this log over has other draw keys, so it revokes all outstanding draws, \
+                        and open rounds can only be voided. Configure the same key file for all processes"
                     );
                 }
                 if config.proofs.key_file.is_none() {
                     tracing::warn!(
-                        "a process that takes this log over cannot sign it without its key, and ends: name one key for all in [proofs] key_file"
+                        "[proofs] key_file is not set: a standby that takes this log over ends because it cannot sign the log. Configure the same key file for all processes"
                     );
                 }
                 standby::serve(config, options, dealer, signalled, phase).await

@@ -1,5 +1,5 @@
-//! Running service and its stop: new calls are refused, streams end, pending calls are answered, a last checkpoint is
-//! signed, ledgers close.
+//! Running service. At the stop, new calls are refused, streams end, pending calls are answered, a last checkpoint is
+//! signed, and the ledgers close.
 
 use crate::{
     error::ServeError,
@@ -51,7 +51,7 @@ impl Server {
         self.console
     }
 
-    /// Program's version, digests and models (PL-29).
+    /// Returns the program's version, digests and models (PL-29).
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
@@ -122,7 +122,7 @@ impl Server {
             let mut serving = self.serving;
             let served = tokio::time::timeout(self.grace, &mut serving).await;
             if served.is_err() {
-                tracing::warn!("some streams did not end in time");
+                tracing::warn!("some streams did not end in time and were dropped");
                 serving.abort();
             }
             self.tasks.stop().await;
@@ -135,7 +135,7 @@ impl Server {
                 proofs.finish().await;
             }
             if let Ok(Err(error)) = served {
-                tracing::error!(%error, "the server's task failed");
+                tracing::error!(%error, "the server's task ended with an error");
             }
             Ok(())
         })

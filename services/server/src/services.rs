@@ -20,7 +20,7 @@ use motherlode_jackpot::{JackpotApi, PoolCoordinator};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
 use motherlode_ledger::{
     Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms,
-    fields::timestamp, known::Operators, offer,
+    fields::timestamp, offer,
 };
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
@@ -33,7 +33,7 @@ use motherlode_proto::{
 };
 use motherlode_report::{CallCounters, Follower, Identity, ReportApi, SelfCheck, ServiceStatus};
 use motherlode_runtime::{
-    Config, Profiles,
+    Config, Operators, Profiles,
     access::Access,
     config::Role,
     connections::{self, Admission, Direct, Workers},
@@ -46,11 +46,10 @@ use motherlode_state::{Minor, SessionLimits};
 use motherlode_wallet::{WalletOutbox, WalletState, Wallets};
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
-    panic::resume_unwind,
     sync::Arc,
     time::Duration,
 };
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::net::TcpListener;
 use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
@@ -58,7 +57,6 @@ pub(crate) struct Services<'a> {
     config: &'a Config,
     ledgers: Ledgers,
     identity: Identity,
-    operators: Operators,
     actors: Option<Actors>,
     ladders: Arc<Ladders>,
     wallets: Wallets,
@@ -79,18 +77,17 @@ pub(crate) struct Services<'a> {
 impl<'a> Services<'a> {
     pub(crate) fn new(config: &'a Config, ledgers: Ledgers, dealer: &Dealer) -> Result<Self, ServeError> {
         let (stopper, stop) = stop::channel();
-        // The canonical configuration is equal on all machines: it has the rules of play, without addresses and folders.
+        // The canonical configuration is equal on all machines, because it omits addresses and folders.
         let identity = Identity::new(env!("CARGO_PKG_VERSION"), &config.canonical(), dealer.is_scripted());
         Ok(Self {
+            admission: admission(config, ledgers.operators().clone()),
             config,
             ledgers,
             identity,
-            operators: Operators::new(config.operators.iter().map(|operator| operator.id.clone())),
             actors: Actors::new(&config.operators),
             ladders: offer::offered(&config.currencies)?,
             wallets: Wallets::of_config(config)?,
             stopper,
-            admission: admission(config),
             names: vec![],
             routes: Routes::builder(),
             tasks: Supervisor::new(stop.clone()),
@@ -120,7 +117,6 @@ impl<'a> Services<'a> {
             .with_ladders(self.ladders.clone())
             .with_superseded(SupersededRules::new(&config.rules)?)
             .with_wallets(self.wallets.clone())
-            .with_campaign_caps(config.campaign_caps())
             .with_demo_balance(Minor(i64::try_from(config.demo.balance_minor).unwrap_or(i64::MAX)));
         self.names.push(SPIN);
         self.routes.add_service(SpinServiceCalls::new(spin.clone(), limits.message_bytes_max));
@@ -135,26 +131,9 @@ impl<'a> Services<'a> {
     }
 
     pub(crate) fn wallet(mut self) -> Self {
-        let seamless = self.wallets.opening().map(str::to_owned).collect();
-        let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone())
-            .with_ladders(self.ladders.clone())
-            .with_seamless(seamless)
-            .with_campaign_caps(self.config.campaign_caps().map(|(operator, _)| operator).collect())
-            .with_operators(self.operators.clone());
-        if !WalletOutbox::for_wallets(&self.ledgers, &self.wallets).is_empty() {
-            let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
-            self.tasks.spawn(Kind::WalletOutboxes, move || {
-                let mut paying: JoinSet<_> =
-                    WalletOutbox::for_wallets(&ledgers, &wallets).into_iter().map(|outbox| outbox.run()).collect();
-                async move {
-                    if let Some(Err(error)) = paying.join_next().await
-                        && let Ok(panic) = error.try_into_panic()
-                    {
-                        resume_unwind(panic);
-                    }
-                }
-            });
-        }
+        let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
+        let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
+        self.tasks.spawn(Kind::WalletOutboxes, move || WalletOutbox::run_all(ledgers.clone(), wallets.clone()));
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(WALLET);
         self.routes.add_service(LedgerServiceCalls::new(wallet, bytes));
@@ -163,9 +142,7 @@ impl<'a> Services<'a> {
 
     /// Adds the jackpot service. Only a process with the log may change pools (PL-44).
     pub(crate) fn jackpot(mut self) -> Self {
-        let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone())
-            .with_ladders(self.ladders.clone())
-            .with_operators(self.operators.clone());
+        let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
         let jackpot = if self.config.role.has_log() { jackpot } else { jackpot.without_changes() };
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(JACKPOT);
@@ -185,7 +162,7 @@ impl<'a> Services<'a> {
         });
         let check = SelfCheck::new(self.identity.clone(), follower.clone());
         let (wallets, clock) = (self.wallets.clone(), self.ledgers.clone());
-        let states = move || wallets.all().map(|wallet| wallet_status(wallet.state(), clock.now_ms())).collect();
+        let states = move || wallets.all().iter().map(|wallet| wallet_status(wallet.state(), clock.now_ms())).collect();
         let status = ServiceStatus::new(follower.clone(), self.calls.clone()).with_wallets(states);
         let report = ReportApi::new(follower.clone(), check.clone(), status.clone(), self.stop.clone());
         let bytes = self.config.limits.message_bytes_max;
@@ -220,7 +197,12 @@ impl<'a> Services<'a> {
 
     pub(crate) fn log(mut self) -> Self {
         self.names.push(LOG);
-        self.routes.add_service(log_service(self.ledgers.all(), self.config, self.actors.clone(), self.stop.clone()));
+        self.routes.add_service(log_service(
+            self.ledgers.all(),
+            self.config,
+            (self.ledgers.operators(), self.actors.clone()),
+            self.stop.clone(),
+        ));
         self
     }
 
@@ -239,7 +221,7 @@ impl<'a> Services<'a> {
                     match listener {
                         Ok(listener) => serve_tiles(listener, admission, served, stop).await,
                         Err(error) => {
-                            tracing::error!(%error, "failed to listen on the address of checkpoints and tiles")
+                            tracing::error!(%error, "failed to listen on [proofs] listen: checkpoints and tiles are not served")
                         }
                     }
                 }
@@ -287,7 +269,9 @@ impl<'a> Services<'a> {
         let reloader = Reloader {
             config: config.clone(),
             access: access.clone(),
-            operators: self.operators,
+            operators: self.ledgers.operators().clone(),
+            admission: self.admission.clone(),
+            wallets: self.wallets.clone(),
             actors: self.actors,
             tls: tls.clone(),
             console_tls: console_tls.clone(),
@@ -387,14 +371,14 @@ impl<'a> Services<'a> {
 pub(crate) fn log_service<'a>(
     ledgers: impl IntoIterator<Item = &'a Handle>,
     config: &Config,
-    actors: Option<Actors>,
+    (operators, actors): (&Operators, Option<Actors>),
     stop: Stop,
 ) -> LogServiceCalls<LogApi> {
     let ladders = offer::offered(&config.currencies).ok();
     let terms = Terms {
         actors,
         superseded: SupersededRules::new(&config.rules).unwrap_or_default(),
-        campaign_caps: config.campaign_caps().collect(),
+        operators: operators.clone(),
         campaign_costs: CampaignCosts::new(move |campaign, players, rate| {
             highest_cost(campaign, players, ladders.as_deref()?, rate)
         }),

@@ -1,4 +1,4 @@
-//! Steps of the start that all kinds of processes share.
+//! Startup steps that all kinds of processes share.
 
 use crate::{
     distrust::commit_verified,
@@ -15,7 +15,7 @@ use motherlode_ledger::{
 };
 use motherlode_proofs::{Proofs, ProofsError, Witnesses, check_key};
 use motherlode_runtime::{
-    Config, Profiles,
+    Config, Operators, Profiles,
     config::Role,
     connect::{self, ConnectError},
     memory, telemetry,
@@ -25,7 +25,6 @@ use motherlode_spin::{Dealer, Waits};
 use motherlode_state::StreamId;
 use std::{
     net::{SocketAddr, TcpListener},
-    sync::Arc,
     time::Duration,
 };
 use tokio::task::spawn_blocking;
@@ -103,14 +102,23 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
     let draws = dealer.keys().clone();
     let has_operators = !config.operators.is_empty();
-    let weights = Arc::new(config.weights().map(|(operator, weight)| (operator.into(), weight)).collect());
+    let configured = Operators::of_config(config);
     let open_rounds_max = config.limits.open_rounds_per_operator_max;
     let operators = config.sharing();
-    Options { answer_wait_max, change_lapse_ms, operators, weights, open_rounds_max, has_operators, draws, ..options }
+    Options {
+        answer_wait_max,
+        change_lapse_ms,
+        operators,
+        configured,
+        open_rounds_max,
+        has_operators,
+        draws,
+        ..options
+    }
 }
 
-/// Opens the trees, checks each log against its checkpoint and against all evidence of a longer log, and begins a
-/// generation of draws (PL-40). On error the ledgers are closed.
+/// Opens the trees, checks each log against its checkpoint and against all evidence of a longer log, and begins a new draw
+/// generation (PL-40). On error the ledgers are closed.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,
@@ -164,8 +172,8 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
     Ok(proofs)
 }
 
-/// Opens the pools of all games, and gives each partition the pools, rates and switches that bets need. After an error
-/// the ledgers are closed.
+/// Opens the pools of all games, and copies the pools, rates and switches that bets need to each partition. On error the
+/// ledgers are closed.
 pub(crate) async fn open_pools(ledgers: Ledgers) -> Result<Ledgers, ServeError> {
     let mut coordinator = PoolCoordinator::new(ledgers.clone());
     let opening = async {

@@ -1,5 +1,5 @@
-//! Service on one machine, with all roles and a log in its data folder. It begins to serve after verification, replay,
-//! and the opening of pools.
+//! Service on one machine, with all roles and a log in its data folder. It serves after the log is verified and replayed
+//! and the pools are open.
 
 use crate::{
     error::ServeError,
@@ -49,8 +49,9 @@ pub(crate) async fn start(
     dealer: Dealer,
 ) -> Result<Server, ServeError> {
     stores.check_whole(config.partitions)?;
-    let written = open_ledgers(config, stores, ledger_options(config, options, &dealer)).await?;
-    let ledgers = Ledgers::new(written, config.partitions)?;
+    let options = ledger_options(config, options, &dealer);
+    let operators = options.configured.clone();
+    let ledgers = Ledgers::new(open_ledgers(config, stores, options).await?, config.partitions, operators)?;
     let proofs = open_proofs(config, ledgers.all(), dealer.keys()).await?;
     let ledgers = open_pools(ledgers).await?;
     Services::new(config, ledgers, &dealer)?

@@ -34,7 +34,7 @@ impl Server {
         on(listener, config, stores.into(), options, dealer).await
     }
 
-    /// Builds a service that waits for the writers of other partitions.
+    /// Builds a service, after waiting for the writers of other partitions.
     pub fn join(config: &Config, options: Options, dealer: Dealer) -> BoxFuture<'_, Result<Self, ServeError>> {
         Box::pin(async move {
             check(config)?;

@@ -1,7 +1,7 @@
 //! Background tasks, started and watched by the [`Supervisor`].
 //!
-//! A task that ends before the stop is logged and counted, and health fails. A task of money or of the log ends the process;
-//! others restart with exponential backoff.
+//! When a task ends before the stop, its end is logged and counted, and health fails. The end of a task that handles money
+//! or the log ends the process; other tasks are restarted with exponential backoff.
 
 use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;
@@ -20,10 +20,9 @@ use tokio::{
 
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
-/// Run time after which the backoff is reset.
 const SOUND_AFTER: Duration = Duration::from_secs(300);
 
-/// Name of a task, whether its end ends the process, and the service whose health then fails.
+/// Declares tasks: the name, whether the task's end ends the process, and the service whose health then fails.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $name:literal, ends_process = $ends:literal, $service:expr;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -208,7 +207,7 @@ fn report(state: &watch::Sender<Tasks>, kind: Kind, ended: Result<(), JoinError>
             Err(_) => "it was cancelled".to_owned(),
         },
     };
-    let effect = if kind.ends_process() { "the process ends" } else { "it is started again" };
+    let effect = if kind.ends_process() { "the process ends" } else { "the task is restarted" };
     tracing::error!(task = kind.name(), why, effect, "a background task has ended");
     state.send_modify(|tasks| {
         tasks.down.insert(kind);
@@ -254,7 +253,11 @@ mod tests {
                     folders.push(path);
                 } else if !awaited.contains(&path.file_name().unwrap().to_str().unwrap()) {
                     let text = std::fs::read_to_string(&path).unwrap();
-                    assert!(!text.contains("tokio::spawn("), "{}: start it by the supervisor", path.display());
+                    assert!(
+                        !text.contains("tokio::spawn("),
+                        "{}: start the task through the supervisor",
+                        path.display()
+                    );
                 }
             }
         }
@@ -310,6 +313,6 @@ mod tests {
         stopper.stop();
         supervisor.stop().await;
         assert_eq!(*tasks.borrow(), Tasks::default());
-        assert_eq!(Arc::strong_count(&held), 1, "all is released");
+        assert_eq!(Arc::strong_count(&held), 1, "the task's data is released");
     }
 }

@@ -1,6 +1,6 @@
 //! Plain HTTP for Prometheus and probes: `/metrics`, `/healthz` (the process answers) and `/readyz` (it is SERVING).
 //!
-//! It answers from the begin of the start: a replay or a standby is live but not ready.
+//! It answers from the beginning of startup: during a replay or standby, the process is live but not ready.
 
 use crate::{
     error::ServeError,
@@ -21,7 +21,7 @@ use std::{convert::Infallible, future::pending, net::TcpListener as StdListener,
 use tokio::net::TcpListener;
 use tower::service_fn;
 
-/// Apart from the connections of calls.
+/// Maximum connections of this port, not counted among the connections for calls.
 const CONNECTIONS_MAX: usize = 32;
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -34,7 +34,6 @@ enum State {
     Console,
 }
 
-/// The port, if one is configured, and the state of the process.
 #[derive(Default)]
 pub(crate) struct TelemetryPort {
     listener: Mutex<Option<StdListener>>,
@@ -64,13 +63,13 @@ impl TelemetryPort {
         }
     }
 
-    /// Serves until dropped. Does not end.
+    /// Serves until dropped; returns only on error.
     pub(crate) async fn serve(&self, config: &Config) -> Result<(), ServeError> {
         let Some(listener) = self.listener.lock().take() else { return pending().await };
         let unbound = |source| ServeError::Bind { address: config.telemetry.listen.unwrap_or(config.listen), source };
         let listener = TcpListener::from_std(listener).map_err(unbound)?;
         let address = listener.local_addr().map_err(unbound)?;
-        tracing::info!(%address, "metrics and health are served");
+        tracing::info!(%address, "serving metrics and health");
         let bounds = Bounds { per_peer: CONNECTIONS_MAX, ..Bounds::new(&config.limits, CONNECTIONS_MAX) };
         let is_ready = Arc::new(self.is_ready());
         let service = service_fn(move |request: Request<Incoming>| {
@@ -88,7 +87,7 @@ async fn answer(method: &Method, path: &str, is_ready: &(impl Fn() -> bool + Syn
         return text(StatusCode::METHOD_NOT_ALLOWED, TEXT, "read only\n");
     }
     match path {
-        // Callbacks of metrics read states under locks, which must not block threads that answer bets.
+        // Metric callbacks read state under locks, so they run on a thread that answers no bets.
         "/metrics" => match apart("telemetry", telemetry::prometheus).await {
             Ok(Some(metrics)) => text(StatusCode::OK, PROMETHEUS, metrics),
             _ => text(StatusCode::INTERNAL_SERVER_ERROR, TEXT, "the metrics cannot be read\n"),

@@ -1,9 +1,9 @@
-//! TLS, and limits of connections and buffers.
+//! TLS, and the limits of connections and buffers.
 
 use crate::error::ServeError;
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use motherlode_runtime::{
-    Config,
+    Config, Operators,
     buffers::Buffers,
     config::Tls,
     connections::{Acceptor, Admission, Bounds, acceptor, descriptors},
@@ -12,7 +12,7 @@ use prost::Message;
 use prost_types::FileDescriptorSet;
 use std::{fs, path::Path};
 
-/// Calls of third-party services that receive a stream of requests.
+/// Paths of the reflection calls, which receive a stream of requests.
 const REFLECTION: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
@@ -39,9 +39,8 @@ fn made(files: &Tls, client_ca: Option<&Path>, protocol: &[u8]) -> Result<Accept
     })
 }
 
-pub(crate) fn admission(config: &Config) -> Admission {
-    let weights = config.weights().map(|(operator, weight)| (operator.to_owned(), weight)).collect();
-    Admission::new(Bounds { weights, ..Bounds::for_limits(&config.limits, descriptors()) })
+pub(crate) fn admission(config: &Config, operators: Operators) -> Admission {
+    Admission::new(Bounds { operators, ..Bounds::for_limits(&config.limits, descriptors()) })
 }
 
 pub(crate) fn buffers(config: &Config) -> Buffers {

@@ -1,6 +1,7 @@
-//! Resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds with an automatic step.
+//! Resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds that have an automatic step.
 //!
-//! Sweeps are stateless and idempotent: each reads all open rounds from the books, by operator in turn, the oldest bet first.
+//! Sweeps are stateless and idempotent. Each reads all open rounds from the books; operators take turns, and each
+//! operator's oldest bet is first.
 
 use crate::{
     automatic::{AutomaticStep, next_step, step_request_id},
@@ -58,8 +59,8 @@ impl AbandonedRounds {
         })
     }
 
-    /// Resolves all abandoned rounds. The sweep's clock ignores jumps, since a resolved round cannot be reopened.
-    /// Failed rounds wait for the next sweep.
+    /// Ignores jumps of the clock, since a resolved round cannot be reopened. A round that fails is retried in the next
+    /// sweep.
     pub async fn sweep(&self) {
         for ledger in self.completer.ledgers.all() {
             self.sweep_partition(ledger).await;
@@ -104,8 +105,14 @@ impl AbandonedRounds {
         let (name, reason) = (round_name(&round.stream, round.number), refusal.reason().name());
         let passes = matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded);
         match passes {
-            true => tracing::warn!(round = name, reason, "a sweep was interrupted"),
-            false => tracing::error!(round = name, reason, "a round was not resolved"),
+            true => tracing::warn!(
+                round = name,
+                reason,
+                "interrupted a sweep at an abandoned round; the next sweep continues"
+            ),
+            false => {
+                tracing::error!(round = name, reason, "failed to resolve an abandoned round; the next sweep retries")
+            }
         }
         match (passes, refusal.code()) {
             (false, _) => Swept::Reported,
@@ -201,11 +208,11 @@ mod tests {
     fn pl_03_games_and_jurisdictions_that_there_are_not_are_refused_by_name() {
         let refused = |text| waits(text).unwrap_err().to_string();
         let unknown = refused("[interruption.hours]\npoker = 1");
-        assert_eq!(unknown, "interruption names an unknown game, poker");
+        assert_eq!(unknown, "[interruption] names an unknown game, poker");
         let unknown = refused("[interruption.jurisdictions.uk]\npoker = 1");
-        assert_eq!(unknown, "interruption names an unknown game, poker");
+        assert_eq!(unknown, "[interruption] names an unknown game, poker");
         let unknown = refused("[interruption.jurisdictions.atlantis]\nneptune = 1");
-        assert_eq!(unknown, "interruption names an unknown jurisdiction, atlantis");
+        assert_eq!(unknown, "[interruption] names an unknown jurisdiction, atlantis");
     }
 
     #[tokio::test]

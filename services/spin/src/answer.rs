@@ -1,4 +1,4 @@
-//! Answer to a step, mostly written from the step's commit.
+//! Answer to a step, mostly copied from the step's commit.
 
 use motherlode_ledger::{balance_after, fields::round_name};
 use motherlode_proto::{
@@ -48,7 +48,7 @@ impl Answer {
         }
     }
 
-    /// Returns whether the answer is to this step: another attempt, with another seal, may have been logged first.
+    /// Another attempt, with another seal, may have been logged first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
@@ -56,7 +56,7 @@ impl Answer {
     pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
         let commit = &logged.commit;
         let balance = match commit.events.first() {
-            // A seamless wallet keeps the money: the answer has the balance that the wallet reported before any win.
+            // With a seamless wallet, the answer has the balance that the wallet reported before any win.
             Some(Event::DebitConfirmed { reported_balance, answer, .. }) => {
                 let is_unknown = answer.as_ref().is_some_and(|answer| answer.balance_unknown);
                 (!is_unknown).then_some(*reported_balance)
@@ -91,7 +91,7 @@ fn revealed(events: &[Event]) -> &[Dealt] {
     dealt.unwrap_or_default()
 }
 
-/// Returns the seal of the player's next draw; steps in older logs have none.
+/// Seal of the player's next draw; `None` for a step of an older log.
 fn sealed(step: &StepResolved) -> Option<Seal> {
     step.draw.as_ref().map(|draw| draw.next_seal)
 }

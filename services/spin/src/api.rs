@@ -1,4 +1,4 @@
-//! State of all calls, and the path of a step: decide, append, answer.
+//! State shared by all calls, and the processing of a step: decide, append, answer.
 
 use crate::{
     answer::{Answer, PlayedBytes},
@@ -15,9 +15,9 @@ use crate::{
 use motherlode_ledger::{AppendError, Ledgers, Proposal, SupersededRules, fields::RoundId, offer};
 use motherlode_runtime::{Profiles, Refusal, Stop};
 use motherlode_slots::{Choice, Ladders, Outcome};
-use motherlode_state::{InternalRequest, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
+use motherlode_state::{InternalRequest, Minor, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_wallet::Wallets;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
 
 #[derive(Clone)]
@@ -33,18 +33,15 @@ pub struct SpinApi {
     pub(crate) ladders: Arc<Ladders>,
     pub(crate) superseded: SupersededRules,
     pub(crate) wallets: Wallets,
-    /// Each operator's cap on the liability of its campaigns in EUR (PL-36).
-    pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
 impl SpinApi {
-    /// Returns a count of open sessions, for metrics.
     pub fn session_counter(&self) -> impl Fn() -> usize + Send + Sync + use<> {
         let sessions = Arc::clone(&self.registry.sessions);
         move || sessions.lock().len()
     }
 
-    /// Creates the API. The answer to a jackpot hit waits up to `award_wait_max` for the award. After the stop, streams
+    /// After a jackpot hit, the answer waits up to `award_wait_max` for the award. When the process stops, streams
     /// answer their open calls and end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
@@ -63,7 +60,6 @@ impl SpinApi {
             ladders: offer::standard(),
             superseded: SupersededRules::default(),
             wallets: Wallets::default(),
-            campaign_caps: Arc::default(),
         }
     }
 
@@ -72,7 +68,7 @@ impl SpinApi {
         Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
-    /// Returns the rules of a bet, which counts as an action in its session. Fails on a superseded rules version.
+    /// The bet counts as activity in its session. Fails if the rules version is superseded.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
         superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
@@ -110,28 +106,22 @@ impl SpinApi {
     }
 
     #[must_use]
-    pub fn with_campaign_caps(self, caps: impl IntoIterator<Item = (String, Nano)>) -> Self {
-        Self { campaign_caps: Arc::new(caps.into_iter().collect()), ..self }
-    }
-
-    #[must_use]
     pub fn with_demo_balance(self, demo_balance: Minor) -> Self {
         Self { demo_balance, ..self }
     }
 
-    /// Returns whether a bet needs a call to the operator's wallet before it is played.
     pub(crate) fn debits(&self, play: &Play) -> bool {
         matches!(play, Play::Bet(bet) if self.wallets.for_stream(&bet.account.stream).is_some())
     }
 
     pub(crate) async fn play(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         match (play, self.wallets.for_stream(play.named().stream)) {
-            (Play::Bet(bet), Some(wallet)) => self.bet_seamless(wallet, (play, bet), metadata).await,
+            (Play::Bet(bet), Some(wallet)) => self.bet_seamless(&wallet, (play, bet), metadata).await,
             _ => self.play_here(play, metadata).await,
         }
     }
 
-    /// Checks that the session allows a choice; without a session, that the game is not held (BW-27).
+    /// Without a session, checks that the game is not held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.for_stream(stream)?.books_of(stream, |books| {
@@ -169,8 +159,7 @@ impl SpinApi {
         Ok((proposal, answer))
     }
 
-    /// Decides and appends a play. After a version conflict the play is decided again with the same client seed, until
-    /// the caller's deadline.
+    /// After a version conflict the play is decided again with the same client seed, until the caller's deadline.
     pub(crate) async fn play_here(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         let named @ Named { stream, request_id, fingerprint, drawn, .. } = play.named();
         let ledger = self.ledgers.for_stream(stream)?;
@@ -188,7 +177,7 @@ impl SpinApi {
                     Err(error) if is_stale(&error) => continue,
                     Err(error) => return Err(error.into()),
                 },
-                // A repetition is answered even if the request would be refused now.
+                // A repeated request is answered even if it would be refused now.
                 Err(undecided) => match (ledger.find(stream, request_id, fingerprint)?, undecided) {
                     (Some(logged), _) => (logged, None),
                     (None, Undecided::Refused(refusal)) => return Err(refusal),

@@ -1,10 +1,10 @@
-//! Autospin: a series of rounds as a stream (BW-23, BW-25, PL-07).
+//! Autospin: a series of rounds over one stream (BW-23, BW-25, PL-07).
 //!
-//! The spins' request ids follow from the series' id, so a repeated request gets the same answers and continues after
-//! the last logged spin. If the reader disconnects, the series stops before its next spin.
+//! The spins' request ids derive from the series' request id. A repeated request therefore gets the same answers and
+//! continues after the last logged spin. If the reader disconnects, the series stops before its next spin.
 //!
-//! A win that can be doubled counts as won and stays open until the series collects it before its next spin, or the
-//! player decides after the series (BW-23).
+//! A win that can be doubled is counted at once. The round stays open until the series collects the win before its next
+//! spin, or the player decides after the series (BW-23).
 
 use crate::{
     api::SpinApi,
@@ -27,7 +27,7 @@ use motherlode_state::{Autospin, AutospinLimits, FinishedRound, InternalRequest,
 use std::time::Duration;
 use tonic::{Request, Status, metadata::MetadataMap};
 
-/// Longest request id of a series: each spin's request id has up to five more characters, such as `.1000`.
+/// Longest request id of a series; each spin's id appends up to five characters, such as `.1000`.
 const REQUEST_ID_MAX: usize = 59;
 
 const PAUSE_MS_MAX: u32 = 60_000;
@@ -55,7 +55,7 @@ struct SeriesRound {
 }
 
 enum Next {
-    /// The series has not begun, because the first bet could exceed the loss limit (DM-26).
+    /// The series did not start, because its first bet could exceed the loss limit (DM-26).
     Prevented,
     Spin,
     Finish(RoundId),
@@ -79,7 +79,7 @@ impl SpinApi {
         Ok(read?)
     }
 
-    /// Waits until the round is finished. A win that can be doubled counts as finished.
+    /// A round whose win can be doubled counts as finished.
     async fn finished(&self, round: &RoundId) -> Result<SeriesRound, Refusal> {
         let ledger = self.ledgers.for_stream(&round.stream)?;
         let mut head = ledger.head();
@@ -97,12 +97,15 @@ impl SpinApi {
                 return Ok(SeriesRound { round: finished, waiting });
             }
             if head.changed().await.is_err() {
-                return Err(Refusal::new(Reason::Closing, "the ledger is closing"));
+                return Err(Refusal::new(
+                    Reason::Closing,
+                    "the ledger is shutting down: retry with the same request id",
+                ));
             }
         }
     }
 
-    /// Collects a win that can be doubled. Returns false if the player has continued the round.
+    /// Returns false if the player has continued the round.
     async fn collect(&self, waiting: &Waiting, series: &SmolStr) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
@@ -205,8 +208,8 @@ impl Series {
         }
     }
 
-    /// Pauses between spins as requested and as the jurisdiction requires (PL-26), but not before the first spin or a
-    /// logged spin.
+    /// Pauses as the request and the jurisdiction require (PL-26), except before the first spin or an already logged
+    /// spin.
     async fn rest(&self) {
         if self.played_before() {
             return;
@@ -233,7 +236,7 @@ impl Series {
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
-    /// Fails if the series' request id was cancelled or reused; the writer checks both again.
+    /// Fails if the series' request id was cancelled or reused; the writer checks this again.
     fn not_cancelled(&self) -> Result<(), Refusal> {
         let stream = &self.bet.account.stream;
         self.api.ledgers.for_stream(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;
@@ -292,13 +295,13 @@ impl Series {
     }
 }
 
-/// Checks that the bet allows a series. If the session is over, the spin itself is refused.
+/// If the session has ended, the spin itself is refused.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
     api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
 }
 
 impl Bet {
-    /// Returns the fingerprint of the series, which includes its limits.
+    /// The fingerprint includes the series' limits.
     fn of_series(caller: &Caller, api: &SpinApi, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
@@ -354,14 +357,14 @@ fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
     Ok(Some(SeriesRound { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// Returns the step whose win can be collected; the series then counts the round as finished.
+/// Step whose win can be collected; the series then counts the round as finished.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)
 }
 
-/// Returns the finished round; `None` while the round awaits a choice other than the double, or has an unpriced
-/// jackpot. Of a voided round, only the jackpot counts (BW-19).
+/// `None` while the round awaits a choice other than the double, or a jackpot's amount is not determined. Of a voided
+/// round only the jackpot counts (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);
     let is_open = round.state() == RoundState::Open && collectable.is_none();
@@ -378,7 +381,7 @@ fn ended(round: &Round) -> Option<FinishedRound> {
         Some(steps) => (steps, steps.last().map_or(Minor::ZERO, |step| of(&step.win))),
         None => (round.steps.as_slice(), of(&round.win)),
     };
-    // All steps after the paid spin, except the gamble, belong to a feature.
+    // All steps after the paid spin, except gambles, belong to a feature.
     let windows = steps.iter().filter_map(|step| step.outcome.as_ref()).map(|outcome| outcome.spins.len());
     let feature = steps.len() > 1 || windows.sum::<usize>() > 1;
     let bet = if round.campaign_id.is_empty() { of(&round.bet) } else { Minor::ZERO };

@@ -1,4 +1,4 @@
-//! Checks of requests that need no state.
+//! Parses requests and makes the checks that need no state.
 
 use crate::{
     debited::ConfirmedDebit,
@@ -25,7 +25,7 @@ pub(crate) enum Play {
     Move(Move),
 }
 
-/// Request of a step, with the names that its draw needs.
+/// Request for a step, with the names that its draw needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<'a> {
     pub(crate) stream: &'a StreamId,
@@ -47,7 +47,7 @@ pub(crate) struct Bet {
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
-    /// Operator's session reference; empty if the request has none.
+    /// Operator's session reference; may be empty.
     pub(crate) operator_session: SmolStr,
     pub(crate) drawn: DrawnFor,
     pub(crate) campaign: Option<SmolStr>,
@@ -84,7 +84,7 @@ impl DrawnFor {
         }
         let sealed = match seal {
             [] => None,
-            seal => Some(seal.try_into().map_err(|_| Refusal::field("seal", "must be the 32 bytes of a seal"))?),
+            seal => Some(seal.try_into().map_err(|_| Refusal::field("seal", "must have the 32 bytes of a seal"))?),
         };
         Ok(Self { client_seed: client_seed.to_vec(), sealed })
     }
@@ -118,7 +118,7 @@ impl Play {
 }
 
 impl Bet {
-    /// Parses a bet. The stake of a free round comes from the ledger.
+    /// A free round's stake comes from the ledger.
     pub(crate) fn parse(
         caller: &Caller,
         ledgers: &Ledgers,
@@ -133,7 +133,7 @@ impl Bet {
         };
         let staked = match (&request.stake, campaign) {
             (Some(_), Some(_)) => {
-                return Err(Refusal::field("stake", "must be empty in a free round, which has the campaign's stake"));
+                return Err(Refusal::field("stake", "must be empty in a free round, which uses the campaign's stake"));
             }
             (None, None) => return Err(Refusal::field("stake", "is required")),
             (None, Some(campaign)) => Staked::Granted(campaign),
@@ -142,15 +142,15 @@ impl Bet {
         let witch = match Witch::try_from(request.witch) {
             Ok(Witch::Unspecified) => None,
             Ok(witch) => Some(i64::from(i32::from(witch))),
-            Err(_) => return Err(Refusal::field("witch", "must be one of the witches")),
+            Err(_) => return Err(Refusal::field("witch", "must be a value of Witch")),
         };
         let session = session_id::optional(&request.session_id)?;
         let game = find_game(&request.game, &request.rules_version)?;
         if witch.is_some() && !game.info().witches {
-            return Err(Refusal::field("witch", "the game has no witches"));
+            return Err(Refusal::field("witch", "must be empty, because the game has no witches"));
         }
         if request.offer_double && game.info().doubles_max == 0 {
-            return Err(Refusal::field("offer_double", "the game has no gamble"));
+            return Err(Refusal::field("offer_double", "must be false, because the game has no gamble"));
         }
         let (coin_value, stake, campaign) = match staked {
             Staked::Own(coin_value, stake) => (coin_value, stake_of(coin_value, stake), None),

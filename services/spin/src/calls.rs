@@ -1,8 +1,8 @@
-//! Concurrent calls of a stream or connection.
+//! Concurrent calls on a stream or connection.
 //!
-//! A bet or choice is decided when its call begins, without its own task or timer. Calls that arrive together are
-//! proposed together, and one channel returns all verdicts. Calls after conflicts, with jackpots or with operators'
-//! wallets run as separate futures.
+//! A bet or choice is decided as soon as its call begins, without a task or timer of its own. Calls that arrive
+//! together are proposed together, and one channel returns all verdicts. After a conflict, with a jackpot or with an
+//! operator's wallet, a call continues as a separate future.
 
 use crate::{
     answer::{Answer, PlayedBytes},
@@ -33,7 +33,7 @@ use tokio::{
 };
 use tonic::metadata::MetadataMap;
 
-/// Maximum number of plays proposed together. It is small, so that the writer works while the next bets are decided.
+/// Small, so that the writer works while the next bets are decided.
 const TOGETHER_MAX: usize = 64;
 
 pub struct PlayQueue<T> {
@@ -55,7 +55,7 @@ pub struct Call<T> {
     pub owner: T,
     pub caller: Caller,
     pub asked: Asked,
-    /// Metadata of the call; empty for a call on a stream.
+    /// Metadata of a unary call; empty for a call on a stream.
     pub metadata: MetadataMap,
     pub until: Option<Instant>,
 }
@@ -103,7 +103,7 @@ impl<T> PlayQueue<T> {
         };
         self.tickets += 1;
         let ticket = self.tickets;
-        // Only test scripts read metadata; a bet with an operator's wallet needs a call first.
+        // Only test scripts read metadata. A bet with an operator's wallet needs a call to the wallet first.
         let is_scripted = self.api.dealer.is_scripted() && !metadata.is_empty();
         let is_apart = is_scripted || self.api.debits(&play);
         let decided = if is_apart { None } else { self.decide(&play).ok() };
@@ -161,7 +161,7 @@ impl<T> PlayQueue<T> {
         self.api.decide(play, named, &state, &mut self.outcome)
     }
 
-    /// Returns the answer after a verdict; `None` if a separate future answers the call.
+    /// `None` if a separate future answers the call.
     fn conclude(&mut self, ticket: u64, call: InFlight<T>, verdict: Verdict) -> Option<(T, Answered)> {
         let InFlight { owner, until, proposed, .. } = call;
         let (play, answer) = *proposed?;

@@ -1,5 +1,5 @@
-//! Campaigns over gRPC (PL-18). A campaign's terms never change, so the stake of a free round is read before the bet is
-//! decided. The fold counts the rounds and checks the expiry.
+//! Campaigns over gRPC (PL-18). A campaign's terms never change, so a free round's stake is read before the bet is
+//! decided. When the bet is folded, its round is counted and the expiry checked.
 
 use crate::{
     api::SpinApi,
@@ -158,7 +158,7 @@ pub(crate) fn parse(
     let coin_value = fields::coin_value("stake.coin_value", &wanted.coin_value)?;
     let game = find_game(&request.game, "")?;
     if wanted.buy_feature {
-        let message = "a free round cannot buy a feature";
+        let message = "a free round cannot buy a feature: set stake.buy_feature to false";
         return Err(Refusal::new(Reason::InvalidStake, message));
     }
     let mut campaign = Campaign {

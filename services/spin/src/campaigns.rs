@@ -1,6 +1,6 @@
-//! Campaigns for many players (PL-36). The request is checked, then reserved in one commit in partition 0, where all
-//! reservations are in one order and operators' caps are enforced, then granted per player. Each grant has the request
-//! id of a GrantCampaign call, so a repeated request continues an interrupted one.
+//! Campaigns for many players (PL-36). The request is checked, then its cost is reserved by one commit in partition 0,
+//! then each player gets a grant. Reservations are in one partition, so they are ordered and operators' caps can be
+//! enforced. Each grant has the request id of a GrantCampaign call, so a repeated request continues an interrupted one.
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;
@@ -63,8 +63,8 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Returns the players without a refusal. If there is none, the first refusal is the request's; a cancelled player
-    /// refuses it too.
+    /// Returns the players who can get a grant, or the first refusal if there are none. A player whose grant was
+    /// cancelled causes the whole request to be refused.
     fn free(
         &self,
         accounts: &[(AccountId, wire::GrantCampaignRequest)],
@@ -101,7 +101,7 @@ impl SpinApi {
         campaign: &Campaign,
     ) -> Result<wire::PlayerGrant, Refusal> {
         let player_id = player_id(grant);
-        // A reservation of an older log names no players: it is for all.
+        // A reservation of an older log names no players, and covers all of them.
         if !held.player_ids.is_empty() && !held.player_ids.iter().any(|reserved| **reserved == *player_id) {
             return self.not_reserved(account, grant, &campaign.id);
         }
@@ -111,8 +111,7 @@ impl SpinApi {
         }
     }
 
-    /// Returns the refusal of a player that the request did not reserve. A player whose account was opened later stays
-    /// refused, so that a repeated request has the same effect.
+    /// The player stays refused even if the account was opened later, so that a repeated request has the same effect.
     fn not_reserved(
         &self,
         account: &AccountId,
@@ -123,7 +122,7 @@ impl SpinApi {
         refused_grant(grant, refusal)
     }
 
-    /// Reserves the cost of a campaign for one player; does nothing if the operator has no cap.
+    /// Does nothing if the operator has no cap.
     pub(crate) async fn reserve_single(
         &self,
         caller: &Caller,
@@ -132,7 +131,7 @@ impl SpinApi {
         campaign: &Campaign,
     ) -> Result<(), Refusal> {
         let StreamId::Player { operator, player } = &account.stream else { return Ok(()) };
-        if !self.campaign_caps.contains_key(operator.as_str()) {
+        if self.ledgers.operators().campaign_cap(operator).is_none() {
             return Ok(());
         }
         let content = fingerprint("grant_campaign", request);
@@ -184,7 +183,7 @@ impl SpinApi {
             players: u32::try_from(players.len()).unwrap_or(u32::MAX),
             max_liability: cost.highest_eur(campaign, rate)?,
             expires_ms: campaign.expires_ms,
-            cap: self.campaign_caps.get(operator).copied().unwrap_or(Nano::ZERO),
+            cap: self.ledgers.operators().campaign_cap(operator).unwrap_or(Nano::ZERO),
             player_ids: players.iter().map(|player| player.as_str().into()).collect(),
         };
         let events = [Event::LiabilityReserved(reserved)].into_iter().chain(part_of);

@@ -1,8 +1,9 @@
-//! Deals each step's draw, which was sealed before the step's request existed.
+//! Deals each step's draw, which was sealed before the step was requested.
 //!
-//! A seed follows from the dealt value, the caller's client seed, the round and the step (see
-//! [`motherlode_state::draw`]). The service seals a draw before it receives the client seed, and the caller gets the dealt
-//! value only at the draw's reveal, so neither can choose a seed. Each day a new random key is created and logged (PL-28).
+//! The seed derives from the dealt value, the caller's client seed, the round and the step (see
+//! [`motherlode_state::draw`]). The service seals a draw before it receives the client seed, and the caller learns the
+//! dealt value only when the draw is revealed, so neither can choose the seed. A new random key is created and logged
+//! each day (PL-28).
 
 use crate::bet::{DrawnFor, Named};
 use futures_util::future::BoxFuture;
@@ -17,14 +18,13 @@ use motherlode_state::{
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, metadata::MetadataMap};
 
-/// Interval of checks whether the last key is a day old.
 pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
 pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
-/// Script of outcomes for tests. While a script is used, the server's identity reports `test_build`.
+/// While a script is in use, the server's identity reports `test_build`.
 pub trait Script: Send + Sync {
-    /// Returns the client seed of a step; `None` for the caller's own seed. After an error nothing is played.
+    /// Client seed of a step; `None` to use the caller's. On an error nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
@@ -40,12 +40,10 @@ impl Dealer {
         Self { keys, script: None }
     }
 
-    /// Creates a dealer with a temporary key, for tests.
     pub fn new() -> Result<Self, DrawKeysError> {
         DrawKeys::fresh().map(Self::from_keys)
     }
 
-    /// Creates a dealer from a master key, for tests.
     #[must_use]
     pub fn from_master(master: Seed) -> Self {
         Self::from_keys(DrawKeys::from_key(master))
@@ -134,8 +132,8 @@ impl Dealer {
         Ok(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Seals the player's next draw outside of a step, if the draw has no seal or its key is unavailable. If another
-    /// process sealed it meanwhile, the call succeeds.
+    /// Used if the draw has no seal or its key is unavailable. Succeeds if another process has sealed the draw in the
+    /// meantime.
     pub(crate) async fn seal(
         &self,
         ledger: &Handle,
@@ -145,10 +143,11 @@ impl Dealer {
     ) -> Result<(), Refusal> {
         let event = self.keys.sealed(stream, number, reason, &ledger.generations());
         let event = event.ok_or_else(|| {
-            Refusal::new(Reason::NoDrawKeys, "this process has no draw keys").with_code(Code::Unavailable)
+            Refusal::new(Reason::NoDrawKeys, "this process has no draw keys: set draws.key_file")
+                .with_code(Code::Unavailable)
         })?;
         if reason == SealReason::KeyLost {
-            tracing::error!(%stream, number, "the key of the player's draw is lost: another draw is sealed");
+            tracing::error!(%stream, number, "the key of the player's next draw is lost: sealing a new draw");
         }
         let proposal = Proposal {
             stream: stream.clone(),
@@ -164,8 +163,8 @@ impl Dealer {
         }
     }
 
-    /// Seals a bet's draw. A client seed that the caller chose is older than this seal, so the call fails with
-    /// SEAL_CHANGED and the caller must name the new seal (PL-40).
+    /// If the caller chose a client seed before this seal existed, the call fails with SEAL_CHANGED, and the caller
+    /// must name the new seal (PL-40).
     pub(crate) async fn seal_for(
         &self,
         ledger: &Handle,
@@ -190,13 +189,14 @@ impl Dealer {
             loop {
                 tokio::time::sleep(RENEW_EVERY).await;
                 if let Err(error) = self.renew(&ledger).await {
-                    tracing::error!(%error, "failed to renew the draw keys");
+                    tracing::error!(%error, "failed to renew the draw keys; retrying later");
                 }
             }
         })
     }
 
-    /// Adds a draw key if the last key is a day old, and logs the new key's name; if logging fails, the next start logs it.
+    /// Does nothing if the last key is less than a day old. If logging the new key's name fails, the next start logs
+    /// it.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {
@@ -207,7 +207,7 @@ impl Dealer {
             events: vec![Event::GeneratorReseeded { key: Some(key) }],
         };
         if let Err(error) = ledger.append(proposal).await {
-            tracing::warn!(%error, "failed to log the name of a fresh draw key");
+            tracing::warn!(%error, "failed to log the name of a new draw key: the next start logs it");
         }
         Ok(())
     }
@@ -220,7 +220,6 @@ fn is_overtaken(error: &AppendError) -> bool {
 
 pub(crate) struct Dealing {
     pub(crate) seed: Seed,
-    /// Dealt value, secret until the reveal.
     pub(crate) dealt: Dealt,
     pub(crate) draw: Draw,
 }
@@ -238,12 +237,13 @@ impl From<Refusal> for Undecided {
 }
 
 fn seal_changed(seal: &Seal) -> Refusal {
-    let message = "the request names another seal than that of the player's next draw: choose a new client seed";
+    let message =
+        "the request does not name the seal of the player's next draw: choose a new client seed and name that seal";
     Refusal::new(Reason::SealChanged, message).with("seal", hex(seal))
 }
 
 pub(crate) fn key_lost(round: &str) -> Refusal {
-    let message = "a draw key of the open round is lost: the round can only be voided";
+    let message = "a draw key of the open round is lost, so the round can only be voided";
     Refusal::new(Reason::DrawKeyLost, message).with("round_id", round)
 }
 
@@ -306,7 +306,7 @@ mod tests {
         };
         assert_eq!(draw::seal(&next), dealing.draw.next_seal);
         let Err(Undecided::Refused(refusal)) = deal(&dealer, &alice, &stream, &drawn(b"mine", Some([1; 32]))) else {
-            panic!("another seal was named");
+            panic!("the request names another seal and must be refused");
         };
         assert_eq!(refusal.reason(), Reason::SealChanged);
         let lost = deal(&other, &alice, &stream, &drawn(b"mine", Some(sealed)));

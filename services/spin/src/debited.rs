@@ -26,12 +26,12 @@ pub(crate) fn ended(commit: &Commit) -> Refusal {
             let code = code.unwrap_or(ReasonCode::Unspecified);
             let is_poor = matches!(code, ReasonCode::Unspecified | ReasonCode::InsufficientFunds);
             let name = if is_poor { Reason::InsufficientFunds } else { Reason::WalletRefused };
-            Refusal::new(name, "the operator's wallet has refused the bet")
+            Refusal::new(name, "the operator's wallet refused the bet")
                 .with("wallet_reason", reason)
                 .with("wallet_reason_code", code.as_str_name().trim_start_matches("REASON_CODE_"))
         }
         Some(Event::DebitRolledBack) => {
-            Refusal::new(Reason::DebitRolledBack, "the bet was not played: its debit is rolled back")
+            Refusal::new(Reason::DebitRolledBack, "the bet was not played, and its debit is rolled back")
         }
         _ => Refusal::request_id_reused(&commit.request_id),
     }

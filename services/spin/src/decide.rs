@@ -1,4 +1,4 @@
-//! Decides a request: computes the events of one commit from the player's state, as a pure function.
+//! Decides a request: computes the events of its commit from the player's state, as a pure function.
 
 use crate::{
     answer::Answer,
@@ -55,8 +55,11 @@ impl<'a> Draft<'a> {
         let amount = whole_bet(currency, bet.coin_value, bet.coins)?;
         let game = bet.game.name();
         if let Some(open) = player.open_round_of(game, currency) {
-            return Err(Refusal::new(Reason::RoundInProgress, "the player has an open round of this game")
-                .with("round_id", round_name(named.stream, open.started.round)));
+            return Err(Refusal::new(
+                Reason::RoundInProgress,
+                "the player has an open round of this game: finish it first",
+            )
+            .with("round_id", round_name(named.stream, open.started.round)));
         }
         let (witch, accompanied_by) = pick_witch(player, bet)?;
         match &bet.campaign {
@@ -188,12 +191,12 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Returns the event that names a commit's series of rounds (PL-42).
+/// Names the series of rounds to which a commit belongs (PL-42).
 pub(crate) fn with_series(series: Option<&SmolStr>) -> Option<Event> {
     series.map(|series| Event::PartOf { request_id: series.clone() })
 }
 
-/// Checks the switches; the refusal names the switch that is off (PL-25).
+/// The refusal names the switch that is off (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
@@ -202,7 +205,7 @@ fn switched_on(state: &State) -> Result<(), Refusal> {
         Switch { operator, .. } if !operator.is_empty() => Reason::OperatorDisabled,
         _ => Reason::ServiceDisabled,
     };
-    Err(Refusal::new(reason, format!("{switch} takes no new rounds: {}", off.reason))
+    Err(Refusal::new(reason, format!("{switch} accepts no new rounds: {}", off.reason))
         .with("operator_id", &switch.operator)
         .with("game", &switch.game)
         .with("rules_version", &switch.rules_version)
@@ -227,7 +230,7 @@ pub(crate) fn choose(
         .into());
     };
     let draft = Draft::from_round(state, (player, open), named, dealer)?;
-    // A choice that the round does not await is refused without sealing a draw.
+    // A choice that the round does not await is refused before a draw is sealed.
     let dealing = match draft.deal(dealer) {
         Err(Undecided::Unsealed(..)) if draft.live.awaiting() != play.choice.awaited() => {
             let refused = ChoiceRefused::NotAwaited { awaiting: draft.live.awaiting() };
@@ -238,7 +241,7 @@ pub(crate) fn choose(
     Ok(draft.resolve(dealer, dealing, (&play.choice, None), outcome)?)
 }
 
-/// Decides an automatic step by the game's rule; `None` without an open round or a reason.
+/// `None` if there is no open round or no reason for the step.
 pub(crate) fn automatic(state: &State, asked: &AutomaticStep, dealer: &Dealer) -> Option<Result<Proposal, Undecided>> {
     let player = state.player.as_deref()?;
     let open = player.open_round(asked.round.number)?;
@@ -265,8 +268,7 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
     }
 }
 
-/// Returns a new pick's event and the round's witch, 0 in games without witches. A pick is required before the first
-/// spin (BW-05).
+/// Also returns the round's witch, 0 in games without witches. A witch must be picked before the first spin (BW-05).
 fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
     if !bet.game.info().witches {
         return Ok((None, 0));
@@ -280,7 +282,7 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), R
     Ok((pick, u32::try_from(witch).unwrap_or_default()))
 }
 
-/// Refuses a bet for insufficient funds. The refusal states the minimum bet, which the balance may cover (BW-29).
+/// States the minimum bet, which the balance may cover (BW-29).
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)
@@ -289,7 +291,7 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", bet.account.currency)
 }
 
-/// Returns the game's minimum bet; `None` if the game is no longer offered.
+/// `None` if the game is no longer offered.
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
@@ -302,7 +304,7 @@ pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     bets.min()
 }
 
-/// Returns the bet's pool; `None` without an active pool (BW-20), in free rounds (PL-18) and for play money (PL-17).
+/// `None` without an active pool (BW-20), in free rounds (PL-18) and for play money (PL-17).
 fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);
@@ -312,7 +314,10 @@ fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Optio
     if !rate.coin_within(bet.coin_value, terms.base_coin) {
         return Err(Refusal::new(
             Reason::InvalidStake,
-            format!("a coin of {} {currency} is worth more than the pool's {} EUR", bet.coin_value, terms.base_coin),
+            format!(
+                "a coin of {} {currency} is worth more than the pool's base coin of {} EUR",
+                bet.coin_value, terms.base_coin
+            ),
         ));
     }
     let amount = contribution(amount, currency, rate, terms.contribution_ppm).map_err(|refused| internal(&refused))?;
@@ -329,9 +334,9 @@ fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
     .with("round_id", round)
 }
 
-/// Refuses a round whose rules version this binary lacks (PL-01).
+/// Refusal of a step if this build lacks the round's rules version (PL-01).
 fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
-    tracing::error!(round, %error, "an open round cannot be continued");
+    tracing::error!(round, %error, "cannot continue an open round: this program lacks its game or model");
     if matches!(error, Unresolvable::KeyLost { .. }) {
         return key_lost(round);
     }

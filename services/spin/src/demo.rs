@@ -1,4 +1,4 @@
-//! Demo play (PL-17): a play money session opens and fills the player's account. Play money cannot be exchanged.
+//! Demo play (PL-17): a play-money session opens the player's account and tops it up. Play money cannot be exchanged.
 
 use crate::api::SpinApi;
 use motherlode_ledger::{FetchError, Handle};
@@ -9,13 +9,13 @@ use motherlode_state::{Currency, Event, Minor, StreamId};
 pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refusal> {
     match (mode, currency.is_real()) {
         (PlayMode::Demo, false) | (PlayMode::Unspecified | PlayMode::Real, true) => Ok(()),
-        (PlayMode::Demo, true) => Err(Refusal::field("account.currency_code", "must be XTS, play money, in demo mode")),
+        (PlayMode::Demo, true) => Err(Refusal::field("account.currency_code", "must be XTS (play money) in demo mode")),
         (_, false) => Err(Refusal::field("mode", "must be demo with play money")),
     }
 }
 
 impl SpinApi {
-    /// Returns the events that fill the account, and the stream version that they expect.
+    /// Returns the events that top up the account, and the stream version that they expect.
     pub(crate) fn filling(&self, ledger: &Handle, stream: &StreamId) -> Result<(Option<u64>, Vec<Event>), FetchError> {
         let (version, balance, seal) = ledger.books_of(stream, |books| {
             let player = books.player(stream);

@@ -1,4 +1,4 @@
-//! Game descriptions (PL-13), computed once.
+//! Game descriptions (PL-13), each computed once.
 
 use crate::{
     jackpot_returns::{Now, PLACES, Returns},
@@ -34,7 +34,7 @@ struct GameDescription {
     stated: Option<StatedFigures>,
 }
 
-/// Game descriptions. Each is computed on first use, which takes up to a second.
+/// Each description is computed on first use, which takes up to a second.
 static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<GameDescription>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
@@ -56,7 +56,7 @@ pub(crate) fn one(
         return Err(offer::not_offered(ladders, currency));
     }
     let described = DESCRIPTIONS.get(&(game.name(), game.rules_version()));
-    let described = described.ok_or_else(|| Refusal::new(Reason::GameUnknown, "no such game"))?;
+    let described = described.ok_or_else(|| Refusal::new(Reason::GameUnknown, "there is no such game"))?;
     let described = described.get_or_init(|| describe(game));
     let mut response = described.response.clone();
     if !request.with_strips {
@@ -94,7 +94,7 @@ pub(crate) fn stated(game: &dyn Game) -> Option<&'static StatedFigures> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
-/// Returns the highest win over all offered stakes (WF-04, PL-43).
+/// Highest win over all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
     stated: &StatedFigures,
     game: &dyn Game,

@@ -12,7 +12,7 @@ pub(crate) fn stake_of(
     let player = books.player(&account.stream).ok_or_else(unknown_account)?;
     let campaign = &player.campaign(id).ok_or_else(|| unknown_campaign(id))?.campaign;
     if (campaign.game.as_str(), campaign.currency) != (game.name(), account.currency) {
-        let message = "the campaign is for another game or currency";
+        let message = "the campaign is for another game or currency than the bet";
         return Err(Refusal::new(Reason::CampaignMismatch, message)
             .with("campaign_id", id)
             .with("game", &campaign.game)

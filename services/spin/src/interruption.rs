@@ -1,4 +1,4 @@
-//! Lists, closes (PL-20) and skips (DM-21) rounds that wait for their players.
+//! Lists, closes (PL-20) and skips (DM-21) rounds that wait for their player.
 
 use crate::{api::SpinApi, automatic::AutomaticStep, completer::RoundCompleter, session_id};
 use motherlode_ledger::{
@@ -156,8 +156,8 @@ impl SpinApi {
     }
 }
 
-/// Returns open rounds with the positions of their bets and the results of `make`: `None` for a round that has ended,
-/// an error for an unreadable player.
+/// Returns the positions of the bets with the results of `make`: `None` for a round that has ended, an error for an
+/// unreadable player.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,
@@ -189,7 +189,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// Makes a page token. For partition 0 the token omits the partition, as older tokens do.
+/// The token omits partition 0, as older tokens do.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

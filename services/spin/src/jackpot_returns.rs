@@ -1,4 +1,4 @@
-//! Return of a game with the jackpot, at its pool's current terms (BW-21, PL-43).
+//! Return of a game with a jackpot, at its pool's current terms (BW-21, PL-43).
 
 use motherlode_proto::spin::v1::{CoinReturn, JackpotReturns};
 use motherlode_slots::{
@@ -19,7 +19,8 @@ pub(crate) struct Returns<'a> {
     info: &'a GameInfo,
     par: &'a Par,
     terms: Option<PoolTerms>,
-    /// Parts of the return: the seed, the increments at a coin of one EUR, and the increments at the highest coin.
+    /// Components of the return: the seed, the increments per EUR of coin value, and the increments at the highest
+    /// coin.
     seed: Exact,
     increments_per_eur: Exact,
     increments_max: Exact,
@@ -42,7 +43,7 @@ impl<'a> Returns<'a> {
         Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
     }
 
-    /// Returns the return without increments, including the seed if bets can win the jackpot.
+    /// Return without increments. It includes the seed if bets can win the jackpot.
     pub(crate) fn lowest(&self) -> Exact {
         if self.wins_jackpot || !self.info.jackpot {
             &self.par.rtp_without_jackpot + &self.seed
@@ -51,8 +52,7 @@ impl<'a> Returns<'a> {
         }
     }
 
-    /// Returns the shown figures. The return of increments is proportional to the coin value, up to the coin that wins
-    /// the whole pool.
+    /// The increments' return is proportional to the coin value, up to the coin that wins the whole pool.
     pub(crate) fn shown(&self, ladder: Option<Ladder>, currency: Currency, now: &Now) -> JackpotReturns {
         let lowest = self.lowest();
         let highest = if self.wins_jackpot { &lowest + &self.increments_max } else { lowest.clone() };

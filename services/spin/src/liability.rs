@@ -1,5 +1,5 @@
-//! Cost of a campaign to its operator (PL-36, PL-43): highest mean win and highest possible win, including the gamble,
-//! over all carried figures, since players can change their figures after the grant.
+//! Cost of a campaign to its operator (PL-36, PL-43): the highest mean win and the highest possible win, including the
+//! gamble. Both are maxima over all carried figures, since players can change theirs after the grant.
 
 use crate::{
     describe,
@@ -18,24 +18,24 @@ const PLACES: usize = 4;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cost {
-    /// Upper bound of the mean over all strategies.
+    /// Upper bound of the mean win over all strategies.
     expected: Exact,
     long_run: Exact,
     highest: Exact,
     highest_says: &'static str,
-    /// Decimal exponent of an upper bound of the chance that the wins exceed `highest`.
+    /// Decimal exponent of an upper bound on the probability that the wins exceed `highest`.
     exceeded: Option<i32>,
 }
 
 impl Cost {
-    /// Computes the cost, over all rules versions. The first call can take seconds.
+    /// Computes the cost over all rules versions. The first call can take seconds.
     pub(crate) fn new(
         campaign: &Campaign,
         players: usize,
         ladders: &Ladders,
         rate: Option<FxRate>,
     ) -> Result<Self, Refusal> {
-        let unknown = || Refusal::new(Reason::Internal, "the game states no return or highest win");
+        let unknown = || Refusal::new(Reason::Internal, "the game has no stated return or highest win");
         let Campaign { currency, coin_value, lines, coins_per_line, .. } = *campaign;
         let rounds = exact(campaign.rounds) * exact(u64::try_from(players).unwrap_or(u64::MAX));
         let bet = exact(campaign.bet.0.unsigned_abs());
@@ -64,7 +64,7 @@ impl Cost {
         Ok(cost)
     }
 
-    /// Returns the highest cost in EUR, rounded up; fails with CAMPAIGN_TOO_LARGE beyond 128 bits.
+    /// The cost is rounded up. Fails with CAMPAIGN_TOO_LARGE if the cost exceeds 128 bits.
     pub(crate) fn highest_eur(&self, campaign: &Campaign, rate: FxRate) -> Result<Nano, Refusal> {
         let nanos = &self.highest * exact(u64::try_from(campaign.currency.nanos_per_minor()).unwrap_or(u64::MAX));
         let power = exact(10_u64.pow(rate.exponent().unsigned_abs().into()));
@@ -74,7 +74,7 @@ impl Cost {
         eur.map(Nano).ok_or_else(|| {
             Refusal::new(
                 Reason::CampaignTooLarge,
-                "the campaign's liability exceeds 128 bits of 10^-9 EUR: grant fewer rounds or a lower bet",
+                "the campaign's liability is too large to compute: grant fewer rounds or a lower bet",
             )
         })
     }
@@ -96,7 +96,7 @@ impl Cost {
     }
 }
 
-/// Returns the highest cost in EUR; `None` for terms that the game does not offer.
+/// `None` if the game does not offer the campaign's terms.
 #[must_use]
 pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()

@@ -1,8 +1,8 @@
-//! Spin service: resolves rounds. It keeps no money, and no state except draw keys and sessions.
+//! Spin service: resolves rounds. Its only state is its draw keys and sessions; it holds no money.
 //!
-//! [`bet`] checks a request, [`decide`] resolves it into events, the ledger appends them, and [`played`] answers from
-//! the commit. After a version conflict a request is decided again on the new state, with the same client seed and
-//! request id. A draw is used once.
+//! [`bet`] parses a request, [`decide`] resolves it into events, the ledger appends the events, and [`played`] answers
+//! from the commit. After a version conflict a request is decided again on the new state, with the same client seed and
+//! request id. A draw is used only once.
 
 mod abandoned_rounds;
 mod answer;

@@ -1,5 +1,5 @@
-//! Minimum time between a player's rounds (PL-26), by the process's monotonic clock. If another process took the last
-//! bet, or this process before a restart, the bet's logged time counts, for at most the required time.
+//! Minimum time between a player's rounds (PL-26), measured by the process's monotonic clock. If the last bet was
+//! accepted by another process, or before a restart, its logged time is used; the wait never exceeds the minimum time.
 
 use motherlode_ledger::Handle;
 use motherlode_state::{Commit, Event, PlayerState, StreamId};
@@ -69,7 +69,7 @@ impl Pace {
         }
     }
 
-    /// Returns the milliseconds until `of_ms` have passed since the latest bet.
+    /// Time until `of_ms` have passed since the player's latest bet.
     pub(crate) fn left_ms(&self, stream: &StreamId, player: &PlayerState, of_ms: u32, now: Now) -> Option<i64> {
         let of_ms = i64::from(of_ms);
         if of_ms == 0 {
@@ -158,7 +158,7 @@ mod tests {
             pace.taken(&bet_of("alice", 10 * DAY), || 77);
             pace.taken(&bet_of("alice", 10 * DAY), || 1_077);
             let left = |ms| pace.left_ms(&stream, &alice, 2_500, now(10 * DAY + moved + ms, 77 + ms));
-            assert_eq!((left(0), left(2_499), left(2_500)), (Some(2_500), Some(1), None), "moved by {moved}");
+            assert_eq!((left(0), left(2_499), left(2_500)), (Some(2_500), Some(1), None), "clock moved by {moved}");
             assert_eq!(pace.left_ms(&stream, &alice, 0, now(10 * DAY, 77)), None);
         }
     }

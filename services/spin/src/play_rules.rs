@@ -1,4 +1,4 @@
-//! Rules of a bet from its jurisdiction, operator and session (PL-08, PL-16, PL-26). Open rounds are not affected.
+//! Rules for a bet from its jurisdiction, operator and session (PL-08, PL-16, PL-26). They do not affect open rounds.
 
 use crate::{
     bet::Bet,
@@ -23,12 +23,12 @@ pub(crate) struct PlayRules {
 }
 
 impl PlayRules {
-    /// Returns the rules of a bet without a session. Fails if the limits need a session.
+    /// Fails if the limits require a session.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
             return Err(Refusal::new(
                 Reason::SessionRequired,
-                "this operator or jurisdiction sets limits on sessions, so a bet needs a session",
+                "the operator's or jurisdiction's limits require a session: open one with OpenSession and name it in the bet",
             )
             .with("jurisdiction", jurisdiction));
         }
@@ -49,7 +49,7 @@ impl PlayRules {
         self.session
     }
 
-    /// Returns the jurisdiction for the log; empty if unrestricted.
+    /// Jurisdiction to log; empty if there are no restrictions.
     pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
             UNRESTRICTED => SmolStr::default(),
@@ -61,8 +61,8 @@ impl PlayRules {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// Checks that the bet is in the player's live session, if the player has one, and that the game is not held
-    /// (PL-16, BW-27). Bets of play money need no session.
+    /// The bet must name the player's live session, if there is one, and the game must not be held (PL-16, BW-27). Bets
+    /// in play money need no session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
@@ -79,8 +79,8 @@ impl PlayRules {
         }
     }
 
-    /// Checks the strictest limits of jurisdiction, operator and the day's sessions. The first violated limit is
-    /// reported, in the order of the checks.
+    /// Applies the strictest limits of the jurisdiction, the operator and the day's sessions; reports the first
+    /// violated limit.
     pub(crate) fn allow(
         &self,
         state: &State,
@@ -106,7 +106,10 @@ impl PlayRules {
         let bet_max = self.bet_max.into_iter().chain(eur(self.profile.bet_eur_max)).chain(asked).min();
         self.within_bet(currency, amount, bet_max)?;
         if let Some(left) = self.too_soon_by(player, bet, pace, now) {
-            let message = format!("the player's rounds are at least {} ms apart here", self.profile.round_ms_min);
+            let message = format!(
+                "in this jurisdiction the player's rounds must be at least {} ms apart",
+                self.profile.round_ms_min
+            );
             return Err(self.refusal(Reason::RoundTooSoon, message).retry_after(left));
         }
         let least = |one: Option<NonZeroU32>, other: Option<NonZeroU32>| one.into_iter().chain(other).min();
@@ -131,7 +134,7 @@ impl PlayRules {
     fn within_bet(&self, currency: Currency, amount: Minor, limit: Option<Minor>) -> Result<(), Refusal> {
         match limit {
             Some(limit) if amount > limit => Err(self
-                .refusal(Reason::BetLimit, "the bet exceeds the limit of a round")
+                .refusal(Reason::BetLimit, "the bet exceeds the limit per round")
                 .with("limit_minor", limit)
                 .with("bet_minor", amount)
                 .with("currency_code", currency)),
@@ -139,7 +142,7 @@ impl PlayRules {
         }
     }
 
-    /// Played time and reality checks over all sessions of the day (PL-26).
+    /// Checks time limit and reality checks over all sessions of the day (PL-26).
     fn within_time(
         &self,
         day: &Day,
@@ -150,12 +153,12 @@ impl PlayRules {
         let over = |played: i64, limit: Option<NonZeroU32>| limit.is_some_and(|limit| played >= limit.get().into());
         let played_ms = day.played_ms(now.log_ms);
         if over(played_ms, time_ms_max) {
-            let message = "the player's time limit of the day is reached";
+            let message = "the player has reached the daily time limit";
             return Err(self.refusal(Reason::SessionTimeLimit, message).with("played_ms", played_ms));
         }
         let unseen_ms = day.unseen_ms(now.log_ms);
         if over(unseen_ms, check_ms) {
-            let message = "a reality check is due: it must be acknowledged before the next bet";
+            let message = "a reality check is due: acknowledge it (AcknowledgeRealityCheck) before the next bet";
             return Err(self.refusal(Reason::RealityCheckDue, message).with("played_ms", unseen_ms));
         }
         Ok(())
@@ -164,7 +167,7 @@ impl PlayRules {
     fn within_loss(&self, currency: Currency, amount: Minor, limit: Minor, net: i128) -> Result<(), Refusal> {
         if i128::from(limit.0) + net < i128::from(amount.0) {
             return Err(self
-                .refusal(Reason::LossLimit, "the bet could raise the day's loss above its limit")
+                .refusal(Reason::LossLimit, "the bet could raise the player's loss above the daily limit")
                 .with("limit_minor", limit)
                 .with("net_minor", net)
                 .with("currency_code", currency));
@@ -173,7 +176,7 @@ impl PlayRules {
     }
 
     fn allowed(&self, allowed: bool, reason: Reason, what: &str) -> Result<(), Refusal> {
-        if allowed { Ok(()) } else { Err(self.refusal(reason, format!("{what} is not allowed here"))) }
+        if allowed { Ok(()) } else { Err(self.refusal(reason, format!("{what} is not allowed in this jurisdiction"))) }
     }
 
     fn refusal(&self, reason: Reason, message: impl Into<String>) -> Refusal {
@@ -181,10 +184,10 @@ impl PlayRules {
     }
 }
 
-/// Refuses if the game is held after a dropped connection (BW-27).
+/// Refuses a game that is held after a dropped connection (BW-27).
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
-    let message = format!("the connection was dropped; the game is held for another {left_ms} ms");
+    let message = format!("the player's connection was dropped, so the game is held for another {left_ms} ms");
     Err(Refusal::new(Reason::SessionHeld, message).retry_after(Duration::from_millis(left_ms.unsigned_abs())))
 }
 
@@ -196,7 +199,7 @@ pub(crate) fn jackpot_allowed(jurisdiction: &str, profile: &Profile, game: &dyn 
     if profile.jackpot || !game.info().jackpot {
         return Ok(());
     }
-    let message = "a game with a progressive jackpot is not allowed here";
+    let message = "games with a progressive jackpot are not allowed in this jurisdiction";
     Err(Refusal::new(Reason::JackpotForbidden, message).with("jurisdiction", jurisdiction))
 }
 

@@ -1,4 +1,4 @@
-//! Answers from commits; every repeated request gets the same answer (PL-11).
+//! Answers from commits; a repeated request always gets the same answer (PL-11).
 
 use crate::{
     answer::{Answer, PlayedBytes},
@@ -16,7 +16,7 @@ use motherlode_state::{Commit, Event, InternalRequest, StepResolved};
 use std::sync::Arc;
 
 impl SpinApi {
-    /// Returns the answer of a commit. After a jackpot hit the answer waits for the award, for a bounded time.
+    /// After a jackpot hit it waits for the award, but not longer than configured.
     pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<PlayedBytes, Refusal> {
         let jackpot = match hit_pool(&logged.commit) {
             Some(pool) => Some(self.award(logged, pool).await?),
@@ -49,7 +49,7 @@ impl SpinApi {
         let ledger = self.ledgers.for_stream(stream)?;
         let (mut view, generations) = (rounds::as_of(ledger, logged, step.round)?, ledger.generations());
         if let Err(error) = view.complete(&self.dealer.dealt_of(stream, &generations)) {
-            tracing::warn!(round = step.round, %error, "failed to complete a step; it is shown as logged");
+            tracing::warn!(round = step.round, %error, "failed to complete a step from its draw: it is shown as logged");
         }
         let over = view.state() != RoundState::Open;
         let found = view.steps.into_iter().find(|of| of.logged.step == step.step);

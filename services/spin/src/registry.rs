@@ -44,7 +44,7 @@ impl SessionRegistry {
         Ok(PlayRules::in_session(name(id), of))
     }
 
-    /// Returns the profile of a jurisdiction; an empty name means the operator's default.
+    /// An empty name selects the operator's default.
     pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
         let operator = match stream {
             StreamId::Player { operator, .. } => operator,
@@ -73,13 +73,13 @@ impl SessionRegistry {
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
-    /// Returns the caller's session; another operator's session is refused as expired (PL-27).
+    /// Another operator's session is refused as expired (PL-27).
     pub(crate) fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
         let id = required(session_id)?;
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Logs a session, at most once for the same time and version of the player.
+    /// Appends at most one commit for the same time and version of the player.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,
@@ -98,7 +98,7 @@ impl SessionRegistry {
         self.ledgers.append(proposal).await.map(drop)
     }
 
-    /// Logs the end of a session with the hold of its game, unless another session has replaced it.
+    /// Does nothing if another session has replaced the session.
     pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
         let now_ms = self.ledgers.ticks_ms();
         let Some(stream) = self.sessions.lock().get(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };

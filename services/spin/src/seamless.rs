@@ -1,9 +1,9 @@
-//! Bets with an operator's own wallet (PL-31).
+//! Bets paid from an operator's own wallet (PL-31).
 //!
-//! After the checks the debit request is logged, then the wallet is called. A draw needs a confirmed debit, which the
-//! round's commit records. If the outcome of the call is unknown, nothing is drawn: a repeated request calls again with
-//! the same transaction, or the outbox rolls the debit back ([`motherlode_wallet::WalletOutbox`]). Only one of the two
-//! succeeds, since the log accepts one commit for the request.
+//! After the checks, the debit request is logged and the wallet called. A draw requires a confirmed debit, which the
+//! round's commit records. If the outcome of the call is unknown, nothing is drawn: either a repeated request calls the
+//! wallet again with the same transaction, or the outbox rolls the debit back ([`motherlode_wallet::WalletOutbox`]).
+//! Only one of the two takes effect, since the log accepts one commit per request.
 
 use crate::{
     answer::PlayedBytes,
@@ -33,17 +33,17 @@ use tonic::{Code, metadata::MetadataMap};
 
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Time before the caller's deadline at which calls to the wallet stop.
+/// Calls to the wallet stop this long before the caller's deadline.
 const MARGIN: Duration = Duration::from_millis(200);
 
 const PAUSE_MS: (u64, u64) = (20, 3200);
 
 const PAUSE_MS_MIN: u64 = 5;
 
-/// Interval at which the log is checked during a call.
+/// Interval of log checks during a call.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Returns the pause before the next call: exponential backoff with full jitter.
+/// Pause before the next call: exponential backoff with full jitter.
 fn pause(calls: u32, random: u16) -> Duration {
     let (first, longest) = PAUSE_MS;
     let bound = first.saturating_mul(1 << calls.min(16)).min(longest);
@@ -51,7 +51,7 @@ fn pause(calls: u32, random: u16) -> Duration {
 }
 
 enum Before {
-    /// No debit is needed: this service keeps the account, or the round is free.
+    /// No debit is needed, because this service holds the account or the round is free.
     Here,
     Asked(Arc<Logged>),
     Ended(Arc<Logged>),
@@ -109,12 +109,12 @@ impl SpinApi {
                     Err(error) => Err(error.into()),
                 }
             }
-            Answer::Unsure => Err(unknown("the wallet reports an unknown outcome")),
+            Answer::Unsure => Err(unknown("the wallet does not know the outcome")),
             Answer::Unknown { why } => Err(unknown(&why)),
         }
     }
 
-    /// Decides the bet and logs its debit request, unless the request is already logged.
+    /// Logs the bet's debit request unless it is already logged.
     async fn before(
         &self,
         ledger: &Handle,
@@ -126,8 +126,8 @@ impl SpinApi {
         let rules = self.rules_for(bet);
         loop {
             let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
-            // The state was copied first, so a cancellation after the copy causes a version conflict, and the bet is
-            // not debited.
+            // The state was copied before this check, so a cancellation in between causes a version conflict, and the
+            // bet is not debited.
             if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
                 return Ok(Before::Ended(logged));
             }
@@ -137,7 +137,7 @@ impl SpinApi {
                 Some(debit) if debit.request_id != bet.request_id => {
                     return Err(Refusal::new(
                         Reason::DebitOpen,
-                        "the debit of another bet of the player is in progress",
+                        "the debit of another bet by this player is in progress: retry later",
                     )
                     .with("request_id", &debit.request_id)
                     .retry_after(Duration::from_millis(500)));
@@ -190,12 +190,12 @@ impl SpinApi {
     pub(crate) fn noted(&self, state: &State, bet: &Bet) -> impl Iterator<Item = Event> {
         let player = state.player.as_deref().filter(|_| bet.debited.is_none() && bet.account.currency.is_real());
         let noted = self.wallets.for_stream(&bet.account.stream).zip(player).map(|(wallet, player)| {
-            [reports(wallet, player), of_operator(&self.operator_session(bet))].into_iter().flatten()
+            [reports(&wallet, player), of_operator(&self.operator_session(bet))].into_iter().flatten()
         });
         noted.into_iter().flatten()
     }
 
-    /// Returns the price of an accepted bet, 0 for a free round, without a draw.
+    /// Checks a bet without drawing; the price of a free round is 0.
     fn judged(
         &self,
         state: &State,
@@ -209,7 +209,7 @@ impl SpinApi {
         Ok(draft.started)
     }
 
-    /// Calls the wallet until it answers or the time is over; `None` if the debit was rolled back or the request ended.
+    /// `None` if the debit was rolled back or the request has ended.
     async fn confirmed(
         &self,
         ledger: &Handle,
@@ -224,13 +224,13 @@ impl SpinApi {
             let answer = tokio::select! {
                 biased;
                 ended = not_asked(ledger, bet) => return ended.map(|()| None),
-                answer = call => answer.unwrap_or_else(|_| Answer::Unknown { why: "no answer in time".to_owned() }),
+                answer = call => answer.unwrap_or_else(|_| Answer::Unknown { why: "the wallet did not answer in time".to_owned() }),
             };
             if matches!(answer, Answer::Done { .. } | Answer::Refused { .. }) {
                 return Ok(Some(answer));
             }
             let mut random = [u8::MAX; 2];
-            // If the operating system gives no randomness, the pause is the longest.
+            // Without random bytes, the longest pause is used.
             let _ = getrandom::fill(&mut random);
             let next = Instant::now() + pause(calls, u16::from_le_bytes(random));
             calls += 1;
@@ -254,12 +254,12 @@ impl SpinApi {
             }
             match tokio::time::timeout_at(until, head.changed()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(_)) | Err(_) => return Err(unknown("the bet is being rolled back")),
+                Ok(Err(_)) | Err(_) => return Err(unknown("the debit is being rolled back")),
             }
         }
     }
 
-    /// Answers a bet that ended without a round. A refusal for insufficient funds states the minimum bet (BW-29).
+    /// A refusal for insufficient funds states the minimum bet (BW-29).
     async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<PlayedBytes, Refusal> {
         self.played(logged, None).await.map_err(|refusal| match (refusal.reason(), decide::minimum_bet(bet)) {
             (Reason::InsufficientFunds, Some(minimum)) => {
@@ -275,7 +275,7 @@ impl SpinApi {
         if let Some(debit) = debit.filter(|debit| debit.request_id == bet.request_id && !debit.rolling_back)
             && let Err(error) = ledger.append(roll_back(stream, &debit, refusal.reason().name())).await
         {
-            tracing::warn!(%stream, %error, "failed to log the rollback of a refused bet; the outbox rolls it back later");
+            tracing::warn!(%stream, %error, "failed to log the rollback of a refused bet: the outbox rolls it back later");
         }
         refusal
     }
@@ -294,12 +294,11 @@ fn is_asked(ledger: &Handle, bet: &Bet) -> Result<bool, Refusal> {
     Ok(asked?.unwrap_or_default())
 }
 
-/// Returns whether the round may have started despite the refusal.
 fn is_doubtful(refusal: &Refusal) -> bool {
     matches!(refusal.code(), Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Aborted)
 }
 
-/// Returns the event that turns reports of rounds' ends on or off, if the operator's setting has changed.
+/// `None` if the operator's setting has not changed.
 fn reports(wallet: &OperatorWallet, player: &PlayerState) -> Option<Event> {
     let rounds = wallet.settings().close_rounds;
     player.wallet().filter(|owed| owed.reports != rounds).map(|_| Event::RoundReportsChosen { rounds })
@@ -313,7 +312,6 @@ fn asked_amount(asked: &Logged) -> Minor {
     amount.unwrap_or_default()
 }
 
-/// Returns the proposal that logs the debit request of a bet.
 fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, SmolStr)) -> Proposal {
     let is_free = started.campaign.is_some();
     let facts = DebitFacts {
@@ -340,19 +338,21 @@ fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, Sm
     }
 }
 
-/// Returns the refusal of a bet whose log was found damaged after the debit was confirmed.
+/// Refusal if the log was found damaged after the debit was confirmed.
 fn damaged_later(refusal: &Refusal) -> Refusal {
     let message = format!(
-        "the operator's wallet has taken the bet, which is played or rolled back once the log is repaired. Repeat the request then, or ask \
+        "the operator's wallet has debited the bet, which will be played or rolled back once the log is repaired. Then repeat the request or call \
          GetRequest: {}",
         refusal.message()
     );
     Refusal::new(Reason::OutcomeUnknown, message)
 }
 
-/// Returns the refusal for an unknown outcome: a repeated request calls the wallet again, and GetRequest returns the state.
+/// The caller can repeat the request, which calls the wallet again, or call GetRequest.
 fn unknown(why: &str) -> Refusal {
-    let message = format!("whether the operator's wallet has taken the bet is unknown: {why}");
+    let message = format!(
+        "it is unknown whether the operator's wallet has debited the bet: {why}. Repeat the request or call GetRequest"
+    );
     Refusal::new(Reason::OutcomeUnknown, message).retry_after(Duration::from_secs(1))
 }
 
@@ -365,7 +365,7 @@ async fn not_asked(ledger: &Handle, bet: &Bet) -> Result<(), Refusal> {
         }
         sleep(LOOK_EVERY).await;
         if head.changed().await.is_err() {
-            return Err(Refusal::new(Reason::Closing, "the ledger is closing"));
+            return Err(Refusal::new(Reason::Closing, "the ledger is shutting down: retry with the same request id"));
         }
     }
 }

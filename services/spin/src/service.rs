@@ -172,7 +172,7 @@ impl SpinService for SpinApi {
             })
         };
         let ladders = Arc::clone(&self.ladders);
-        // The first call computes the game's mathematics, too long for a thread that answers calls.
+        // The first call computes the game's mathematics, which would block a thread that serves calls.
         let described = tokio::task::spawn_blocking(move || describe::one(&request, &ladders, now)).await;
         Ok(Response::new(described.map_err(|error| Refusal::new(Reason::Internal, error.to_string()))??))
     }

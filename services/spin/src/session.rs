@@ -1,8 +1,8 @@
-//! Sessions over gRPC, in the memory of one process, timed by its monotonic clock.
+//! Sessions over gRPC, in one process's memory, timed by its monotonic clock.
 //!
 //! A session's opening, acknowledgements and end are logged with the limits for the player's day, so neither a restart
-//! nor another session evades the limits. A restart ends sessions, but not holds of games. If the stream of a kept
-//! session is dropped, the connection counts as lost.
+//! nor another session evades the limits. A restart ends sessions, but keeps the holds of games. If the KeepSession
+//! stream is dropped, the connection counts as lost.
 
 use crate::{
     api::SpinApi,
@@ -111,8 +111,8 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Logs an opened session; refuses cancelled requests (PL-42). A session that replaces another within the same
-    /// request is logged under its own name.
+    /// Refuses cancelled requests (PL-42). A session that replaces another one of the same request is logged under its
+    /// own name.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),
@@ -213,7 +213,9 @@ impl SpinApi {
 fn fresh_session_id() -> Result<SessionId, Refusal> {
     let mut id = [0; 16];
     let filled = getrandom::fill(&mut id);
-    filled.map_err(|error| Refusal::new(Reason::NoEntropy, format!("no random bytes: {error}")))?;
+    filled.map_err(|error| {
+        Refusal::new(Reason::NoEntropy, format!("the operating system returned no random bytes: {error}"))
+    })?;
     Ok(SessionId::from_be_bytes(id))
 }
 
@@ -223,7 +225,7 @@ enum GuardState {
     Over,
 }
 
-/// Guard of a kept session. If the guard is dropped before the session's end, the connection was lost (BW-27).
+/// If the guard is dropped before the session ends, the connection counts as lost (BW-27).
 struct SessionGuard {
     registry: SessionRegistry,
     stop: Stop,
@@ -261,7 +263,7 @@ impl Drop for SessionGuard {
                 let passed_ms = u32::try_from(registry.ledgers.ticks_ms().saturating_sub(now_ms)).unwrap_or(hold_ms);
                 let hold_ms = hold_ms.saturating_sub(passed_ms);
                 if let Err(error) = registry.log_end(&stream, id, hold_ms).await {
-                    tracing::warn!(%error, %stream, "failed to log a hold; it applies in this process only");
+                    tracing::warn!(%error, %stream, "failed to log the hold of a game: it applies in this process only");
                 }
             });
         }
@@ -302,7 +304,7 @@ fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
 }
 
 fn set_by_player(limits: &wire::SessionLimits) -> Result<(), Refusal> {
-    let missing = |field: &str| Err(Refusal::field(field, "must be set by the player here"));
+    let missing = |field: &str| Err(Refusal::field(field, "must be set by the player in this jurisdiction"));
     match (limits.session_ms_max, limits.loss_max_minor) {
         (None, _) => missing("limits.session_ms_max"),
         (_, None) => missing("limits.loss_max_minor"),
@@ -332,5 +334,5 @@ fn profile_to_wire(of: &SessionOf) -> wire::SessionProfile {
 }
 
 fn closing() -> Status {
-    Refusal::new(Reason::Closing, "the service is stopping").into()
+    Refusal::new(Reason::Closing, "the service is stopping: open a session with another process").into()
 }

@@ -1,13 +1,13 @@
-//! Names of sessions in requests.
+//! Ids of sessions in requests, and their names in the log.
 
 use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
 use motherlode_state::{SessionId, SessionName, SmolStr};
 
-/// Maximum length of an operator's own session reference, in characters.
+/// Longest session reference of an operator, in characters.
 const OPERATOR_SESSION_MAX: usize = 255;
 
-/// Parses the session's name in a request; returns `None` if the name is empty.
+/// `None` if the id is empty.
 pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
     if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }
 }
@@ -25,7 +25,7 @@ pub(crate) fn of_operator(reference: &str) -> Result<SmolStr, Refusal> {
     motherlode_ledger::fields::text("operator_session", reference, OPERATOR_SESSION_MAX).map(SmolStr::from)
 }
 
-/// Returns the logged name of a session: a digest, since the id is a secret.
+/// Name of a session in the log: a digest, since the id is secret.
 pub(crate) fn name(id: SessionId) -> SessionName {
     motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
 }

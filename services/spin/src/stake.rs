@@ -9,7 +9,7 @@ pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn 
     fields::optional_id("rules_version", rules_version)?;
     let found = if rules_version.is_empty() { slots::latest(name) } else { slots::game(name, rules_version) };
     found.ok_or_else(|| {
-        Refusal::new(Reason::GameUnknown, "no such game or version of its rules")
+        Refusal::new(Reason::GameUnknown, "there is no such game or rules version")
             .with("game", name)
             .with("rules_version", rules_version)
     })
@@ -33,7 +33,7 @@ pub(crate) fn invalid_stake(
         .with("coins_per_line_max", limits.coins_per_line.1)
 }
 
-/// Checks that the game offers the stake. The coin value of a campaign was checked at the grant (DM-19, PL-35).
+/// A campaign's coin value was already checked at the grant (DM-19, PL-35).
 pub(crate) fn offered(
     game: &dyn Game,
     ladders: &Ladders,
@@ -59,7 +59,7 @@ pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Resu
     })
 }
 
-/// Returns the bet in minor units; `None` unless the bet is a whole number of them (DM-19).
+/// `None` if the bet is not a whole number of minor units (DM-19).
 pub(crate) fn bet_in(currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
     let micros_per_minor = minor_micros(currency);
     let micros = coin.0.checked_mul(coins.into())?;

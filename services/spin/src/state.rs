@@ -1,4 +1,4 @@
-//! State of a decision, copied from the books, so that decisions don't block the writer.
+//! State for a decision, copied from the books so that decisions do not block the writer.
 
 use crate::bet::{Bet, Play};
 use motherlode_state::{

@@ -1,5 +1,5 @@
-//! Highest and mean win of a round in cash (PL-43), over all figures that a player can carry into the round, and over
-//! all rules versions, since campaigns accept every version.
+//! Highest and mean win of a round in cash (PL-43), over all figures that a player can carry into the round and all
+//! rules versions, since campaigns accept every version.
 
 use motherlode_rounds::{gamble_max_minor, minor_micros};
 use motherlode_slots::{
@@ -12,9 +12,9 @@ use motherlode_state::{Currency, FxRate};
 pub(crate) struct StatedFigures {
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
-    /// Highest wins by number of lines, ascending.
+    /// Highest wins per number of lines, ascending.
     pub(crate) highest: Vec<(u32, HighestWin)>,
-    /// Highest win of the bought feature, in bets that exclude the feature's price.
+    /// Highest win of the bought feature, for bets without the feature's price.
     bought: Option<(u32, HighestWin)>,
     most_money: Vec<(u32, HighestWin)>,
 }
@@ -37,7 +37,7 @@ impl StatedFigures {
             buy_feature: false,
         };
         let (most, highest, bought) = (game.most_expected(&stake).ok()?, by_lines(game).ok()?, bought(game));
-        // The wins are comparable at any coin value, since a game with a limited gamble has one number of lines.
+        // One coin value suffices to compare the wins, since a game with a limited gamble has only one number of lines.
         let at = |(lines, highest): &(u32, HighestWin)| {
             let reach = Reach {
                 bet_coins: u64::from(*lines),
@@ -85,13 +85,12 @@ impl StatedFigures {
         })
     }
 
-    /// Returns an upper bound of the mean win in minor units.
     pub(crate) fn expected_minor(&self, of: Of<'_>, coin_micros: u64, bet_minor: &Exact) -> Exact {
         let Of { game, currency, .. } = of;
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));
         let rounded = match coin.denominator {
             1 => exact(0),
-            // The estimate plus the error bound of that estimate; collected windows are added below.
+            // The estimate and its error bound; collected windows are added below.
             _ => game.rounding(coin).map_or_else(|| exact(0), |of| of.adds_to_own + of.within),
         };
         let collected = &self.most.collected_windows * ratio(1, 2);

@@ -1,6 +1,6 @@
-//! PlayStream: many calls over one stream, with the semantics of unary calls.
+//! PlayStream: many calls over one stream, which behave like unary calls.
 //!
-//! Up to [`IN_FLIGHT_MAX`] calls run concurrently. At the limit the stream is not read, so HTTP/2 flow control slows
+//! Up to [`IN_FLIGHT_MAX`] calls run concurrently. At this limit the stream is not read, so HTTP/2 flow control slows
 //! the caller. Answers arrive in any order, each with its request's tag.
 
 use crate::{
@@ -52,9 +52,9 @@ struct Playing {
     peer: Option<IpAddr>,
     turn: Turn,
     requests: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
-    /// Received requests whose state has not been checked yet.
+    /// Received requests that wait for the next check that the state is current.
     arrived: Vec<PlayStreamRequest>,
-    /// Requests that wait until this process's state is current, with their number.
+    /// Requests that wait until this process's state is current.
     current: Option<BoxFuture<'static, Came>>,
     asking: usize,
     calls: PlayQueue<u64>,
@@ -88,7 +88,7 @@ impl Turn {
 type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 impl Playing {
-    /// Returns the next answer. Also pending outside of the stream's turn, even if an answer is ready.
+    /// Outside the stream's turn this is pending, even if an answer is ready.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
         let polled = if self.turn.is_over() { Poll::Pending } else { self.poll_in_turn(context) };
         if polled.is_pending() {
@@ -117,7 +117,7 @@ impl Playing {
         }
     }
 
-    /// Starts received calls up to the limit. Returns ready when the stream has ended.
+    /// Returns ready when the stream has ended.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
         let mut read = Poll::Pending;
         self.begin_current(context);
@@ -172,7 +172,7 @@ impl Playing {
         self.calls.begin(Call { owner, caller, asked, metadata, until: None });
     }
 
-    /// Makes an answer. Counts and logs refusals, as the middleware does for unary calls.
+    /// Counts and logs refusals, as the middleware does for unary calls.
     fn answer(&self, (tag, played): (u64, Answered)) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
             refusals::note(&Refused { caller: &self.caller, peer: self.peer, ..Refused::new(&refusal, PLAY_STREAM) });
@@ -186,7 +186,6 @@ fn request_id(request: &PlayStreamRequest) -> &str {
     request.call.as_ref().map_or("", calls::request_id)
 }
 
-/// Converts a status to the message of gRPC's trailers.
 pub(crate) fn status_message(status: &Status) -> pb::Status {
     pb::Status::decode(status.details()).unwrap_or_else(|_| pb::Status {
         code: status.code().into(),

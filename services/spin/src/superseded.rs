@@ -3,14 +3,14 @@ use motherlode_ledger::SupersededRules;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::latest;
 
-/// Refuses new bets on superseded versions, except granted free rounds (PL-41).
+/// Refuses new bets on superseded rules versions, except granted free rounds (PL-41).
 pub(crate) fn check(rules: &SupersededRules, bet: &Bet) -> Result<(), Refusal> {
     let (name, version) = (bet.game.name(), bet.game.rules_version());
     if bet.campaign.is_some() || rules.takes_bets(name, version) {
         return Ok(());
     }
     let latest = latest(name).map_or("", |game| game.rules_version());
-    let message = format!("rules version {version} of {name} is superseded by {latest} and takes no new bets");
+    let message = format!("rules version {version} of {name} accepts no new bets: use {latest}, which supersedes it");
     Err(Refusal::new(Reason::RulesVersionSuperseded, message)
         .with("game", name)
         .with("rules_version", version)

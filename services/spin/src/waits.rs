@@ -1,4 +1,4 @@
-//! Times that open rounds wait for their players (PL-03).
+//! How long open rounds wait for their players (PL-03).
 
 use motherlode_runtime::{Interruption, Profiles, UNRESTRICTED};
 use motherlode_slots::{game, latest};
@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, time::Duration};
 pub struct Waits(Interruption);
 
 #[derive(Debug, thiserror::Error)]
-#[error("interruption names an unknown {0}, {1}")]
+#[error("[interruption] names an unknown {0}, {1}")]
 pub struct UnknownName(&'static str, String);
 
 impl Waits {
@@ -25,8 +25,8 @@ impl Waits {
         }
     }
 
-    /// Returns the time after the latest step at which the round is resolved; `None` for no limit. Hours configured for
-    /// the jurisdiction take precedence over general ones, and these over the game's rule.
+    /// Time after the latest step; `None` for never. Hours configured for the jurisdiction take precedence over general
+    /// hours, and these over the game's rule.
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;
@@ -38,7 +38,7 @@ impl Waits {
         Some(Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// Returns the time at which the round is resolved, in Unix milliseconds; `None` for never.
+    /// When the round is resolved, in Unix milliseconds; `None` for never.
     pub(crate) fn resolve_ms(&self, open: &OpenRound) -> Option<i64> {
         let after = self.resolve_after(&open.started)?;
         Some(open.last_ms.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)))

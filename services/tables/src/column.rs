@@ -6,9 +6,9 @@ pub enum Kind {
     Json,
     Integer,
     Count,
-    /// Day as text, such as 2026-11-27.
+    /// Date as text, such as 2026-11-27.
     Date,
-    /// Optional time in UTC milliseconds.
+    /// Optional UTC time in milliseconds.
     Time,
 }
 
@@ -27,12 +27,12 @@ pub const fn column(name: &'static str, kind: Kind) -> Column {
 pub enum Value<'a> {
     Text(&'a str),
     Int(i64),
-    /// Unix milliseconds.
+    /// Time in Unix milliseconds, if present.
     Time(Option<i64>),
 }
 
 impl Value<'_> {
-    /// Converts an integer; fails beyond 64 bits.
+    /// Fails if the integer exceeds 64 bits.
     pub fn from_number(number: impl TryInto<i64>) -> Result<Self, TableError> {
         number.try_into().map(Self::Int).map_err(|_| TableError::Past64Bits)
     }

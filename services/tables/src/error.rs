@@ -2,13 +2,13 @@ use std::io;
 
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    #[error("the output cannot be written: {0}")]
+    #[error("cannot write the table: {0}")]
     Output(#[from] io::Error),
-    #[error("the output cannot be written: {0}")]
+    #[error("cannot write the table: {0}")]
     Parquet(String),
-    #[error("a sum exceeds 64 bits")]
+    #[error("a number in the table exceeds 64 bits")]
     Past64Bits,
-    /// The value's type is not that of the column (program error).
-    #[error("a value does not have its column's type")]
+    /// The value's type differs from the column's type, which is a bug.
+    #[error("a value does not have the type of its column; please report this bug")]
     Kind,
 }

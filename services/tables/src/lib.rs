@@ -1,5 +1,5 @@
-//! Tables as CSV (RFC 4180), JSON Lines or Parquet, written row by row. Money is minor units with a separate currency
-//! column. Parquet buffers a row group: at most 65,536 rows and 16 MiB of text.
+//! Tables as CSV (RFC 4180), JSON Lines or Parquet, written row by row. Money is in minor units, with a separate
+//! currency column. Parquet output buffers one row group: at most 65,536 rows and 16 MiB of text.
 
 mod column;
 mod error;

@@ -12,7 +12,7 @@ use parquet::{
 };
 use std::{io::Write, sync::Arc};
 
-/// Maximum number of rows and of text bytes in a row group. A single row may exceed the bytes.
+/// Limits of a row group. A single row may exceed the byte limit.
 const ROWS: usize = 65_536;
 const BYTES: usize = 16 << 20;
 
@@ -27,9 +27,9 @@ enum ColumnValues {
     Texts(Vec<ByteArray>),
     Integers(Vec<i64>),
     Counts(Vec<i32>),
-    /// Days since 1970.
+    /// Days since 1970-01-01.
     Days(Vec<i32>),
-    /// Times that are present, and a definition level per row.
+    /// Times that are present, and one definition level per row.
     Times(Vec<i64>, Vec<i16>),
 }
 

@@ -9,9 +9,9 @@ use std::io::Write;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// RFC 4180 with a header line.
+    /// CSV (RFC 4180) with a header line.
     Csv,
-    /// One object per line.
+    /// JSON Lines: one object per line.
     Jsonl,
     Parquet,
 }

@@ -1,5 +1,4 @@
-//! Lookups in 12 runs of 12-byte entries, and the cost per entry of writing and merging. `cargo bench -p
-//! motherlode-views`.
+//! Times lookups in 12 runs of 12-byte entries, and writing and merging per entry: `cargo bench -p motherlode-views`.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

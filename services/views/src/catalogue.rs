@@ -1,8 +1,8 @@
-//! Catalogue, in sled: the current checkpoint and the pins.
+//! Catalogue, stored in sled: the current checkpoint and the pins.
 //!
-//! A checkpoint is committed when the catalogue names it; only then are older files removed. A catalogue that cannot be
-//! opened, is empty or is stale is replaced, since checkpoints are numbered files. Above [`BYTES_MAX`] it is rewritten,
-//! since sled does not free space.
+//! A checkpoint is committed once the catalogue names it; older files are removed only after that. A catalogue that is
+//! empty, stale or unreadable is replaced, since the checkpoint files have increasing numbers. It is rewritten when it
+//! exceeds [`BYTES_MAX`], since sled does not free space.
 //!
 //! | key | value |
 //! |---|---|
@@ -22,12 +22,11 @@ use std::{
 
 pub(crate) const BYTES_MAX: u64 = 16 << 20;
 const PINS_MAX: usize = 64;
-/// Longest wait for sled to release its file.
 const CLOSE_MAX: Duration = Duration::from_secs(10);
 const CURRENT: &[u8] = b"current";
 const PIN: &[u8] = b"pin/";
 
-/// A digest, with a number or an expiry.
+/// Digest of a checkpoint, with its number or a pin's expiry.
 pub(crate) type Named = (Hash, u64);
 
 pub(crate) struct Catalogue {
@@ -43,10 +42,10 @@ impl Catalogue {
         if File::open(folder.join("db"))
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
         {
-            return Err(failed(folder, "it is in use"));
+            return Err(failed(folder, "another process is using it"));
         }
         Self::try_open(folder).or_else(|error| {
-            tracing::warn!(%error, "the catalogue of views cannot be opened: it is replaced by an empty one");
+            tracing::warn!(%error, "failed to open the catalogue of views: replacing it with an empty one");
             remove(folder)?;
             Self::try_open(folder)
         })
@@ -74,13 +73,12 @@ impl Catalogue {
         Ok(Self { folder: folder.to_owned(), database: Some(database), current, pins })
     }
 
-    /// The change is durable on return.
     pub(crate) fn set_current(&mut self, current: Option<Named>) -> Result<(), ViewError> {
         self.current = current;
         self.put(CURRENT, current)
     }
 
-    /// Pins a checkpoint durably; returns false if there are too many pins.
+    /// Returns false if there are too many pins.
     pub(crate) fn pin(&mut self, name: &str, pinned: Named) -> Result<bool, ViewError> {
         if self.pins.len() >= PINS_MAX && !self.pins.contains_key(name) {
             return Ok(false);
@@ -113,7 +111,7 @@ impl Catalogue {
             database.flush()
         }));
         match put {
-            // sled's flush is no sync.
+            // sled's flush does not sync the file.
             Ok(Ok(_)) => sync(&self.folder),
             _ => self.rewrite(),
         }
@@ -137,7 +135,7 @@ impl Catalogue {
         self.database.take().ok_or_else(|| failed(&self.folder, "it is closed"))
     }
 
-    /// sled's threads keep the file open for a moment after the drop.
+    /// Waits, because sled's threads keep the file open for a moment after the drop.
     fn close(&mut self) {
         let Some(database) = self.database.take() else { return };
         let file = File::open(self.folder.join("db"));
@@ -145,7 +143,7 @@ impl Catalogue {
         let (Ok(file), begun) = (file, Instant::now()) else { return };
         while let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
             if begun.elapsed() > CLOSE_MAX {
-                tracing::warn!(folder = %self.folder.display(), "sled does not release the catalogue of views");
+                tracing::warn!(folder = %self.folder.display(), "sled still locks the catalogue of views after 10 s: not waiting any longer");
                 return;
             }
             thread::sleep(Duration::from_millis(1));

@@ -1,7 +1,7 @@
-//! Checkpoint: the file that names the tables of all views at one log position.
+//! Checkpoint: a file that names the tables of all views at one log position.
 //!
-//! The file is MAGIC and a [`Checkpoint`] in [postcard's wire format](https://postcard.jamesmunns.com/wire-format),
-//! named by its SHA-256.
+//! The file has the magic bytes and a [`Checkpoint`] in [postcard's wire
+//! format](https://postcard.jamesmunns.com/wire-format). Its name is its SHA-256.
 
 use crate::{
     error::{ViewError, at},
@@ -18,17 +18,15 @@ const MAGIC: [u8; 8] = *b"MLVIEW01";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Number of the checkpoint, increasing. [`Store::commit`](crate::Store::commit) sets it.
+    /// Increasing number of the checkpoint, set by [`Store::commit`](crate::Store::commit).
     pub sequence: u64,
     pub partition: u32,
-    /// Position of the last record in the views.
+    /// Position of the last record that the views cover.
     pub position: Position,
-    /// Hash of that record; the log must have the same.
+    /// Hash of the record at that position, which must match the log.
     pub hash: Hash,
     pub keyspaces: Vec<KeyspaceTables>,
-    /// Version of `state`.
     pub state_version: u32,
-    /// State that is loaded whole.
     pub state: Vec<u8>,
 }
 
@@ -44,17 +42,17 @@ impl KeyspaceTables {
 pub struct KeyspaceTables {
     pub keyspace: String,
     pub version: u32,
-    /// Oldest first.
+    /// Runs, oldest first.
     pub runs: Vec<RunTables>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTables {
-    /// Exclusive.
+    /// Position before the run's first record.
     pub from: Position,
-    /// Inclusive.
+    /// Position of the run's last record.
     pub to: Position,
-    /// Digests, in key order.
+    /// Digests of the tables, in key order.
     pub tables: Vec<Hash>,
 }
 
@@ -63,14 +61,14 @@ impl Checkpoint {
         self.keyspaces.iter().flat_map(|of| &of.runs).flat_map(|run| &run.tables)
     }
 
-    /// Returns `None` if the keyspace is missing or of another version.
+    /// `None` if the keyspace is missing or has another version.
     #[must_use]
     pub fn runs(&self, keyspace: &Keyspace) -> Option<&[RunTables]> {
         let found = self.keyspaces.iter().find(|of| of.keyspace == keyspace.name && of.version == keyspace.version);
         found.map(|of| &of.runs[..])
     }
 
-    /// Returns `None` for another format.
+    /// `None` if the bytes have another format.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes.strip_prefix(&MAGIC)?).ok()
@@ -85,11 +83,12 @@ impl Checkpoint {
         let bytes = fs::read(path).map_err(at(path))?;
         let unusable = |reason| ViewError::unusable(path, reason);
         if Sha256::digest(&bytes)[..] != id[..] {
-            return Err(unusable("it is damaged"));
+            return Err(unusable("the checkpoint is damaged"));
         }
-        let checkpoint = Self::decode(&bytes).ok_or_else(|| unusable("it is not a checkpoint of this format"))?;
+        let checkpoint =
+            Self::decode(&bytes).ok_or_else(|| unusable("the file is not a checkpoint of this format version"))?;
         if checkpoint.partition != partition {
-            return Err(unusable("it is of another partition"));
+            return Err(unusable("the checkpoint belongs to another partition"));
         }
         Ok(checkpoint)
     }

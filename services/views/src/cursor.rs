@@ -1,4 +1,4 @@
-//! Cursors read entries in key order; `merge` combines several.
+//! Cursors that read entries in key order; `merge` combines several.
 
 use crate::{error::ViewError, table::Table};
 use std::{ops::Range, sync::Arc};
@@ -7,10 +7,8 @@ use std::{ops::Range, sync::Arc};
 pub struct Cursor {
     tables: Vec<Arc<Table>>,
     table: usize,
-    /// Next block of the table.
     block: usize,
     bytes: Vec<u8>,
-    /// Offset of the next entry in the block.
     next: usize,
     key: Range<usize>,
     value: Range<usize>,
@@ -22,7 +20,7 @@ impl Cursor {
         Self { tables, table: 0, block: 0, bytes: vec![], next: 0, key: 0..0, value: 0..0 }
     }
 
-    /// Returns a cursor before the first entry whose key is at least `key`.
+    /// Starts before the first entry whose key is at least `key`.
     pub fn seek(tables: Vec<Arc<Table>>, key: &[u8]) -> Result<Self, ViewError> {
         let mut cursor = Self::new(tables);
         let up_to = cursor.tables.partition_point(|table| table.first_key() <= key);
@@ -36,7 +34,7 @@ impl Cursor {
         Ok(cursor)
     }
 
-    /// Moves to the next entry; returns false at the end.
+    /// Returns false at the end.
     pub fn advance(&mut self) -> Result<bool, ViewError> {
         if !self.load()? {
             return Ok(false);
@@ -56,7 +54,7 @@ impl Cursor {
         self.bytes.get(self.value.clone()).unwrap_or_default()
     }
 
-    /// Reads the next block once this one is used up; returns false at the end.
+    /// Returns false at the end.
     fn load(&mut self) -> Result<bool, ViewError> {
         while self.next >= self.bytes.len() {
             let Some(table) = self.tables.get(self.table) else { return Ok(false) };
@@ -94,8 +92,8 @@ impl Cursor {
     }
 }
 
-/// Passes on the entries of several cursors, oldest first, in key order. Of equal keys only the newest entry is passed
-/// on.
+/// Passes the entries of several cursors, ordered from oldest to newest, in key order. Of equal keys only the newest
+/// entry is passed.
 pub fn merge<E: From<ViewError>>(
     mut cursors: Vec<Cursor>,
     mut each: impl FnMut(&[u8], &[u8]) -> Result<(), E>,
@@ -106,7 +104,6 @@ pub fn merge<E: From<ViewError>>(
     }
     loop {
         let heads = cursors.iter().zip(&live).filter(|(_, live)| **live);
-        // Of equal keys the last cursor's, which is the newest.
         let Some((newest, _)) = heads.rev().min_by(|one, other| one.0.key().cmp(other.0.key())) else { return Ok(()) };
         each(newest.key(), newest.value())?;
         let key = newest.key().to_vec();

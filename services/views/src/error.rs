@@ -3,23 +3,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A damaged file loses no data: the log has all of it.
+/// No error loses data, since views are derived from the log.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read or write {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// Damaged, or of another partition, keyspace or version.
+    /// The file is damaged, or belongs to another partition, keyspace or version.
     #[error("{}: {reason}", path.display())]
     Unusable { path: PathBuf, reason: &'static str },
     #[error("{}: the block at byte {at} is damaged", path.display())]
     Block {
         path: PathBuf,
-        /// Offset of the block in bytes.
+        /// Byte offset of the block.
         at: u64,
     },
-    #[error("an entry of {keyspace}: {reason}")]
+    #[error("invalid entry in keyspace {keyspace}: {reason}")]
     Entry { keyspace: &'static str, reason: &'static str },
-    #[error("catalogue {}: {reason}", path.display())]
+    #[error("cannot use the catalogue of views {}: {reason}", path.display())]
     Catalogue { path: PathBuf, reason: String },
     #[error("the store of views is closing")]
     Stopped,

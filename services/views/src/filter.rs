@@ -1,15 +1,15 @@
-//! Filter that excludes most absent keys without a read.
+//! Filter that excludes most absent keys without reading a block.
 //!
-//! It is the split block Bloom filter of Apache Parquet: a key sets one bit in each of the eight words of one 32-byte
-//! block, so a lookup reads one cache line. It takes 12 bits per key and passes about 6 in 1,000 absent keys.
+//! It is Apache Parquet's split block Bloom filter: a key sets one bit in each of the eight words of a 32-byte block,
+//! so a lookup reads one cache line. It takes 12 bits per key and passes about 6 in 1,000 absent keys.
 
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
-/// Bytes.
+/// Bytes per block.
 const BLOCK: usize = 32;
 const BITS: usize = 12;
-/// Odd constants of the format, one per word.
+/// Odd constants of the Parquet format, one per word.
 const SALTS: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
@@ -39,7 +39,7 @@ fn block(hash: u64, length: usize) -> usize {
 pub(crate) struct Filter(Vec<u8>);
 
 impl Filter {
-    /// Returns `None` unless the bytes are whole blocks.
+    /// Returns `None` unless the length is a multiple of the block size.
     pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         (!bytes.is_empty() && bytes.len().is_multiple_of(BLOCK)).then_some(Self(bytes))
     }
@@ -83,7 +83,7 @@ mod tests {
             assert_eq!(filter.bytes().len(), length(hashes.len()));
             assert!(hashes.iter().all(|hash| filter.may_contain(*hash)), "{count}");
             let passed = (count + 1..count + 10_001).filter(|number| filter.may_contain(hash(*number))).count();
-            assert!(passed < 150, "{passed} of 10,000 that are not among {count}");
+            assert!(passed < 150, "{passed} of 10,000 absent keys passed a filter of {count} keys");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Store of views: state derived from a partition's log, in immutable files.
+//! Store of views, the state derived from a partition's log, in immutable files.
 //!
 //! ```text
 //! <folder>/
@@ -7,15 +7,15 @@
 //!   checkpoints/<digest>   position, hash of the record there, versions, and the tables of each keyspace
 //! ```
 //!
-//! * A [`Table`] has the entries of one [`Keyspace`] for a range of positions; a [`Run`] is all tables of one range.
-//!   For a key in several runs, the newest run's entry is valid.
-//! * A [`Checkpoint`] names the tables of the views at one log position. Startup uses the newest whole one of its log
-//!   and reads only later records.
-//! * A [`Store`] writes tables and checkpoints, and removes files without a checkpoint or pin.
+//! * A [`Table`] has the entries of one [`Keyspace`] for a range of log positions; a [`Run`] has all tables of one
+//!   range. If a key is in several runs, the newest run's entry is valid.
+//! * A [`Checkpoint`] names the tables of all views at one log position. Startup uses the newest intact checkpoint of
+//!   its log, and reads only later records.
+//! * A [`Store`] writes tables and checkpoints, and removes files that no checkpoint or pin names.
 //!
-//! The folder can be deleted: everything in it is derived from the log. Digests and checksums are verified before an
-//! entry is returned, so damage causes an error, never a wrong value. A file is written under a temporary name, synced
-//! and renamed, and its folder synced, before another file names it.
+//! The folder can be deleted, since everything in it is derived from the log. Digests and checksums are verified before
+//! an entry is returned, so damage causes an error, never a wrong value. A file is written under a temporary name,
+//! synced and renamed, and its folder is synced, before another file names it.
 
 mod catalogue;
 mod checkpoint;

@@ -1,12 +1,11 @@
-//! File written once, sequentially, with a digest per section.
+//! File that is written once, sequentially, with a digest per section.
 
 use motherlode_log::Hash;
 use sha2::{Digest, Sha256};
 use std::{fs::File, io, io::Write, mem, path::Path};
 
-/// Bytes gathered before a write.
 const GATHER: usize = 256 << 10;
-/// Bytes between syncs: a sync of the log never waits for more.
+/// Bytes between syncs. A sync of the log on the same disk never waits for more.
 const SYNC_EVERY: usize = 1 << 20;
 
 pub(crate) struct Output {

@@ -2,9 +2,9 @@ use crate::{cursor::Cursor, error::ViewError, filter::filter_hash, table::Table}
 use motherlode_log::{Hash, Position};
 use std::{ops::Range, sync::Arc};
 
-/// Fewest runs in a merge.
+/// Fewest runs to merge.
 const MERGED: usize = 4;
-/// Most runs in a merge.
+/// Most runs to merge.
 const TOGETHER_MAX: usize = 16;
 /// Largest run of the lowest level, in bytes.
 const LEVEL_BYTES: u64 = 1 << 20;
@@ -15,7 +15,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Returns `None` without tables, or for tables of several ranges. The tables are in key order.
+    /// `None` if there are no tables, or if they have different ranges. The tables must be in key order.
     #[must_use]
     pub fn new(tables: Vec<Arc<Table>>) -> Option<Self> {
         let follow = |pair: &[Arc<Table>]| match pair {
@@ -29,7 +29,6 @@ impl Run {
         self.tables.iter().map(|table| table.id())
     }
 
-    /// Bytes of memory for indexes and filters.
     #[must_use]
     pub fn memory(&self) -> u64 {
         self.tables.iter().map(|table| table.memory()).sum()
@@ -45,13 +44,13 @@ impl Run {
         &self.tables
     }
 
-    /// Exclusive.
+    /// Position before the run's first record.
     #[must_use]
     pub fn from(&self) -> Position {
         self.tables.first().map_or(0, |table| table.from())
     }
 
-    /// Inclusive.
+    /// Position of the run's last record.
     #[must_use]
     pub fn to(&self) -> Position {
         self.tables.first().map_or(0, |table| table.to())
@@ -62,7 +61,6 @@ impl Run {
         self.tables.iter().map(|table| table.file_bytes()).sum()
     }
 
-    /// Returns whether a read found a damaged block.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.tables.iter().any(|table| table.is_damaged())
@@ -90,11 +88,11 @@ impl Run {
         Ok((cursor.advance()? && cursor.key() == key).then(|| cursor.value().to_vec()))
     }
 
-    /// Returns false only without entries of this prefix. `hash` is that of the filtered part of the key.
+    /// Returns false only if no entry has this prefix. `hash` is the hash of the key's filtered part.
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
         match &self.tables[..] {
-            // The common case reads no index.
+            // Fast path without an index lookup.
             [table] => table.may_contain(hash),
             _ => self.tables_of(prefix).iter().any(|table| table.may_contain(hash)),
         }
@@ -108,14 +106,14 @@ impl Run {
         Ok(())
     }
 
-    /// Passes entries in order from a key on, until `each` returns false.
+    /// Calls `each` in key order, until it returns false.
     pub fn scan(&self, from: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), ViewError> {
         let mut cursor = Cursor::seek(self.tables.clone(), from)?;
         while cursor.advance()? && each(cursor.key(), cursor.value()) {}
         Ok(())
     }
 
-    /// Returns the tables that can have keys with a prefix: usually one.
+    /// Usually returns one table.
     fn tables_of(&self, prefix: &[u8]) -> &[Arc<Table>] {
         let begin = self.tables.partition_point(|table| table.first_key() <= prefix).saturating_sub(1);
         let after = |table: &Arc<Table>| table.first_key() <= prefix || table.first_key().starts_with(prefix);
@@ -128,11 +126,11 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge: the newest ones up to a size level, once there are more than three per level among them.
-/// Four runs of the lowest level become one of the next, so the number of runs is logarithmic in their size.
+/// Returns the runs to merge: for each size level, the newest runs up to it, once there are more than three per level.
+/// Four runs of a level become one of the next, so the number of runs grows with the logarithm of their size.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
-    // Runs before a gap of positions stay until it is filled.
+    // Runs before a gap in the positions are not merged until the gap is filled.
     let gap = runs.windows(2).rposition(|pair| pair.first().map(Run::to) < pair.last().map(Run::from));
     let runs_after = gap.map_or(0, |gap| gap + 1);
     let levels: Vec<_> = runs.iter().map(Run::level).collect();

@@ -21,7 +21,6 @@ use std::{
     },
 };
 
-/// Extension of unfinished files.
 const UNFINISHED: &str = "new";
 
 pub struct Store {
@@ -45,8 +44,8 @@ struct Current {
 }
 
 impl Store {
-    /// The folder is created with the first file. The catalogue is opened when a checkpoint becomes current, so a refused
-    /// start changes nothing; one that cannot be opened is replaced.
+    /// Removes unfinished files. The catalogue is opened when the first checkpoint becomes current, so a refused start
+    /// does not change it.
     #[must_use]
     pub fn open(folder: &Path, partition: u32) -> Self {
         let store = Self::read_only(folder, partition);
@@ -58,7 +57,7 @@ impl Store {
         store
     }
 
-    /// Opens a folder to read it: removes no files, and does not open the catalogue.
+    /// Removes no files and does not open the catalogue.
     #[must_use]
     pub fn read_only(folder: &Path, partition: u32) -> Self {
         Self {
@@ -90,8 +89,8 @@ impl Store {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns the whole checkpoints, newest first; usually one. After a crash before a commit, or with an older
-    /// catalogue, the newest differs from the catalogue's; each is correct at its own position.
+    /// Newest first; usually there is one. After an interrupted commit, or with an outdated catalogue, the newest one
+    /// is not the catalogue's. Each is correct for its own position.
     #[must_use]
     pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
         let mut found = vec![];
@@ -107,17 +106,17 @@ impl Store {
         found
     }
 
-    /// Makes one of [`checkpoints`](Self::checkpoints) current.
+    /// Makes one of the [`checkpoints`](Self::checkpoints) current.
     pub fn adopt(&self, id: Hash, checkpoint: &Checkpoint) {
         let mut state = self.state.lock();
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
-        // The next commit tries again.
+        // On an error, the next commit updates the catalogue.
         if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
-            tracing::warn!(%error, "the catalogue of views does not name the checkpoint of the start");
+            tracing::warn!(%error, "failed to name the checkpoint used at startup in the catalogue of views: the next commit tries again");
         }
     }
 
-    /// Opens a run. Filters above `filter_bytes_max` bytes are not loaded.
+    /// Loads at most `filter_bytes_max` bytes of filters.
     pub fn run(&self, named: &RunTables, keyspace: &'static Keyspace, filter_bytes_max: u64) -> Result<Run, ViewError> {
         let (mut tables, mut rest) = (vec![], filter_bytes_max);
         for id in &named.tables {
@@ -126,11 +125,11 @@ impl Store {
             tables.push(Arc::new(table));
         }
         let run = Run::new(tables).filter(|run| (run.from(), run.to()) == (named.from, named.to));
-        run.ok_or_else(|| ViewError::unusable(&self.tables(), "a run has tables of another run"))
+        run.ok_or_else(|| ViewError::unusable(&self.tables(), "the checkpoint lists tables of another run"))
     }
 
-    /// Sets the checkpoint's number, writes and commits it, and removes files without a checkpoint or pin. After an
-    /// error, the previous checkpoint stays current.
+    /// Sets the checkpoint's number, and removes files that no checkpoint or pin names. On an error the previous
+    /// checkpoint stays current.
     pub fn commit(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
         let mut state = self.state.lock();
         let id = self.write(&mut state, checkpoint)?;
@@ -159,14 +158,15 @@ impl Store {
         Ok(id)
     }
 
-    /// Makes a checkpoint current: the catalogue names it.
     fn name(&self, state: &mut State, current: Option<(Hash, u64)>) -> Result<(), ViewError> {
         if state.catalogue.is_none() {
             let catalogue = Catalogue::open(&self.catalogue())?;
             sync_folder(&self.folder)?;
             let current = state.current.as_ref().map(|current| current.id);
             if catalogue.current.is_some_and(|(named, _)| current != Some(named)) {
-                tracing::warn!("the catalogue of views does not name the newest checkpoint");
+                tracing::warn!(
+                    "the catalogue of views names another checkpoint than the one loaded: correcting the catalogue"
+                );
             }
             state.catalogue = Some(catalogue);
         }
@@ -176,14 +176,14 @@ impl Store {
         }
     }
 
-    /// Removes the files not named by the current checkpoint, a pin or `live`.
+    /// Removes all files except those named by the current checkpoint, pins and `live`.
     pub fn collect(&self, live: &[Hash]) {
         let state = self.state.lock();
         let mut checkpoints: HashSet<Hash> = state.current.iter().map(|current| current.id).collect();
         let mut tables: HashSet<Hash> = live.iter().copied().collect();
         tables.extend(state.current.iter().flat_map(|current| &current.tables));
         for (id, _) in state.catalogue.iter().flat_map(|catalogue| catalogue.pins.values()) {
-            // A pin of a missing file has no effect.
+            // A pin whose file is missing has no effect.
             if let Ok(pinned) = Checkpoint::read(&self.checkpoints_folder().join(hex(id)), id, self.partition) {
                 checkpoints.insert(*id);
                 tables.extend(pinned.tables());
@@ -195,7 +195,7 @@ impl Store {
         }
     }
 
-    /// Removes all checkpoints: the next startup reads the whole log.
+    /// Removes all checkpoints, so that the next start reads the whole log.
     pub fn forget(&self) -> Result<(), ViewError> {
         let mut state = self.state.lock();
         state.current = None;
@@ -213,8 +213,8 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the files of the current checkpoint until a Unix time in milliseconds. Returns its digest; `None` without
-    /// a checkpoint, or with too many pins.
+    /// Keeps the current checkpoint's files until a Unix time in milliseconds. `None` if there is no checkpoint, or too
+    /// many pins.
     pub fn pin(&self, name: &str, until_ms: u64) -> Result<Option<Hash>, ViewError> {
         let mut state = self.state.lock();
         let State { catalogue: Some(catalogue), current: Some(current), .. } = &mut *state else { return Ok(None) };
@@ -229,7 +229,7 @@ impl Store {
         self.unfinished(&self.tables())
     }
 
-    /// Renames a finished table to its digest, durably; returns its path.
+    /// Renames a finished table to its digest; returns its new path.
     pub(crate) fn take_table(&self, path: &Path, id: Hash) -> Result<PathBuf, ViewError> {
         rename(path, &self.tables(), &id)?;
         Ok(self.tables().join(hex(&id)))

@@ -1,4 +1,4 @@
-//! Table: a file with sorted entries of one keyspace.
+//! Table: a file with the sorted entries of one keyspace.
 //!
 //! ```text
 //! blocks    entries in key order, 8 KB per block unless one entry is longer
@@ -7,10 +7,11 @@
 //! footer    256 bytes: MAGIC, a Footer in postcard's wire format, zeros
 //! ```
 //!
-//! Integers are little-endian. An entry is its key and value; without fixed widths, the lengths of the key (2 bytes)
-//! and the value (4 bytes) precede it. The file's name is the SHA-256 of the footer, which has the SHA-256 of each
-//! other section. Opening verifies footer, filter and index; each read of a block verifies its checksum. A 12-byte
-//! entry with a filter costs 13.5 bytes on disk and 1.5 in memory, plus 24 per block.
+//! Integers are little-endian. An entry is a key and a value; unless both have fixed widths, they are preceded by the
+//! lengths of the key (2 bytes) and the value (4 bytes). The file's name is the SHA-256 of the footer, which contains
+//! the SHA-256 of each other section. Opening verifies footer, filter and index; each read of a block verifies the
+//! block's checksum. A 12-byte entry with a filter costs 13.5 bytes on disk and 1.5 bytes in memory, plus 24 bytes of
+//! memory per block.
 
 use crate::{
     error::{ViewError, at},
@@ -34,26 +35,24 @@ use std::{
 /// Magic bytes and format version.
 pub(crate) const MAGIC: [u8; 8] = *b"MLTABL01";
 pub(crate) const FOOTER: usize = 256;
-/// Most bytes of a block, unless one entry has more.
+/// Maximum bytes per block; a longer entry has a block of its own.
 pub(crate) const BLOCK_BYTES: usize = 8192;
-/// Bytes of a block's line in the index before its key.
 const LINE: usize = 10;
 
-/// Entries of one view.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Keyspace {
-    /// At most 32 bytes.
+    /// Name of at most 32 bytes.
     pub name: &'static str,
-    /// Entries of another version are not read.
+    /// Tables of another version are not read.
     pub version: u32,
-    /// Bytes of each key and value, if fixed.
+    /// Fixed sizes of keys and values, if any.
     pub widths: Option<(u16, u16)>,
     /// Length of the key prefix in the filter, in bytes; 0 for no filter.
     pub filtered: u16,
 }
 
 impl Keyspace {
-    /// Returns the part of a key in the filter; `None` without a filter, or for a shorter prefix.
+    /// `None` if there is no filter or the key is too short.
     #[must_use]
     pub fn filtered<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
         match self.filtered {
@@ -69,14 +68,14 @@ pub(crate) struct Footer {
     pub(crate) keyspace: String,
     pub(crate) version: u32,
     pub(crate) partition: u32,
-    /// Exclusive.
+    /// Position before the first record covered.
     pub(crate) from: Position,
-    /// Inclusive.
+    /// Position of the last record covered.
     pub(crate) to: Position,
     pub(crate) entries: u64,
     pub(crate) widths: Option<(u16, u16)>,
     pub(crate) filtered: u16,
-    /// Length and digest of each section.
+    /// Length and digest of the blocks.
     pub(crate) blocks: (u64, Hash),
     pub(crate) filter: (u64, Hash),
     pub(crate) index: (u64, Hash),
@@ -99,7 +98,7 @@ impl Footer {
 #[derive(Debug, Default)]
 struct Index {
     keys: Vec<u8>,
-    /// Ends of the first keys in `keys`.
+    /// End offsets in `keys` of the blocks' first keys.
     key_ends: Vec<u32>,
     offsets: Vec<u32>,
     sums: Vec<u32>,
@@ -136,7 +135,6 @@ impl Index {
         self.keys.get(begin..end).unwrap_or_default()
     }
 
-    /// Number of blocks whose first key is at most `key`.
     fn blocks_up_to(&self, key: &[u8]) -> usize {
         let (mut low, mut high) = (0, self.blocks());
         while low < high {
@@ -167,7 +165,7 @@ pub struct Table {
 pub(crate) type EntryRange = (Range<usize>, Range<usize>, usize);
 
 impl Table {
-    /// Verifies all sections except the blocks. A filter of more than `filter_bytes_max` bytes is not loaded: each
+    /// Verifies all sections except the blocks. A filter longer than `filter_bytes_max` bytes is not loaded; each
     /// lookup then reads a block.
     pub fn open(
         path: &Path,
@@ -179,24 +177,24 @@ impl Table {
         let unusable = |reason| ViewError::unusable(path, reason);
         let file = File::open(path).map_err(at(path))?;
         let length = file.metadata().map_err(at(path))?.len();
-        let start = length.checked_sub(FOOTER as u64).ok_or_else(|| unusable("it is too short"))?;
+        let start = length.checked_sub(FOOTER as u64).ok_or_else(|| unusable("the file is too short"))?;
         let sealed = read(&file, path, start, FOOTER as u64)?;
         if Sha256::digest(&sealed)[..] != id[..] {
-            return Err(unusable("its footer is damaged"));
+            return Err(unusable("the footer is damaged"));
         }
-        let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("it is not a table"))?;
+        let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("the file is not a table"))?;
         let (footer, _) =
-            postcard::take_from_bytes::<Footer>(encoded).map_err(|_| unusable("its footer is damaged"))?;
+            postcard::take_from_bytes::<Footer>(encoded).map_err(|_| unusable("the footer is damaged"))?;
         let same = (&*footer.keyspace, footer.version, footer.widths, footer.filtered)
             == (keyspace.name, keyspace.version, keyspace.widths, keyspace.filtered);
         if !same {
-            return Err(unusable("it is of another keyspace or version"));
+            return Err(unusable("the table belongs to another keyspace or version"));
         }
         if footer.partition != partition {
-            return Err(unusable("it is of another partition"));
+            return Err(unusable("the table belongs to another partition"));
         }
         if footer.file_bytes() != length {
-            return Err(unusable("its length is wrong"));
+            return Err(unusable("the file's length does not match its footer"));
         }
         let verified = |from, (length, digest): (u64, Hash)| {
             let bytes = read(&file, path, from, length)?;
@@ -204,10 +202,10 @@ impl Table {
         };
         let (filter_at, index_at) = (footer.blocks.0, footer.blocks.0 + footer.filter.0);
         let index =
-            Index::decode(&verified(index_at, footer.index)?).ok_or_else(|| unusable("its index is damaged"))?;
+            Index::decode(&verified(index_at, footer.index)?).ok_or_else(|| unusable("the index is damaged"))?;
         let fits = footer.filter.0 > 0 && footer.filter.0 <= filter_bytes_max;
         let filter = fits.then(|| verified(filter_at, footer.filter)).transpose()?;
-        let filter = filter.map(|bytes| Filter::from_bytes(bytes).ok_or_else(|| unusable("its filter is damaged")));
+        let filter = filter.map(|bytes| Filter::from_bytes(bytes).ok_or_else(|| unusable("the filter is damaged")));
         Ok(Self {
             id,
             path: path.to_owned(),
@@ -245,13 +243,13 @@ impl Table {
         self.keyspace
     }
 
-    /// Exclusive.
+    /// Position before the first record covered.
     #[must_use]
     pub fn from(&self) -> Position {
         self.footer.from
     }
 
-    /// Inclusive.
+    /// Position of the last record covered.
     #[must_use]
     pub fn to(&self) -> Position {
         self.footer.to
@@ -267,7 +265,6 @@ impl Table {
         self.footer.file_bytes()
     }
 
-    /// Bytes of memory for index and filter.
     #[must_use]
     pub fn memory(&self) -> u64 {
         self.index.bytes() + self.filter_bytes()
@@ -278,7 +275,6 @@ impl Table {
         self.filter.as_ref().map_or(0, |filter| filter.bytes().len() as u64)
     }
 
-    /// Returns whether a read found a damaged block.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Acquire)
@@ -290,7 +286,7 @@ impl Table {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(hash))
     }
 
-    /// Empty for a table without entries.
+    /// Empty if the table has no entries.
     #[must_use]
     pub fn first_key(&self) -> &[u8] {
         self.index.first_key(0)
@@ -351,7 +347,7 @@ fn read(file: &File, path: &Path, from: u64, bytes: u64) -> Result<Vec<u8>, View
     let too_long = |_| ViewError::unusable(path, "a section is too long");
     let mut buffer = vec![0; usize::try_from(bytes).map_err(too_long)?];
     file.read_exact_at(&mut buffer, from).map_err(|source| match source.kind() {
-        io::ErrorKind::UnexpectedEof => ViewError::unusable(path, "it is too short"),
+        io::ErrorKind::UnexpectedEof => ViewError::unusable(path, "the file is too short"),
         _ => ViewError::Io { path: path.to_owned(), source },
     })?;
     Ok(buffer)

@@ -11,7 +11,7 @@ use motherlode_log::{Hash, Position};
 use sha2::{Digest, Sha256};
 use std::{fs, io, path::PathBuf, sync::Arc};
 
-/// Bytes of blocks after which the next table begins.
+/// Size of blocks at which the next table starts.
 pub const TABLE_BYTES_MAX: u64 = 32 << 20;
 
 pub struct Writer<'a> {
@@ -23,7 +23,6 @@ pub struct Writer<'a> {
     open: Option<Open>,
     last: Option<Vec<u8>>,
     done: Vec<Arc<Table>>,
-    /// An entry could not be written, so entries are missing.
     has_failed: bool,
 }
 
@@ -38,8 +37,8 @@ struct Open {
 }
 
 impl<'a> Writer<'a> {
-    /// Writes the entries of the positions after `from` up to `to`. A filter of more than `filter_bytes_max` bytes is
-    /// written but not loaded.
+    /// For the entries of positions after `from` up to `to`. A filter longer than `filter_bytes_max` bytes is written
+    /// but not loaded.
     #[must_use]
     pub fn new(
         store: &'a Store,
@@ -60,7 +59,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Merges runs of consecutive ranges, oldest first; of equal keys the newest run's entry stays. Fails while the
+    /// The runs must have consecutive ranges, oldest first; of equal keys the newest entry is kept. Fails while the
     /// store closes.
     pub fn merge(
         store: &'a Store,
@@ -83,15 +82,15 @@ impl<'a> Writer<'a> {
         self
     }
 
-    /// Fails if a file cannot be written, the key is not greater than the previous one, or the entry is too long.
+    /// Fails if a file cannot be written, the key is not greater than the previous key, or the entry is too long.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), ViewError> {
         let wrong = |reason| ViewError::Entry { keyspace: self.keyspace.name, reason };
         if self.last.as_ref().is_some_and(|last| key <= &last[..]) {
-            return Err(wrong("its key is not greater than the previous one"));
+            return Err(wrong("its key is not greater than the previous key"));
         }
         let lengths = match self.keyspace.widths {
             Some((of_key, of_value)) if (key.len(), value.len()) == (of_key.into(), of_value.into()) => None,
-            Some(_) => return Err(wrong("it has another width")),
+            Some(_) => return Err(wrong("its key or value does not have the keyspace's fixed width")),
             None => {
                 let lengths = u16::try_from(key.len()).ok().zip(u32::try_from(value.len()).ok());
                 Some(lengths.ok_or_else(|| wrong("it is too long"))?)
@@ -144,7 +143,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Closes the last table; returns the run. A run without entries has one empty table. Fails if any write failed.
+    /// A run without entries has one empty table. Fails if any write failed.
     pub fn finish(mut self) -> Result<Run, ViewError> {
         if self.has_failed {
             return Err(ViewError::Entry {
@@ -160,7 +159,7 @@ impl<'a> Writer<'a> {
             }
             None => {}
         }
-        let mixed = ViewError::Entry { keyspace: self.keyspace.name, reason: "its tables do not follow one another" };
+        let mixed = ViewError::Entry { keyspace: self.keyspace.name, reason: "the run's tables are not in key order" };
         Run::new(self.done).ok_or(mixed)
     }
 
@@ -176,13 +175,13 @@ impl<'a> Writer<'a> {
         }
         let id = self.seal(&mut open).map_err(at(&open.path))?;
         let path = self.store.take_table(&open.path, id)?;
-        // Verifies the written file before it is used.
+        // Opening verifies the written file before it is used.
         let table = Table::open(&path, id, self.store.partition(), self.keyspace, self.filter_bytes_max)?;
         self.done.push(Arc::new(table));
         Ok(())
     }
 
-    /// Writes the sections after the blocks; returns the digest of the footer.
+    /// Returns the digest of the footer.
     fn seal(&self, open: &mut Open) -> io::Result<Hash> {
         let output = &mut open.output;
         let blocks = output.end_section()?;
@@ -225,7 +224,7 @@ impl Open {
 }
 
 impl Drop for Open {
-    /// Removes an unfinished file: on a full disk the log needs the space.
+    /// On a full disk the log needs the space of the unfinished file.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

@@ -1,12 +1,12 @@
-//! Circuit breaker of a wallet: opens after failed calls for several players in a row, then lets one call through as a
-//! probe. Repeated failures for one player count once.
+//! Circuit breaker of a wallet. It opens when calls for several players in a row get no answer, and then admits one
+//! call per period as a probe. Repeated failures for one player count once.
 
 const PLAYERS_MAX: usize = 5;
 
-/// Shortest and longest time that the circuit stays open, in milliseconds.
+/// Shortest and longest open time, in milliseconds.
 const REST_MS: (u64, u64) = (100, 10_000);
 
-/// Circuit breaker. Times are in milliseconds of a monotonic clock.
+/// Times are in milliseconds of a monotonic clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Breaker {
     failed: Vec<String>,
@@ -17,12 +17,11 @@ pub struct Breaker {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
     Given,
-    /// Call that tests an open circuit.
     Probe,
 }
 
 impl Breaker {
-    /// Returns the permission for a call; while the circuit is open, one probe per period.
+    /// While the circuit is open, permits one probe per period.
     pub fn leave(&mut self, now_ms: u64) -> Option<Leave> {
         if self.is_whole() {
             return Some(Leave::Given);
@@ -34,7 +33,7 @@ impl Breaker {
         })
     }
 
-    /// Returns the milliseconds until the next probe; 0 if the circuit is closed.
+    /// Time until the next probe; 0 if the circuit is closed.
     #[must_use]
     pub fn left_ms(&self, now_ms: u64) -> u64 {
         if self.is_whole() { 0 } else { self.closed_until_ms.saturating_sub(now_ms) }
@@ -44,7 +43,7 @@ impl Breaker {
         *self = Self::default();
     }
 
-    /// Records a failed call. Calls that began before the circuit opened do not prolong it.
+    /// A call that began before the circuit opened does not prolong the open time.
     pub fn failed(&mut self, leave: Leave, player: &str, now_ms: u64) {
         match leave {
             _ if self.is_whole() => {
@@ -82,12 +81,16 @@ mod tests {
 
     #[test]
     fn pl_31_a_wallet_that_does_not_answer_is_left_alone_for_longer_and_longer_and_tried_by_one_call() {
-        assert_eq!(after(PLAYERS_MAX - 1, 1_000).leave(1_000), Some(Leave::Given), "a few failures are no outage");
+        assert_eq!(
+            after(PLAYERS_MAX - 1, 1_000).leave(1_000),
+            Some(Leave::Given),
+            "a few failures must not open the circuit"
+        );
         let mut breaker = after(PLAYERS_MAX, 1_000);
         assert_eq!(breaker.leave(1_099), None);
         assert_eq!(breaker.left_ms(1_040), 60);
-        assert_eq!(breaker.leave(1_100), Some(Leave::Probe), "one tries");
-        assert_eq!(breaker.leave(1_100), None, "and no other");
+        assert_eq!(breaker.leave(1_100), Some(Leave::Probe), "one probe must be permitted");
+        assert_eq!(breaker.leave(1_100), None, "only one probe must be permitted");
         let mut rests = vec![];
         for _ in 0..10 {
             breaker.failed(Leave::Probe, "p0", 5_000);
@@ -105,7 +108,7 @@ mod tests {
         for call in 0..1_000 {
             breaker.failed(Leave::Given, &format!("q{call}"), 1_050);
         }
-        assert_eq!(breaker.left_ms(1_050), 50, "it's tried again as soon as after five");
+        assert_eq!(breaker.left_ms(1_050), 50, "further failures must not prolong the open time");
     }
 
     #[test]
@@ -116,6 +119,6 @@ mod tests {
             assert_eq!(breaker.leave(0), Some(Leave::Given));
         }
         breaker.failed(Leave::Given, "another", 0);
-        assert_eq!(breaker.left_ms(0), REST_MS.0, "it's the first rest, whatever failed before");
+        assert_eq!(breaker.left_ms(0), REST_MS.0, "the first open time must be the shortest");
     }
 }

@@ -1,4 +1,5 @@
-//! Calls to an operator's wallet with their purpose (PL-39), derived from the log: a repeat after any crash has the same content.
+//! Calls to an operator's wallet (PL-39). They are derived from the log, so a retry after any crash has the same
+//! content.
 
 use crate::{
     ids::{asked_by, money, opening_id, owner, round_uuid, uuid},
@@ -10,7 +11,7 @@ use motherlode_runtime::config::Seamless;
 use motherlode_state::{Currency, DebitAsked, DebitFacts, DueKind, Event, Minor, StreamId, UnpaidCredit};
 use prost_types::Timestamp;
 
-/// Call to a wallet. Repeats of a call differ only in the attempt number.
+/// Call to a wallet. Retries differ only in the attempt number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
     Debit(Box<wire::DebitRequest>),
@@ -35,7 +36,7 @@ impl<'a> Names<'a> {
 }
 
 impl Call {
-    /// Returns the call for a commit: debit of a bet, or opening of a free round; `None` for other commits.
+    /// `None` if the commit neither debits a bet nor opens a free round.
     #[must_use]
     pub fn debit(names: Names<'_>, asked: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -65,7 +66,7 @@ impl Call {
         })))
     }
 
-    /// Returns the call for a rollback; `None` for other commits.
+    /// `None` if the commit requests no rollback.
     #[must_use]
     pub fn rollback(names: Names<'_>, asked: &Logged, rollback: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -93,10 +94,7 @@ impl Call {
         })))
     }
 
-    /// Returns the call for a due credit, for a reversal, or for the report of a round's end.
-    ///
-    /// # Errors
-    /// Fails if the log or the index cannot be read.
+    /// Call for a credit, a reversal, or a report of a round's end. Fails if the log or the index cannot be read.
     pub fn due(names: Names<'_>, ledger: &Handle, stream: &StreamId, due: &UnpaidCredit) -> Result<Self, FetchError> {
         let logged = ledger.fetch(due.due_at)?;
         let of = RoundOf::read(ledger, &logged, due)?;
@@ -175,7 +173,7 @@ fn facts_of(asked: &DebitAsked) -> DebitFacts {
     asked.facts.as_deref().cloned().unwrap_or_default()
 }
 
-/// Returns the round of a debit, before the round is played.
+/// Returns a debit's round, which has not been played yet.
 fn opened(opening_id: &str, asked: &DebitAsked, facts: &DebitFacts) -> wire::Round {
     wire::Round {
         round_uuid: round_uuid(opening_id),

@@ -1,4 +1,4 @@
-//! Client of a wallet. Callers repeat a call with the same id until its answer is known.
+//! Client of a wallet. Callers retry a call with the same id until its outcome is known.
 
 use crate::{call::Call, json::Json};
 use motherlode_proto::{
@@ -18,17 +18,17 @@ const ID_MAX: usize = 128;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The transaction is applied, now or by an earlier call.
+    /// The transaction is applied, by this call or an earlier one.
     Done {
         reported_balance: Minor,
-        /// Logged parts of the answer besides outcome and balance.
+        /// Parts of the answer to log besides outcome and balance.
         facts: Option<Box<WalletAnswer>>,
     },
     /// The transaction is refused and will never be applied.
     Refused { reason: String, code: ReasonCode },
-    /// The wallet reports that the outcome is unknown; the call is repeated.
+    /// The wallet reports an unknown outcome; the call is retried.
     Unsure,
-    /// No answer arrived; the call is repeated.
+    /// There was no valid answer; the call is retried.
     Unknown { why: String },
 }
 
@@ -51,15 +51,14 @@ enum Face {
 }
 
 impl Client {
-    /// Creates a gRPC client with a maximum time per answer.
     #[must_use]
     pub fn grpc(connection: Connection, answer_max: Duration) -> Self {
         let wallet = WalletServiceClient::new(connection).max_decoding_message_size(ANSWER_BYTES_MAX);
         Self { face: Face::Grpc(wallet), answer_max }
     }
 
-    /// Creates a client for JSON over HTTP/1.1, which signs requests with a key of at least 32 bytes. `ca` is the root
-    /// certificate for https (PEM); default: the system's roots. Fails if a setting is unusable.
+    /// The key must have at least 32 bytes. `ca` is a root certificate (PEM) for https; without one the system's roots
+    /// are used. Fails if a setting is unusable.
     pub fn json(url: &str, ca: Option<&[u8]>, key: &[u8], answer_max: Duration) -> Result<Self, String> {
         Ok(Self { face: Face::Json(Arc::new(Json::new(url, ca, key, ANSWER_BYTES_MAX)?)), answer_max })
     }
@@ -68,7 +67,6 @@ impl Client {
         self.answer(call, self.ask(call, attempt)).await
     }
 
-    /// Sends a call once and returns the wallet's result.
     pub(crate) async fn ask(&self, call: &Call, attempt: u32) -> Result<Option<wire::Result>, Status> {
         macro_rules! ask {
             ($request:ident, $grpc:ident, $json:literal, $response:ty) => {{
@@ -101,7 +99,6 @@ impl Client {
         Ok(answered.balance_minor)
     }
 
-    /// The client for JSON, or `None` for gRPC.
     pub(crate) fn as_json(&self) -> Option<&Json> {
         match &self.face {
             Face::Grpc(_) => None,
@@ -119,14 +116,15 @@ impl Client {
             contradiction: None,
         };
         match tokio::time::timeout(self.answer_max, asked).await {
-            Err(_) => unknown("no answer in time"),
-            // If the wallet lacks the call, the report is held, and bets continue.
+            Err(_) => unknown("the wallet did not answer in time"),
+            // If the wallet lacks CloseRound, the report is held, and bets continue.
             Ok(Err(status)) if status.code() == Code::Unimplemented && matches!(call, Call::Close(_)) => {
-                let reason = truncated(&format!("the wallet has no CloseRound: {}", status.message()), REASON_MAX);
+                let reason =
+                    truncated(&format!("the wallet does not implement CloseRound: {}", status.message()), REASON_MAX);
                 CheckedAnswer { answer: Answer::Refused { reason, code: ReasonCode::Unspecified }, contradiction: None }
             }
             Ok(Err(status)) => unknown(&format!("{:?}: {}", status.code(), status.message())),
-            Ok(Ok(None)) => unknown("an answer without a result"),
+            Ok(Ok(None)) => unknown("the wallet's answer has no result"),
             Ok(Ok(Some(result))) => {
                 let answer = match result.outcome() {
                     Outcome::Done | Outcome::DoneBefore => Answer::Done {
@@ -135,7 +133,7 @@ impl Client {
                     },
                     Outcome::Refused => Answer::Refused { reason: reason(&result), code: result.reason_code() },
                     Outcome::Unknown => Answer::Unsure,
-                    Outcome::Unspecified => return unknown("an answer without an outcome"),
+                    Outcome::Unspecified => return unknown("the wallet's answer has no outcome"),
                 };
                 CheckedAnswer { answer, contradiction: contradiction(call, &result) }
             }
@@ -143,7 +141,6 @@ impl Client {
     }
 }
 
-/// Returns the logged parts of an answer besides outcome and balance; `None` if there are none.
 fn facts(result: &wire::Result) -> Option<Box<WalletAnswer>> {
     let answer = WalletAnswer {
         transaction_id: truncated(&result.wallet_transaction_id, ID_MAX).into(),
@@ -161,8 +158,8 @@ fn reason(result: &wire::Result) -> String {
     }
 }
 
-/// Returns why the reported balance contradicts the transaction, if balances cannot be negative (PL-09). Money moved
-/// meanwhile by other games or the cashier explains no contradiction.
+/// How the reported balance contradicts the outcome, given that balances cannot be negative (PL-09). Concurrent
+/// transactions by other games or the cashier cannot explain the contradictions.
 fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let reported = result.balance_minor?;
     let amount = match call {
@@ -173,10 +170,12 @@ fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let amount = amount.map_or(0, |amount| amount.amount_minor);
     let poor = result.reason == "INSUFFICIENT_FUNDS" || result.reason_code() == ReasonCode::InsufficientFunds;
     match (result.outcome(), call) {
-        (Outcome::Done | Outcome::DoneBefore, _) if reported < 0 => Some("a balance below 0 after a confirmed call"),
-        (Outcome::Done, Call::Credit(_)) if reported < amount => Some("a balance below the amount of the credit"),
+        (Outcome::Done | Outcome::DoneBefore, _) if reported < 0 => {
+            Some("the balance is below 0 after a confirmed call")
+        }
+        (Outcome::Done, Call::Credit(_)) if reported < amount => Some("the balance is below the amount just credited"),
         (Outcome::Refused, Call::Debit(_)) if poor && reported >= amount => {
-            Some("a balance that covers the bet refused for insufficient funds")
+            Some("the balance covers the bet, which was refused for insufficient funds")
         }
         _ => None,
     }
@@ -213,18 +212,21 @@ mod tests {
         for call in [&debit, &credit, &rollback] {
             assert!(is_false(call, &said(Outcome::Done, -1, "")));
             assert!(is_false(call, &said(Outcome::DoneBefore, i64::MIN, "")));
-            assert!(!is_false(call, &said(Outcome::Unknown, -1, "")), "it says nothing");
+            assert!(!is_false(call, &said(Outcome::Unknown, -1, "")), "an unknown outcome contradicts no balance");
             let silent = wire::Result { balance_minor: None, ..said(Outcome::Done, 0, "") };
             assert!(!is_false(call, &silent), "no balance is reported");
         }
         assert!(!is_false(&debit, &said(Outcome::Done, 0, "")));
         assert!(is_false(&credit, &said(Outcome::Done, 99, "")));
-        assert!(!is_false(&credit, &said(Outcome::DoneBefore, 0, "")), "it may be spent meanwhile");
+        assert!(!is_false(&credit, &said(Outcome::DoneBefore, 0, "")), "the money may have been spent in the meantime");
         assert!(is_false(&debit, &said(Outcome::Refused, 100, "INSUFFICIENT_FUNDS")));
         let code = ReasonCode::InsufficientFunds.into();
         assert!(is_false(&debit, &wire::Result { reason_code: code, ..said(Outcome::Refused, 100, "") }));
         assert!(!is_false(&debit, &said(Outcome::Refused, 99, "INSUFFICIENT_FUNDS")));
-        assert!(!is_false(&debit, &said(Outcome::Refused, 100, "LIMIT")), "there are other reasons");
+        assert!(
+            !is_false(&debit, &said(Outcome::Refused, 100, "LIMIT")),
+            "a refusal for another reason contradicts no balance"
+        );
     }
 
     #[test]

@@ -5,7 +5,6 @@ use motherlode_proto::{convert::record::Logged, round::v1::Money};
 use motherlode_state::{Currency, DebitAsked, Event, Minor, StreamId};
 use ring::digest::{SHA256, digest};
 
-/// Returns the permanent id of the transaction that opens a round.
 pub(crate) fn opening_id(stream: &StreamId, request_id: &str, is_free: bool) -> String {
     let kind = if is_free { "open" } else { "debit" };
     format!("{kind}/{}/{request_id}", owner(stream))
@@ -26,7 +25,6 @@ pub(crate) fn money(amount: Minor, currency: Currency) -> Money {
     Money { amount_minor: amount.0, currency_code: currency.code().to_owned() }
 }
 
-/// Returns "operator/player".
 pub(crate) fn owner(stream: &StreamId) -> String {
     match stream {
         StreamId::Player { operator, player } => format!("{operator}/{player}"),
@@ -34,7 +32,7 @@ pub(crate) fn owner(stream: &StreamId) -> String {
     }
 }
 
-/// Returns a UUID (version 8, RFC 9562) made of the first 16 bytes of a text's SHA-256.
+/// UUID (version 8, RFC 9562) from the first 16 bytes of a text's SHA-256.
 pub(crate) fn uuid(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
     let mut bytes = [0; 16];

@@ -1,6 +1,6 @@
 //! JSON protocol of a wallet: `POST <url>/v1/WalletService/<call>` with Protobuf's JSON mapping. Each request is signed
 //! (see [`crate::sign`]). Only a valid message with status 200 is an answer; otherwise the outcome is unknown and the
-//! call is repeated.
+//! call is retried.
 
 use crate::{
     link::{Connector, connector},
@@ -41,17 +41,17 @@ static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
 pub(crate) struct Json {
     http: legacy::Client<Connector, Full<Bytes>>,
     url: String,
-    /// Path in the wallet's URL, included in the signed path.
+    /// Path of the wallet's URL; the signature covers it.
     base: String,
     signer: Signer,
     answer_bytes_max: usize,
 }
 
 impl Json {
-    /// Creates a client with a key of at least 32 bytes, which connects on first use. `ca` is the root certificate for
-    /// https (PEM); default: the system's roots. Fails if a setting is unusable.
+    /// Connects on first use. The key must have at least 32 bytes. `ca` is a root certificate (PEM) for https; without
+    /// one the system's roots are used. Fails if a setting is unusable.
     pub(crate) fn new(url: &str, ca: Option<&[u8]>, key: &[u8], answer_bytes_max: usize) -> Result<Self, String> {
-        let signer = Signer::new(key).ok_or("signing_key_file needs a key of 32 characters or more")?;
+        let signer = Signer::new(key).ok_or("the key in signing_key_file must have at least 32 characters")?;
         let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;
         let unusable = |why: &str| Err(format!("url {url}: {why}"));
         if uri.query().is_some() || uri.authority().is_none_or(|authority| authority.as_str().contains('@')) {
@@ -61,7 +61,7 @@ impl Json {
             (Some("http"), None) => Ok(RootCertStore::empty()),
             (Some("http"), Some(_)) => return unusable("ca requires an https url"),
             (Some("https"), ca) => ca.map_or_else(roots::of_system, roots::named),
-            _ => return unusable("must be https, or http on this machine"),
+            _ => return unusable("must be https, or http to this machine"),
         };
         let connector = roots.and_then(connector).map_err(|error| format!("ca: {error}"))?;
         let mut http = legacy::Client::builder(TokioExecutor::new());
@@ -93,7 +93,6 @@ impl Json {
         read(&call, &body)
     }
 
-    /// Sends a request as it is and returns the HTTP status.
     pub(crate) async fn status(&self, request: Request<Full<Bytes>>) -> Result<StatusCode, Status> {
         let answer = self.http.request(request).await.map_err(|error| Status::unavailable(causes(&error)))?;
         let status = answer.status();
@@ -130,7 +129,7 @@ impl Json {
 
 pub(crate) fn method(name: &str) -> Result<MethodDescriptor, Status> {
     let call = SERVICE.iter().flat_map(ServiceDescriptor::methods).find(|call| call.name() == name);
-    call.ok_or_else(|| Status::unimplemented("the contract has no such call"))
+    call.ok_or_else(|| Status::unimplemented("the wallet contract has no such call"))
 }
 
 pub(crate) fn to_json(call: &MethodDescriptor, message: &impl Message) -> Result<Bytes, Status> {
@@ -150,7 +149,7 @@ fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A,
     A::decode(&*message.encode_to_vec()).map_err(|error| malformed(&error))
 }
 
-/// Returns the innermost cause of an error.
+/// Innermost cause of an error.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -193,7 +192,10 @@ mod tests {
         ] {
             assert!(read::<DebitResponse>(&debit(), bad.as_bytes()).is_err(), "{bad}");
         }
-        assert!(read::<DebitResponse>(&debit(), "[".repeat(100_000).as_bytes()).is_err(), "however deep");
+        assert!(
+            read::<DebitResponse>(&debit(), "[".repeat(100_000).as_bytes()).is_err(),
+            "deeply nested JSON must be refused"
+        );
     }
 
     #[test]

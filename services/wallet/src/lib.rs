@@ -1,7 +1,7 @@
 //! Operators' own wallets (PL-31): debits, credits and rollbacks.
 //!
-//! Wallets are isolated: each has its own connection, circuit breaker, limit of waiting bets, and an outbox per
-//! partition. Pending transactions are in the books, and calls are repeated until answered.
+//! Wallets are isolated from each other: each has its own connection, circuit breaker, limit of waiting bets, and one
+//! outbox per partition. Pending transactions are in the books, and calls are retried until answered.
 
 mod breaker;
 mod call;

@@ -13,7 +13,7 @@ const CONNECT_MAX: Duration = Duration::from_secs(3);
 pub(crate) type Connector = BoxCloneSyncService<Uri, MaybeHttpsStream<TokioIo<TcpStream>>, BoxError>;
 
 pub(crate) fn connector(roots: RootCertStore) -> Result<Connector, String> {
-    // All connections of the process use the same provider, independent of crate features.
+    // All TLS connections of the process use this provider, regardless of crate features.
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
     let builder = builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
     let config = builder.with_root_certificates(roots).with_no_client_auth();

@@ -3,6 +3,7 @@ use opentelemetry::{
     KeyValue, global,
     metrics::{AsyncInstrument, Counter, Histogram},
 };
+use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 pub(crate) const CALLS: [&str; 5] = ["debit", "credit", "rollback", "open_free_round", "close_round"];
@@ -25,7 +26,7 @@ impl Meters {
         let limits = [1_u32, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500].map(Into::into);
         let duration = duration.with_boundaries(limits.to_vec()).build();
         let contradictions = meter.u64_counter("motherlode.wallet.contradictions");
-        let what = "Reported balances that contradict their answer, by operator (PL-31).";
+        let what = "Balances reported by a wallet that contradict its answer, by operator (PL-31).";
         let contradictions = contradictions.with_description(what).build();
         let meters = Self { operator: operator.to_owned(), calls, duration, contradictions };
         meters.contradictions.add(0, &meters.of_operator());
@@ -68,14 +69,15 @@ impl Meters {
 pub(crate) type Gauge<T> = (&'static str, &'static str, fn(&T) -> u64);
 
 /// Registers gauges for as long as the operators exist.
-pub(crate) fn observe<T>(operators: &Arc<BTreeMap<String, Arc<T>>>, gauges: [Gauge<T>; 4])
+pub(crate) fn observe<T>(operators: &Arc<RwLock<BTreeMap<String, Arc<T>>>>, gauges: [Gauge<T>; 4])
 where
     T: Send + Sync + 'static,
 {
     for (name, what, read) in gauges {
         let observed = Arc::downgrade(operators);
         let seen = move |seen: &dyn AsyncInstrument<u64>| {
-            for (operator, of) in observed.upgrade().iter().flat_map(|operators| operators.iter()) {
+            let Some(operators) = observed.upgrade() else { return };
+            for (operator, of) in operators.read().iter() {
                 seen.observe(read(of), &[KeyValue::new("operator", operator.clone())]);
             }
         };

@@ -1,9 +1,9 @@
-//! Sends due credits of one partition to an operator's wallet, and rolls back debits that have no bet.
+//! Sends due credits of one partition to an operator's wallet, and rolls back debits without a bet.
 //!
-//! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. A player
-//! has three lanes: rollbacks, credits and reports. The calls of a lane are sent in order, lanes and players concurrently, so
-//! an unanswered report delays no credit. Cost: one lookup of players with pending calls per group commit, at most one per
-//! [`LOOK_EVERY`].
+//! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. Each
+//! player has three lanes: rollbacks, credits and reports. Calls of one lane are sent in order, but lanes and players
+//! are served concurrently, so an unanswered report delays no credit. Cost: one lookup of players with pending calls
+//! per group commit, at most one per [`LOOK_EVERY`].
 
 use crate::{
     call::{Call, NOT_IN_TIME, Names},
@@ -17,10 +17,14 @@ use motherlode_state::{Debit, DueKind, Event, InternalRequest, Minor, StreamId, 
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem::take,
+    panic::resume_unwind,
     sync::Arc,
     time::Duration,
 };
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior, interval, sleep_until},
+};
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -35,7 +39,7 @@ const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_se
 enum Lane {
     Rollbacks,
     Credits,
-    /// Reports of rounds' ends, and reversals.
+    /// Reports of finished rounds, and reversals.
     Reports,
 }
 
@@ -45,12 +49,12 @@ impl Lane {
 
 type Sender = (String, Lane);
 
-/// Outbox of one partition: calls due to an operator's wallet.
+/// Calls of one partition that are due to an operator's wallet.
 pub struct WalletOutbox {
     ledgers: Ledgers,
     ledger: Handle,
     wallet: Arc<OperatorWallet>,
-    resting: BTreeMap<Sender, (u32, Instant)>,
+    pauses: Pauses,
     looked: String,
     overdue: Overdue,
 }
@@ -64,7 +68,7 @@ struct Overdue {
 }
 
 impl Overdue {
-    /// Adds a page of start times. Returns the sums after the last page.
+    /// Adds a page of start times; returns the totals after the last page.
     fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<Self> {
         self.busy += page.len() as u64;
         for since in page.iter().filter(|since| **since <= until_ms) {
@@ -78,22 +82,42 @@ impl Overdue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Done,
-    /// The wallet did not answer, or the log accepts nothing; `progress` if an earlier step succeeded.
+    /// `progress` means that an earlier call of the turn succeeded.
     Failed {
         progress: bool,
     },
 }
 
 impl WalletOutbox {
+    /// Runs the outboxes of all wallets, and those of new wallets after a replacement. Ends with the first outbox that
+    /// ends.
+    pub async fn run_all(ledgers: Ledgers, wallets: Wallets) {
+        let mut replacements = wallets.replacements();
+        loop {
+            replacements.mark_unchanged();
+            let mut outboxes: JoinSet<_> = Self::for_wallets(&ledgers, &wallets).into_iter().map(Self::run).collect();
+            tokio::select! {
+                Some(ended) = outboxes.join_next() => {
+                    if let Err(error) = ended && let Ok(panic) = error.try_into_panic() {
+                        resume_unwind(panic);
+                    }
+                    return;
+                }
+                replaced = replacements.changed() => if replaced.is_err() { return },
+            }
+        }
+    }
+
     #[must_use]
     pub fn for_wallets(ledgers: &Ledgers, wallets: &Wallets) -> Vec<Self> {
         let written = || ledgers.all().filter(|ledger| !ledger.is_replica());
-        let each = wallets.all().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
+        let wallets = wallets.all();
+        let each = wallets.iter().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
         let outbox = |(wallet, ledger): (&Arc<OperatorWallet>, &Handle)| Self {
             ledgers: ledgers.clone(),
             ledger: ledger.clone(),
             wallet: Arc::clone(wallet),
-            resting: BTreeMap::new(),
+            pauses: Pauses::default(),
             looked: String::new(),
             overdue: Overdue::default(),
         };
@@ -112,23 +136,25 @@ impl WalletOutbox {
             head.borrow_and_update();
             for sender in self.next(&at_work) {
                 at_work.insert(sender.clone());
-                let attempt = self.resting.get(&sender).map_or(0, |(failures, _)| *failures).saturating_add(1);
+                let attempt = self.pauses.failures(&sender).saturating_add(1);
                 turns.push(turn(&ledger, &wallet, sender, attempt));
             }
             look.tick().await;
+            let retry = self.next_retry();
             tokio::select! {
                 Some((sender, ended)) = turns.next() => {
                     at_work.remove(&sender);
-                    self.rest(sender, ended);
+                    self.pauses.note(sender, ended, Instant::now());
                 }
                 changed = head.changed() => if changed.is_err() { return },
+                () = sleep_until(retry) => {}
                 _ = age.tick() => self.report().await,
             }
         }
     }
 
-    /// Returns the next lanes to serve, except those in progress or in a pause. Reports use at most half of the places. The
-    /// cost does not depend on waiting bets.
+    /// Skips lanes in progress or paused. Reports use at most half of the slots. The cost does not depend on the number
+    /// of waiting bets.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -145,8 +171,8 @@ impl WalletOutbox {
             (late, books.owing_players(operator, &self.looked).take(looks).map(str::to_owned).collect())
         });
         let now = Instant::now();
-        self.resting.retain(|_, (_, until)| *until + REST.1 > now);
-        // The next lookup begins after the last player served, so that all get a turn.
+        self.pauses.forget(now);
+        // The next lookup starts after the last player served, so every player gets a turn.
         let is_last = owing.len() < LOOKS_MAX;
         let reports = |of: &&Sender| of.1 == Lane::Reports;
         let reports_max = (settings.credits_max / 2).max(1).saturating_sub(at_work.iter().filter(reports).count());
@@ -164,8 +190,12 @@ impl WalletOutbox {
                 let sender = (name.clone(), lane);
                 let is_full =
                     next.len() == room || lane == Lane::Reports && next.iter().filter(reports).count() == reports_max;
-                let rests = self.resting.get(&sender).is_some_and(|(_, until)| *until > now);
-                if !is_full && !rests && !at_work.contains(&sender) && !next.contains(&sender) && self.due(&sender) {
+                if !is_full
+                    && !self.pauses.hold(&sender, now)
+                    && !at_work.contains(&sender)
+                    && !next.contains(&sender)
+                    && self.due(&sender)
+                {
                     next.push(sender);
                 }
             }
@@ -178,19 +208,15 @@ impl WalletOutbox {
         todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player), *lane).is_some()
     }
 
-    fn rest(&mut self, sender: Sender, ended: Turn) {
-        match ended {
-            Turn::Done => _ = self.resting.remove(&sender),
-            Turn::Failed { progress } => {
-                let failures = self.resting.get(&sender).map_or(0, |(failures, _)| *failures);
-                let failures = if progress { 0 } else { failures };
-                let rest = REST.0.saturating_mul(1 << failures.min(16)).min(REST.1);
-                self.resting.insert(sender, (failures.saturating_add(1), Instant::now() + rest));
-            }
-        }
+    /// Time at which the next pause or the open circuit ends; without either, a time after the next [`AGE_EVERY`].
+    fn next_retry(&self) -> Instant {
+        let now = Instant::now();
+        let circuit =
+            Some(self.wallet.left_ms()).filter(|left| *left > 0).map(|left| now + Duration::from_millis(left));
+        self.pauses.earliest(now).into_iter().chain(circuit).min().unwrap_or(now + 2 * AGE_EVERY)
     }
 
-    /// Logs overdue work once per hour (PL-32).
+    /// Logs overdue work, at most once per hour (PL-32).
     async fn report(&mut self) {
         let now_ms = self.ledger.now_ms();
         let limit = i64::try_from(self.wallet.settings().overdue_ms).unwrap_or(i64::MAX);
@@ -216,7 +242,12 @@ impl WalletOutbox {
             return;
         }
         let operator = operator.to_owned();
-        tracing::error!(operator, partition, players, "the operator's wallet is behind: debits or credits are overdue");
+        tracing::error!(
+            operator,
+            partition,
+            players,
+            "debits or credits at the operator's wallet are overdue: check the wallet"
+        );
         let event = Event::WalletOverdue { operator: operator.into(), partition, players, oldest_ms };
         let proposal = internal(&StreamId::System, request, event);
         if let Err(error) = self.ledgers.append(proposal).await {
@@ -225,12 +256,45 @@ impl WalletOutbox {
     }
 }
 
+/// Pauses of lanes after failed calls: number of failures, and the end of the pause.
+#[derive(Debug, Default)]
+struct Pauses(BTreeMap<Sender, (u32, Instant)>);
+
+impl Pauses {
+    fn failures(&self, sender: &Sender) -> u32 {
+        self.0.get(sender).map_or(0, |(failures, _)| *failures)
+    }
+
+    fn hold(&self, sender: &Sender, now: Instant) -> bool {
+        self.0.get(sender).is_some_and(|(_, until)| *until > now)
+    }
+
+    fn earliest(&self, now: Instant) -> Option<Instant> {
+        self.0.values().map(|(_, until)| *until).filter(|until| *until > now).min()
+    }
+
+    fn forget(&mut self, now: Instant) {
+        self.0.retain(|_, (_, until)| *until + REST.1 > now);
+    }
+
+    fn note(&mut self, sender: Sender, ended: Turn, now: Instant) {
+        match ended {
+            Turn::Done => _ = self.0.remove(&sender),
+            Turn::Failed { progress } => {
+                let failures = if progress { 0 } else { self.failures(&sender) };
+                let rest = REST.0.saturating_mul(1 << failures.min(16)).min(REST.1);
+                self.0.insert(sender, (failures.saturating_add(1), now + rest));
+            }
+        }
+    }
+}
+
 enum Todo {
     GiveUp(Debit),
     RollBack(Debit),
-    /// A credit, or the report of a round's end, must be sent.
+    /// A credit or a report of a finished round must be sent.
     Send(UnpaidCredit),
-    /// The report of a round's end is due, but the operator's settings no longer request reports.
+    /// A report is due, but the operator's settings no longer request reports.
     Skip(UnpaidCredit),
 }
 
@@ -254,7 +318,7 @@ fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, lane: Lane)
     owed.dues.get(next?).cloned().map(Todo::Send)
 }
 
-/// Works on a lane until nothing is left or a call fails.
+/// Ends when no call is left or a call fails.
 async fn turn(ledger: &Handle, wallet: &OperatorWallet, sender: Sender, mut attempt: u32) -> (Sender, Turn) {
     let stream = StreamId::player(wallet.operator(), &sender.0);
     let mut progress = false;
@@ -308,7 +372,7 @@ async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, (todo
         Ok(_) => true,
         Err(AppendError::Refused(_)) => false,
         Err(error) => {
-            tracing::warn!(%stream, %error, "failed to log a confirmed call of a wallet; it is retried");
+            tracing::warn!(%stream, %error, "failed to log the wallet's answer to a call; the call is retried");
             false
         }
     }
@@ -320,7 +384,7 @@ fn rollback_of(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, debi
     let id = InternalRequest::AskRollback { request_id: &debit.request_id }.to_string();
     let rollback = ledger.find(stream, &id, InternalRequest::FINGERPRINT).map_err(|error| error.to_string())?;
     let call = rollback.and_then(|rollback| Call::rollback(names, &asked, &rollback));
-    call.ok_or_else(|| format!("the log has no rollback of {}", debit.request_id))
+    call.ok_or_else(|| format!("the log has no rollback of the debit {}", debit.request_id))
 }
 fn ended(
     stream: &StreamId,
@@ -352,7 +416,7 @@ fn hold_call(
     (reason, code): (String, ReasonCode),
 ) -> Option<Proposal> {
     let transaction = due.transaction_id(stream);
-    tracing::error!(%stream, transaction, reason, code = code.as_str_name(), "the operator's wallet refused a call, which is held");
+    tracing::error!(%stream, transaction, reason, code = code.as_str_name(), "the operator's wallet refused a call: the call is held until RetryWalletCalls");
     let version = ledger.player(stream).ok()??.head.version;
     let request = InternalRequest::HoldCall { version }.to_string();
     let (request_id, currency, close) = (due.request_id.clone(), due.currency, due.close());
@@ -376,21 +440,44 @@ fn unanswered(stream: &StreamId, call: &Call, answer: &Answer) -> bool {
     let (name, transaction) = (call.name(), call.id());
     match answer {
         Answer::Refused { reason, .. } => {
-            tracing::error!(%stream, name, transaction, reason, "the operator's wallet refused a rollback, which is repeated");
+            tracing::error!(%stream, name, transaction, reason, "the operator's wallet refused a rollback, which it must accept; retrying");
         }
-        answer => tracing::debug!(%stream, name, transaction, ?answer, "a wallet did not answer"),
+        answer => {
+            tracing::debug!(%stream, name, transaction, ?answer, "the operator's wallet did not answer a call; retrying")
+        }
     }
     false
 }
 
 fn unread(stream: &StreamId, why: &str) -> bool {
-    tracing::warn!(%stream, why, "the log could not be read for a call to the operator's wallet");
+    tracing::warn!(%stream, why, "failed to read the log for a call to the operator's wallet; retrying");
     false
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pl_31_a_failed_call_is_repeated_when_its_pause_ends_without_other_work() {
+        let (now, mut pauses) = (Instant::now(), Pauses::default());
+        let lane = |player: &str| (player.to_owned(), Lane::Credits);
+        let failed = Turn::Failed { progress: false };
+        assert_eq!(pauses.earliest(now), None);
+        pauses.note(lane("bob"), failed, now);
+        for pause in [50, 100, 200, 400].map(Duration::from_millis) {
+            pauses.note(lane("alice"), failed, now + Duration::from_millis(50));
+            let ends = now + Duration::from_millis(50) + pause;
+            assert_eq!(pauses.earliest(now + Duration::from_millis(50)), Some(ends), "bob's pause has ended");
+            assert!(pauses.hold(&lane("alice"), now + Duration::from_millis(50)) && !pauses.hold(&lane("alice"), ends));
+        }
+        assert_eq!(pauses.earliest(now), Some(now + REST.0), "bob's pause");
+        pauses.note(lane("alice"), Turn::Failed { progress: true }, now);
+        assert_eq!((pauses.failures(&lane("alice")), pauses.earliest(now)), (1, Some(now + REST.0)));
+        pauses.note(lane("alice"), Turn::Done, now);
+        pauses.note(lane("bob"), Turn::Done, now);
+        assert_eq!(pauses.earliest(now), None);
+    }
 
     #[test]
     fn pl_32_what_is_overdue_is_found_beyond_the_first_page_and_counted_anew_each_time() {
@@ -402,6 +489,6 @@ mod tests {
             assert_eq!((seen.busy, seen.players, seen.oldest_ms), (LOOKS_MAX as u64 + 5, 3, Some(30)));
         }
         let seen = overdue.add(&[41], true, 40).unwrap();
-        assert_eq!((seen.busy, seen.players, seen.oldest_ms), (1, 0, None), "nothing is");
+        assert_eq!((seen.busy, seen.players, seen.oldest_ms), (1, 0, None), "nothing may be overdue");
     }
 }

@@ -1,4 +1,4 @@
-//! Round of a credit or of the report of a round's end, as of the commit that caused the call.
+//! Round of a credit or of a report of a round's end, as of the commit that caused the call.
 
 use crate::ids::{asked_by, money, opening_id, round_uuid};
 use motherlode_ledger::{FetchError, Handle, fields::round_name, rounds};
@@ -30,11 +30,7 @@ struct Cause<'a> {
 }
 
 impl RoundOf {
-    /// Reads the round of a call from the commit that caused the call and the commit of the bet; `None` if the commit
-    /// belongs to no round.
-    ///
-    /// # Errors
-    /// Fails if the log or the index cannot be read.
+    /// `None` if the call belongs to no round. Fails if the log or the index cannot be read.
     pub(crate) fn read(ledger: &Handle, logged: &Arc<Logged>, due: &UnpaidCredit) -> Result<Option<Self>, FetchError> {
         let (commit, stream) = (&logged.commit, &logged.commit.stream);
         let Some(number) = number_of(&commit.events, due) else { return Ok(None) };
@@ -74,7 +70,7 @@ impl RoundOf {
     }
 }
 
-/// Returns the number of the round that a call closes, or whose money it pays.
+/// Number of the round that a call closes or pays.
 fn number_of(events: &[Event], due: &UnpaidCredit) -> Option<u64> {
     if due.closes > 0 {
         return Some(due.closes);
@@ -125,7 +121,7 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Returns the win of a voided round that the player keeps; only for voids logged before reversals.
+    /// Part of a voided round's win that the player keeps; only voids logged before reversals existed have one.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {
@@ -147,7 +143,6 @@ fn started(opening: &Logged, number: u64) -> Option<&RoundStarted> {
     })
 }
 
-/// Returns the commit of a round's bet.
 fn opening(ledger: &Handle, logged: &Arc<Logged>, cause: &Cause<'_>, number: u64) -> Result<Arc<Logged>, FetchError> {
     if started(logged, number).is_some() {
         return Ok(Arc::clone(logged));
@@ -164,7 +159,6 @@ fn opening(ledger: &Handle, logged: &Arc<Logged>, cause: &Cause<'_>, number: u64
     }
 }
 
-/// Returns the operator's session reference, from the round's debit or its free round.
 fn session(ledger: &Handle, stream: &StreamId, opening: &Logged) -> Result<SmolStr, FetchError> {
     let mut events = opening.commit.events.iter();
     let stated = events.find_map(|event| match event {

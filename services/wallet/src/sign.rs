@@ -1,6 +1,6 @@
 //! Signatures of JSON calls. They authenticate the caller and the content, and prevent replays.
 //!
-//! Six lines are signed, each with a line feed at its end:
+//! Six lines are signed, each ending with a line feed:
 //!
 //! ```text
 //! motherlode/wallet/v1
@@ -76,7 +76,7 @@ mod tests {
         ] {
             assert_ne!(one, other);
         }
-        assert!(Signer::new(&KEY[1..]).is_none(), "a short key is none");
-        assert!(!format!("{signer:?}").contains("0123"), "a key is never shown");
+        assert!(Signer::new(&KEY[1..]).is_none(), "a short key must be refused");
+        assert!(!format!("{signer:?}").contains("0123"), "a key must never be printed");
     }
 }

@@ -13,18 +13,18 @@ use futures_util::{
 use motherlode_proto::wallet::v1::ReasonCode;
 use motherlode_runtime::{
     Config, Reason, Refusal,
-    config::{Seamless, WalletKind},
+    config::{Seamless, WalletCredentials},
     connect::{ConnectError, connect_lazily},
 };
 use motherlode_state::StreamId;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
     time::Duration,
 };
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
     time::Instant,
 };
 
@@ -36,58 +36,80 @@ pub enum WalletError {
     Unusable { operator: String, source: ConnectError },
 }
 
+fn credentials(operator: &str, settings: &Seamless) -> Result<WalletCredentials, WalletError> {
+    settings.credentials().map_err(|fault| WalletError::Credentials { operator: operator.to_owned(), fault })
+}
+
 /// Returns a client for a wallet's settings, which connects on first use.
 pub(crate) fn client_of(operator: &str, settings: &Seamless) -> Result<Client, WalletError> {
-    let operator = || operator.to_owned();
-    let credentials =
-        settings.credentials().map_err(|fault| WalletError::Credentials { operator: operator(), fault })?;
+    client(operator, settings, &credentials(operator, settings)?)
+}
+
+fn client(operator: &str, settings: &Seamless, credentials: &WalletCredentials) -> Result<Client, WalletError> {
     let answer_max = Duration::from_millis(settings.answer_ms_max);
     let client = match &credentials.signing_key {
         None => connect_lazily(&settings.url, &credentials.shown).map(|link| Client::grpc(link, answer_max)),
         Some(key) => Client::json(&settings.url, credentials.shown.ca.as_deref(), key, answer_max)
             .map_err(ConnectError::Unusable),
     };
-    client.map_err(|source| WalletError::Unusable { operator: operator(), source })
+    client.map_err(|source| WalletError::Unusable { operator: operator.to_owned(), source })
 }
 
-/// Wallets by operator; clones share them.
+/// Wallets by operator; clones share them, and [`replace`](Wallets::replace) changes them for all.
 #[derive(Debug, Clone, Default)]
-pub struct Wallets(Option<Arc<BTreeMap<String, Arc<OperatorWallet>>>>);
+pub struct Wallets {
+    wallets: Arc<RwLock<ByOperator>>,
+    replaced: watch::Sender<()>,
+}
+
+pub type ByOperator = BTreeMap<String, Arc<OperatorWallet>>;
 
 impl Wallets {
-    /// Creates the configured wallets, which connect on first use. Includes operators that have returned to the
-    /// transfer wallet, because their old credits are still paid.
+    /// Creates the configured wallets, which connect on first use.
     pub fn of_config(config: &Config) -> Result<Self, WalletError> {
-        let mut wallets = BTreeMap::new();
+        let wallets = Self::default();
+        wallets.replace(wallets.changed(config)?);
+        observe(&wallets.wallets, GAUGES);
+        Ok(wallets)
+    }
+
+    /// Reads the wallets' credentials and returns the wallets of a configuration; unchanged wallets stay the same. Includes
+    /// operators that have returned to the transfer wallet, because their old credits are still paid.
+    pub fn changed(&self, config: &Config) -> Result<ByOperator, WalletError> {
+        let (mut wallets, current) = (BTreeMap::new(), self.wallets.read());
         for operator in config.operators.iter().chain(&config.wallets_beside) {
-            let Some(settings) = &operator.seamless else { continue };
-            let (id, client) = (operator.id.clone(), client_of(&operator.id, settings)?);
-            let opens = operator.wallet == WalletKind::Seamless;
-            wallets.insert(id.clone(), Arc::new(OperatorWallet::new(id, client, settings.clone(), opens)));
+            let (id, Some(settings)) = (&operator.id, &operator.seamless) else { continue };
+            let credentials = credentials(id, settings)?;
+            let wallet = match current.get(id).filter(|of| of.settings == *settings && of.credentials == credentials) {
+                Some(unchanged) => Arc::clone(unchanged),
+                None => Arc::new(OperatorWallet::new(id, settings, credentials)?),
+            };
+            wallets.insert(id.clone(), wallet);
         }
-        if wallets.is_empty() {
-            return Ok(Self::default());
-        }
-        let wallets = Arc::new(wallets);
-        observe(&wallets, GAUGES);
-        Ok(Self(Some(wallets)))
+        Ok(wallets)
+    }
+
+    /// Calls in progress end with the former wallet; their repetitions are idempotent.
+    pub fn replace(&self, wallets: ByOperator) {
+        *self.wallets.write() = wallets;
+        self.replaced.send_replace(());
+    }
+
+    /// Returns a receiver that changes when wallets are replaced.
+    #[must_use]
+    pub fn replacements(&self) -> watch::Receiver<()> {
+        self.replaced.subscribe()
     }
 
     #[must_use]
-    pub fn for_stream(&self, stream: &StreamId) -> Option<&Arc<OperatorWallet>> {
-        match (&self.0, stream) {
-            (None, _) => None,
-            (Some(wallets), StreamId::Player { operator, .. }) => wallets.get(operator.as_str()),
-            _ => None,
-        }
+    pub fn for_stream(&self, stream: &StreamId) -> Option<Arc<OperatorWallet>> {
+        let StreamId::Player { operator, .. } = stream else { return None };
+        self.wallets.read().get(operator.as_str()).cloned()
     }
 
-    pub fn opening(&self) -> impl Iterator<Item = &str> {
-        self.all().filter(|wallet| wallet.opens).map(|wallet| wallet.operator())
-    }
-
-    pub fn all(&self) -> impl Iterator<Item = &Arc<OperatorWallet>> {
-        self.0.iter().flat_map(|wallets| wallets.values())
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<OperatorWallet>> {
+        self.wallets.read().values().cloned().collect()
     }
 }
 
@@ -122,8 +144,7 @@ pub struct OperatorWallet {
     operator: String,
     client: Client,
     settings: Seamless,
-    /// Whether new players use this wallet.
-    opens: bool,
+    credentials: WalletCredentials,
     breaker: Mutex<Breaker>,
     /// Time of the first failed call since the last successful one, and the latest reason.
     failing: Mutex<Option<(Instant, String)>>,
@@ -131,17 +152,18 @@ pub struct OperatorWallet {
     asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,
     since: Instant,
     meters: Meters,
-    /// Numbers of players with pending and with overdue work, by partition.
+    /// Players with pending and with overdue work, per partition.
     under_way: Mutex<BTreeMap<u32, (u64, u64)>>,
 }
 
 impl OperatorWallet {
-    fn new(operator: String, client: Client, settings: Seamless, opens: bool) -> Self {
+    fn new(operator: &str, settings: &Seamless, credentials: WalletCredentials) -> Result<Self, WalletError> {
+        let client = client(operator, settings, &credentials)?;
         let bets = Arc::new(Semaphore::new(settings.bets_max.min(Semaphore::MAX_PERMITS)));
         let (breaker, failing, asked, since) = (Mutex::default(), Mutex::default(), Mutex::default(), Instant::now());
-        let meters = Meters::new(&operator);
-        let under_way = Mutex::default();
-        Self { operator, client, settings, opens, breaker, failing, bets, asked, since, meters, under_way }
+        let (meters, under_way) = (Meters::new(operator), Mutex::default());
+        let (operator, settings) = (operator.to_owned(), settings.clone());
+        Ok(Self { operator, client, settings, credentials, breaker, failing, bets, asked, since, meters, under_way })
     }
 
     #[must_use]
@@ -154,21 +176,21 @@ impl OperatorWallet {
         &self.settings
     }
 
-    /// Reserves a place for a bet among the wallet's concurrent bets. Fails with WALLET_BUSY if no place is free, and
-    /// with WALLET_UNAVAILABLE while the circuit is open.
+    /// Reserves a slot for a bet. Fails with WALLET_BUSY if no slot is free, and with WALLET_UNAVAILABLE while the
+    /// circuit is open.
     pub fn admit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let left_ms = self.left_ms();
         if left_ms > 0 {
-            return Err(Refusal::new(Reason::WalletUnavailable, "the operator's wallet does not answer")
+            return Err(Refusal::new(Reason::WalletUnavailable, "the operator's wallet does not answer: retry later")
                 .retry_after(Duration::from_millis(left_ms.max(100))));
         }
         Arc::clone(&self.bets).try_acquire_owned().map_err(|_| {
-            let message = "too many bets wait for the operator's wallet";
+            let message = "too many bets are waiting for the operator's wallet: retry later";
             Refusal::new(Reason::WalletBusy, message)
         })
     }
 
-    /// Returns the milliseconds until the circuit's next probe; 0 if it is closed.
+    /// Time until the circuit's next probe; 0 if it is closed.
     #[must_use]
     pub fn left_ms(&self) -> u64 {
         self.breaker.lock().left_ms(self.now_ms())
@@ -203,8 +225,8 @@ impl OperatorWallet {
         self.under_way.lock().values().fold((0, 0), |(all, late), (players, overdue)| (all + players, late + overdue))
     }
 
-    /// Debits a bet that has a place. If the caller disconnects, the call continues, so that the breaker counts the
-    /// result, and keeps its place until the end. Concurrent requests of one debit share one call.
+    /// If the caller disconnects, the call continues and keeps its slot until it ends, so that the circuit breaker
+    /// counts its result. Concurrent requests for one debit share one call.
     pub async fn debit(self: &Arc<Self>, debit: &Call, place: &Arc<OwnedSemaphorePermit>, attempt: u32) -> Answer {
         let call = self
             .asked
@@ -223,7 +245,7 @@ impl OperatorWallet {
         call.await
     }
 
-    /// Makes a call if the circuit breaker permits calls now.
+    /// Makes a call if the circuit breaker permits it.
     pub async fn send(&self, call: &Call, attempt: u32) -> Answer {
         let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
             return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };
@@ -234,19 +256,30 @@ impl OperatorWallet {
         if let Some(contradiction) = contradiction {
             self.meters.note_contradiction();
             let operator = self.operator();
-            tracing::warn!(operator, transaction = call.id(), contradiction, "a wallet reported an impossible balance");
+            tracing::warn!(
+                operator,
+                transaction = call.id(),
+                contradiction,
+                "the operator's wallet reported a balance that contradicts its answer"
+            );
         }
         if let Answer::Refused { code, reason } = &answer
             && matches!(code, ReasonCode::DuplicateContent | ReasonCode::InvalidRequest | ReasonCode::Unauthenticated)
         {
             let (operator, transaction, code) = (self.operator(), call.id(), code.as_str_name());
-            tracing::error!(operator, transaction, code, reason, "the operator's wallet refused a call as faulty");
+            tracing::error!(
+                operator,
+                transaction,
+                code,
+                reason,
+                "the operator's wallet refused a call as invalid: compare its implementation with the contract"
+            );
         }
         self.note_failure(&answer, begun);
         let mut breaker = self.breaker.lock();
         match &answer {
             Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => breaker.answered(),
-            // Bets do not wait for reports, so these open no circuit.
+            // Unanswered reports do not open the circuit, because bets do not depend on reports.
             Answer::Unknown { .. } if leave == Leave::Given && matches!(call, Call::Close(_)) => {}
             Answer::Unknown { .. } => breaker.failed(leave, call.player(), self.now_ms()),
         }
@@ -313,7 +346,6 @@ mod tests {
     async fn pl_31_a_wallet_that_is_left_alone_takes_no_bets() {
         let wallets = wallets("seamless = { url = \"http://127.0.0.1:1\" }");
         let wallet = wallets.for_stream(&StreamId::player("acme", "alice")).unwrap();
-        assert_eq!(wallets.opening().count(), 0, "a wallet that is named opens no players yet");
         let place = Arc::new(wallet.admit().unwrap());
         for player in ["a", "b", "c", "d", "e"] {
             let debit = debit_of(player);
@@ -322,12 +354,47 @@ mod tests {
                 assert!(matches!(wallet.debit(&debit, &place, 1).await, Answer::Unknown { .. }));
             }
         }
-        assert!(wallet.breaker.lock().left_ms(0) > 0, "five players in a row without an answer");
+        assert!(
+            wallet.breaker.lock().left_ms(0) > 0,
+            "after five players in a row without an answer the circuit must be open"
+        );
         let state = wallet.state();
         assert!(state.circuit_open && state.failing.is_some_and(|(_, why)| !why.is_empty()));
-        assert!(wallet.asked.lock().is_empty(), "nothing is under way");
+        assert!(wallet.asked.lock().is_empty(), "no call may be in progress");
         wallet.breaker.lock().failed(Leave::Probe, "a", wallet.now_ms() + 60_000);
         let refusal = wallet.admit().unwrap_err();
         assert_eq!(refusal.reason(), Reason::WalletUnavailable);
+    }
+
+    #[tokio::test]
+    async fn pl_27_a_reload_replaces_only_changed_wallets() {
+        let folder = tempfile::tempdir().unwrap();
+        let token = folder.path().join("token");
+        std::fs::write(&token, "one").unwrap();
+        let config = |bets_max: u32, others: &str| {
+            let text = format!(
+                "[[operators]]\nid = \"acme\"\nwallet = \"seamless\"\n[operators.seamless]\nurl = \"http://127.0.0.1:1\"\n\
+                 token_file = {token:?}\nbets_max = {bets_max}\n{others}"
+            );
+            Config::parse(&text).unwrap()
+        };
+        let wallets = Wallets::of_config(&config(2, "")).unwrap();
+        let (clone, mut replacements) = (wallets.clone(), wallets.replacements());
+        let acme = || clone.for_stream(&StreamId::player("acme", "alice")).unwrap();
+        let replace = |config: &Config| wallets.replace(wallets.changed(config).unwrap());
+        let first = acme();
+        replace(&config(2, "[[operators]]\nid = \"beta\"\nseamless = { url = \"http://127.0.0.1:2\" }"));
+        assert!(Arc::ptr_eq(&first, &acme()), "it keeps its circuit and its bets");
+        assert!(clone.for_stream(&StreamId::player("beta", "bob")).is_some());
+        assert!(replacements.has_changed().unwrap());
+        replacements.mark_unchanged();
+        replace(&config(3, ""));
+        assert_eq!(acme().settings().bets_max, 3);
+        let second = acme();
+        std::fs::write(&token, "two").unwrap();
+        replace(&config(3, ""));
+        assert!(!Arc::ptr_eq(&second, &acme()), "its token has changed");
+        std::fs::remove_file(&token).unwrap();
+        assert!(matches!(wallets.changed(&config(3, "")), Err(WalletError::Credentials { .. })));
     }
 }

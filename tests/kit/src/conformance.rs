@@ -21,7 +21,7 @@ pub fn suite(make: Make<'_>) {
 
 pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     let LogStart { first, previous } = store.start();
-    assert!(first > 1, "the log starts later");
+    assert!(first > 1, "the log begins after position 1");
     assert_eq!(kept.first().and_then(|record| previous_hash(record)), Some(previous));
     let end = first - 1 + kept.len() as Position;
     assert_eq!((store.end(), store.head()), (end, hash(kept.last().expect("there are records"))));
@@ -34,12 +34,12 @@ pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
                 Err(ReadError::Archived { position, first: named }) => {
                     assert_eq!((position, named), (from.max(1), first));
                 }
-                other => panic!("position {from} is archived, and was answered by {other:?}"),
+                other => panic!("position {from} is archived, but the read returned {other:?}"),
             }
         }
     }
     assert_eq!(read_all(&*reader, first), [kept, &appended].concat());
-    assert!(reader.read(end + 3, 10, 1000).expect("past the end").is_empty());
+    assert!(reader.read(end + 3, 10, 1000).expect("a read past the end returns nothing").is_empty());
 }
 
 #[must_use]
@@ -79,12 +79,12 @@ pub fn read_all(reader: &dyn Reader, from: Position) -> Vec<Bytes> {
     let mut all = Vec::new();
     let mut next = from.max(1);
     loop {
-        let read = reader.read(next, 7, 4096).expect("a sound log is readable");
+        let read = reader.read(next, 7, 4096).expect("an undamaged log is readable");
         if read.is_empty() {
             return all;
         }
         for record in read {
-            assert_eq!(record.position, next, "positions are dense");
+            assert_eq!(record.position, next, "positions are contiguous");
             next += 1;
             all.push(record.bytes);
         }
@@ -94,8 +94,8 @@ pub fn read_all(reader: &dyn Reader, from: Position) -> Vec<Bytes> {
 fn append(store: &mut dyn Store, payloads: &[&[u8]]) -> Vec<Bytes> {
     let records = records(store.head(), payloads);
     let end = store.end();
-    store.append(end, &records).expect("a chained append at the end is taken");
-    assert_eq!(store.end(), end + records.len() as Position, "an append moves the end by its records");
+    store.append(end, &records).expect("a chained append at the end is accepted");
+    assert_eq!(store.end(), end + records.len() as Position, "an append moves the end by the number of its records");
     records
 }
 
@@ -119,13 +119,13 @@ fn what_is_appended_is_read_back(make: Make<'_>) {
     assert_eq!(store.head(), hash(all.last().expect("there are records")));
     for reader in [early, store.reader()] {
         assert_eq!(reader.end(), 44);
-        assert_eq!(read_all(&*reader, 0), all, "0 means the first");
+        assert_eq!(read_all(&*reader, 0), all, "position 0 reads from the first record");
         for from in 1..=44 {
             let skipped = usize::try_from(from - 1).expect("small");
             assert_eq!(read_all(&*reader, from), all[skipped..], "from {from}");
         }
-        assert!(reader.read(45, 10, 1000).expect("past the end").is_empty());
-        assert!(reader.read(Position::MAX, 10, 1000).expect("far past the end").is_empty());
+        assert!(reader.read(45, 10, 1000).expect("a read past the end returns nothing").is_empty());
+        assert!(reader.read(Position::MAX, 10, 1000).expect("a read far past the end returns nothing").is_empty());
     }
 }
 
@@ -135,11 +135,11 @@ fn reads_keep_their_limits(make: Make<'_>) {
     let size = all[0].len();
     let reader = store.reader();
     let count = |from, records, bytes| reader.read(from, records, bytes).expect("readable").len();
-    assert_eq!(count(1, 0, 10_000), 0, "no records requested");
+    assert_eq!(count(1, 0, 10_000), 0, "a read of 0 records returns nothing");
     assert_eq!(count(1, 3, 100_000), 3);
     assert_eq!(count(1, 10, 2 * size), 2);
     assert_eq!(count(1, 10, 2 * size - 1), 1);
-    assert_eq!(count(3, 10, 1), 1, "one record is answered however long it is");
+    assert_eq!(count(3, 10, 1), 1, "a read returns at least one record, however long it is");
     assert_eq!(count(3, 10, 0), 1);
     assert_eq!(count(1, usize::MAX, usize::MAX), 4);
 }
@@ -150,9 +150,12 @@ fn a_wrong_place_is_a_conflict(make: Make<'_>) {
     for after in [0, 1, 3, Position::MAX] {
         let next = records(store.head(), [b"three"]);
         let refused = store.append(after, &next);
-        assert!(matches!(refused, Err(AppendError::Conflict { end: 2 })), "after {after}: {refused:?}");
+        assert!(
+            matches!(refused, Err(AppendError::Conflict { end: 2 })),
+            "an append after {after} returned {refused:?}"
+        );
     }
-    assert_eq!(read_all(&*store.reader(), 1), all, "a refused append leaves nothing");
+    assert_eq!(read_all(&*store.reader(), 1), all, "a refused append adds no records");
     append(&mut *store, &[b"three"]);
 }
 
@@ -162,13 +165,13 @@ fn a_record_that_does_not_chain_is_refused(make: Make<'_>) {
     let head = store.head();
     let wrong_first = records([9; 32], [b"two"]);
     let mut wrong_second = records(head, [b"two", b"xxx"]);
-    wrong_second[1] = record(&head, b"names the record before the one before it");
+    wrong_second[1] = record(&head, b"record whose previous hash is that of an earlier record");
     let no_record = vec![Bytes::from_static(b"no record")];
     let empty_record = vec![Bytes::new()];
     for (wrong, place) in [(wrong_first, 2), (wrong_second, 3), (no_record, 2), (empty_record, 2)] {
         match store.append(1, &wrong) {
             Err(AppendError::Chain { position, .. }) => assert_eq!(position, place),
-            other => panic!("a record that does not chain was answered {other:?}"),
+            other => panic!("an append of a record that does not chain returned {other:?}"),
         }
         assert_eq!((store.end(), store.head()), (1, head), "a refused append changes nothing");
     }
@@ -178,11 +181,14 @@ fn a_record_that_does_not_chain_is_refused(make: Make<'_>) {
 
 fn an_empty_append_changes_nothing(make: Make<'_>) {
     let mut store = make();
-    store.append(0, &[]).expect("nothing can be appended to an empty log");
+    store.append(0, &[]).expect("an empty append to an empty log succeeds");
     assert_eq!(store.end(), 0);
     append(&mut *store, &[b"one"]);
-    store.append(1, &[]).expect("nothing can be appended");
-    assert!(matches!(store.append(0, &[]), Err(AppendError::Conflict { end: 1 })), "the place counts all the same");
+    store.append(1, &[]).expect("an empty append succeeds");
+    assert!(
+        matches!(store.append(0, &[]), Err(AppendError::Conflict { end: 1 })),
+        "the position is checked even for an empty append"
+    );
     assert_eq!(store.end(), 1);
 }
 
@@ -218,12 +224,12 @@ fn follow(reader: &Arc<dyn Reader>, genesis: Hash, ends: &[Position], last: Posi
     let (mut head, mut next) = (genesis, 1);
     while next <= last {
         let end = reader.end();
-        assert!(end == 0 || ends.contains(&end), "the end is the end of an append, not {end}");
-        let read = reader.read(next, 3, 10_000).expect("readable while it is written");
-        assert!(next > end || !read.is_empty(), "what lies before the end is answered");
+        assert!(end == 0 || ends.contains(&end), "a reader saw the end {end}, which is inside an append");
+        let read = reader.read(next, 3, 10_000).expect("the log is readable while it is written");
+        assert!(next > end || !read.is_empty(), "records before the end are returned");
         for record in read {
             assert_eq!(record.position, next);
-            assert_eq!(previous_hash(&record.bytes), Some(head), "position {next} chains");
+            assert_eq!(previous_hash(&record.bytes), Some(head), "the record at position {next} chains");
             head = hash(&record.bytes);
             next += 1;
         }

@@ -1,5 +1,4 @@
-//! Digests of derived state with their version, one text file per kind of state in `tests/golden`. A changed digest without a
-//! new version means that the service would load incompatible files of earlier builds.
+//! Digests of derived state with their version, one text file per kind of state in `tests/golden`.
 
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
@@ -87,10 +86,14 @@ mod tests {
         let changed = digests(&[("a", "1"), ("b", "3")]);
         assert_eq!(compare(&text, 4, &changed), Some(Difference::Changed("b".to_owned())));
         assert_eq!(compare(&text, 5, &changed), Some(Difference::Allowed));
-        assert_eq!(compare(&text, 5, &before), Some(Difference::Allowed), "a raised version is written down");
+        assert_eq!(compare(&text, 5, &before), Some(Difference::Allowed), "a raised version is written to the file");
         assert_eq!(compare(&text, 3, &before), Some(Difference::Older { held: 4 }));
         let without = digests(&[("b", "2")]);
-        assert_eq!(compare(&text, 4, &without), Some(Difference::Changed("a".to_owned())), "no log is dropped");
+        assert_eq!(
+            compare(&text, 4, &without),
+            Some(Difference::Changed("a".to_owned())),
+            "no log is removed from the file"
+        );
         let more = digests(&[("a", "1"), ("b", "2"), ("c", "3")]);
         assert_eq!(compare(&text, 4, &more), Some(Difference::Allowed));
         assert_eq!(compare("", 1, &before), Some(Difference::Allowed));

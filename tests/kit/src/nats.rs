@@ -25,7 +25,7 @@ const KEY_FILE: &str = "stream.key";
 pub fn binary() -> PathBuf {
     if let Some(named) = env::var_os("MOTHERLODE_NATS_SERVER") {
         let named = PathBuf::from(named);
-        assert!(named.is_file(), "MOTHERLODE_NATS_SERVER names {}, which is no file", named.display());
+        assert!(named.is_file(), "MOTHERLODE_NATS_SERVER names {}, which is not a file", named.display());
         return named;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is in the repository");
@@ -63,7 +63,7 @@ impl Node {
         fs::create_dir_all(folder).expect("the test's folder can be written");
         let key = folder.join(KEY_FILE);
         fs::write(&key, "5a".repeat(32)).expect("the test's folder can be written");
-        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("the file is the test's");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("the key's permissions can be set");
         let data = folder.join("data");
         let settings = format!(
             "server_name: {name}\nlisten: \"127.0.0.1:-1\"\nhttp: \"127.0.0.1:-1\"\nmax_payload: 8MB\n\
@@ -89,7 +89,7 @@ impl Node {
     }
 
     pub fn kill(&mut self) {
-        self.process.kill().and_then(|()| self.process.wait()).expect("a child can be killed");
+        self.process.kill().and_then(|()| self.process.wait()).expect("the server can be killed");
     }
 
     pub fn restart(&mut self) {
@@ -108,11 +108,12 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
-    /// Waits for the server's streams. Stopping the next server earlier could lose their quorum for good.
+    /// Waits until the server's streams have caught up. If the next server were stopped earlier, the streams could lose
+    /// their quorum permanently.
     pub fn catch_up(&self) {
         let until = Instant::now() + FORMING_MAX;
         while let Err(not) = self.healthy("/healthz") {
-            assert!(Instant::now() < until, "it has not caught up after {FORMING_MAX:?}: {not}");
+            assert!(Instant::now() < until, "nats-server has not caught up after {FORMING_MAX:?}: {not}");
             thread::sleep(LOOK_PAUSE);
         }
     }
@@ -160,7 +161,7 @@ impl Node {
         self.folder.join(KEY_FILE)
     }
 
-    /// Configuration of a log with one replica, including the override that one replica needs.
+    /// Configuration of a log with one replica, including the setting that permits this.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
         let allow_unsafe = AllowUnsafe { replicas: true, ..AllowUnsafe::default() };
@@ -184,7 +185,7 @@ pub struct Cluster {
 impl Cluster {
     #[must_use]
     pub fn start(folder: &Path) -> Self {
-        // Another process may take the port of a route before the server starts.
+        // Retries, because another process may take the port of a route before the server starts.
         let mut why = String::new();
         for attempt in 0..STARTS_MAX {
             match Self::start_once(&folder.join(attempt.to_string())) {
@@ -267,7 +268,7 @@ fn spawn(folder: &Path, settings: &str) -> Result<(Child, String, String), Strin
             break;
         }
     }
-    // Reads all output, since a full pipe would block the server.
+    // Reads all output, because a full pipe would block the server.
     let mut log = fs::OpenOptions::new().create(true).append(true).open(folder.join("server.log"));
     let log = log.as_mut().map_err(|error| error.to_string())?.try_clone().map_err(|error| error.to_string())?;
     thread::spawn(move || std::io::copy(&mut output, &mut { log }));

@@ -1,10 +1,9 @@
-//! Finds fields of a serialized state that are always none, zero or empty. Digests hardly cover them: an empty map and
-//! an empty list serialize alike.
+//! Finds fields of a serialized state that are none, zero or empty in all tests. Digests hardly cover such fields.
 
 use serde::{Serialize, Serializer, ser};
 use std::{collections::BTreeMap, fmt};
 
-/// For each `Type.field`: whether any state had a value in the field.
+/// For each `Type.field`: whether the field had a value in any state.
 #[derive(Debug, Default)]
 pub struct Shape(BTreeMap<String, bool>);
 

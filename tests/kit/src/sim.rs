@@ -1,8 +1,9 @@
-//! Simulated disk with kills, power cuts, failures and limited space, all from a seed.
+//! Simulated disk with kills, power cuts, failures and limited space, all derived from a seed.
 //!
-//! After a kill, completed writes and a prefix of the interrupted one are there; after a power cut, the synced bytes,
-//! any subset of the other 512-byte sectors, and a prefix of the name changes. A failed sync drops some or all of its
-//! sectors, as on Linux, and later syncs succeed. A failed write has written some whole sectors or none.
+//! After a kill, the disk has the completed writes and a prefix of the interrupted write. After a power cut, it has
+//! the synced bytes, any subset of the other 512-byte sectors, and a prefix of the renames and removals. A failed
+//! sync drops some or all of its sectors, as on Linux, and later syncs succeed. A failed write has written some whole
+//! sectors or none.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,8 +17,8 @@ use parking_lot::Mutex;
 use motherlode_log::{Access, Disk, File, Folder, LockGuard};
 
 const SECTOR: usize = 512;
-/// Granularity of an interrupted write, bytes. With 1, a block without its last byte would look like one with a wrong
-/// last byte.
+/// Granularity of an interrupted write, in bytes. With 1, a block that lacks its last byte would look like a block
+/// with a wrong last byte.
 const WRITE_GRAIN: usize = 2;
 
 #[derive(Debug, Clone, Default)]
@@ -58,7 +59,8 @@ struct Content {
     live: Vec<u8>,
     synced: Vec<u8>,
     dirty: BTreeSet<usize>,
-    /// Sector within which a kill interrupted a write; lost in a power cut, since the kernel writes whole pages.
+    /// Sector within which a kill interrupted a write. A power cut loses this sector, since the kernel writes whole
+    /// pages.
     torn: Option<usize>,
 }
 
@@ -85,7 +87,8 @@ impl SimDisk {
         self.0.lock().bytes_read
     }
 
-    /// Stops the disk at an operation, counted from 0. It may be done in part; it and all later operations fail.
+    /// Stops the disk at the operation with this number, counted from 0. That operation may be done in part; it and
+    /// all later operations fail.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }
@@ -102,12 +105,13 @@ impl SimDisk {
         self.0.lock().no_descriptors = none;
     }
 
-    /// Percentage of operations that fail in part or whole: a full disk, too many open files, an I/O error.
+    /// Makes this percentage of operations fail partly or completely, as with a full disk, too many open files or an
+    /// I/O error.
     pub fn set_faults(&self, percent: usize, seed: u64) {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }
 
-    /// Bytes of one write, rounded up to the end of a sector.
+    /// Limits the bytes of one write; the limit is rounded up to a whole sector.
     pub fn set_write_limit(&self, bytes: Option<usize>) {
         self.0.lock().write_limit = bytes;
     }
@@ -183,7 +187,7 @@ impl State {
         }
     }
 
-    /// Returns the error of a failing operation, and how much of the operation is done, below `bound`.
+    /// Returns the error of a failing operation and how much of the operation was done, below `bound`.
     fn fault(&mut self, bound: usize) -> Option<(io::Error, usize)> {
         let Faults { percent, chance } = self.faults.as_mut()?;
         let fails = chance.below(100) < *percent;
@@ -196,7 +200,8 @@ impl State {
         fails.then_some((error, done))
     }
 
-    /// Changes a name; at the stop, only if the operation's number is odd.
+    /// Renames or removes a file. If the disk stops at this operation, the change is made only if the operation's
+    /// number is odd.
     fn name(&mut self, naming: Naming) -> io::Result<()> {
         let go = self.begin()?;
         if let Some((error, done)) = self.fault(2) {

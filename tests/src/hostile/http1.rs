@@ -1,4 +1,4 @@
-//! JSON calls over single HTTP/1.1 connections; a client library would pool them.
+//! JSON calls with one HTTP/1.1 connection each; a client library would pool connections.
 
 use super::{Target, Wire};
 use std::io::{self, ErrorKind};

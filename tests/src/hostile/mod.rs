@@ -1,4 +1,4 @@
-//! Hostile callers, which write HTTP/2 frames directly.
+//! Hostile callers that write HTTP/2 frames directly.
 
 pub mod http1;
 
@@ -139,14 +139,15 @@ impl Target {
     pub async fn call_in_pieces(&self, path: &str, pieces: Vec<Bytes>) -> Result<(), Status> {
         let gone = |error: h2::Error| Status::unavailable(error.to_string());
         let (send, mut connection) = self.http().await.map_err(gone)?;
-        let mut pings = connection.ping_pong().expect("no other user");
+        let mut pings = connection.ping_pong().expect("ping_pong is taken only once");
         let driver = tokio::spawn(connection);
         let answered = async {
             let (response, mut body) = send.ready().await?.send_request(self.head(path), false)?;
             let last = pieces.len().saturating_sub(1);
             for (number, piece) in pieces.into_iter().enumerate() {
                 if number > 0 {
-                    // The first ping may be written before the piece, but the second ping is not.
+                    // The first ping may be written before the piece of data, but the second ping is always
+                    // written after it.
                     pings.ping(Ping::opaque()).await?;
                     pings.ping(Ping::opaque()).await?;
                 }
@@ -172,7 +173,7 @@ pub fn framed(message: &impl Message) -> Bytes {
 pub fn frame(bytes: &[u8]) -> Bytes {
     let mut framed = BytesMut::with_capacity(5 + bytes.len());
     framed.put_u8(0);
-    framed.put_u32(bytes.len().try_into().expect("a message is shorter"));
+    framed.put_u32(bytes.len().try_into().expect("a message is shorter than 4 GiB"));
     framed.put_slice(bytes);
     framed.freeze()
 }
@@ -203,7 +204,7 @@ pub struct Unread {
 
 pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) -> Result<Unread, h2::Error> {
     let (send, mut connection) = target.http().await?;
-    let mut pings = connection.ping_pong().expect("no other user");
+    let mut pings = connection.ping_pong().expect("ping_pong is taken only once");
     let beginning = async {
         let (mut send, mut begun) = (send, vec![]);
         for _ in 0..calls {
@@ -212,7 +213,7 @@ pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) 
             body.send_data(message.clone(), true)?;
             begun.push((response, body));
         }
-        // At the answer, the service has read everything sent before this ping.
+        // When the answer to the ping arrives, the service has read everything sent before the ping.
         pings.ping(h2::Ping::opaque()).await?;
         Ok::<_, h2::Error>((send, begun))
     };

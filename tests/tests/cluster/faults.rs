@@ -1,4 +1,4 @@
-//! Answers and health while a process is frozen, dead or cut off (PL-30), within documented bounds.
+//! Checks answers and health while a process is frozen, dead or cut off (PL-30), within the documented bounds.
 
 use super::{LOOK, NEVER, PROGRAM, client};
 use motherlode_proto::ledger::v1::{DepositRequest, GetAccountRequest};
@@ -24,7 +24,7 @@ use tonic::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tonic_types::StatusExt;
 
-/// Longest time until processes without a writer are NOT_SERVING.
+/// Maximum time until processes without a writer are NOT_SERVING.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 const TAKEOVER_MAX: Duration = Duration::from_secs(6);
 const ROOM: Duration = Duration::from_millis(1_500);
@@ -111,7 +111,7 @@ impl Watched {
     async fn after(self, fault: &str) -> Option<Duration> {
         let after = self.task.await.unwrap();
         let shown = after.map_or("never".to_owned(), |after| format!("{:.1} s", after.as_secs_f32()));
-        println!("{fault}: {} is as looked for after {shown}", self.name);
+        println!("{fault}: {} has the expected health after {shown}", self.name);
         after
     }
 }
@@ -143,7 +143,7 @@ async fn check_silence(
         watched.push(watch("the writer", writer, ServingStatus::NotServing, most).await);
     }
     let (took, first) = installation.play(spin).await;
-    println!("{fault}: the bet of that moment gets {} after {:.1} s", shown(&first), took.as_secs_f32());
+    println!("{fault}: the bet sent at that moment gets {} after {:.1} s", shown(&first), took.as_secs_f32());
     for of in watched {
         let after = of.after(fault).await;
         assert!(after.is_some_and(|after| after <= SILENCE_MAX + ROOM), "{fault}: {after:?}");
@@ -201,7 +201,7 @@ async fn at_a1_while_a_standby_takes_over_processes_go_on_serving_and_bets_wait(
     let (a, b) = (installation.writer("a").await, installation.start("b", "ledger", &[]));
     let [spin, jackpot] = installation.behind(&[&a, &b]).await;
     installation.join(&spin, &a).await;
-    let held = async |standby: &Process| standby.log_line("the log is loaded").is_some();
+    let held = async |standby: &Process| standby.log_line("the log was loaded").is_some();
 
     until("a standby", async || held(&b).await).await;
     a.hold();
@@ -229,7 +229,7 @@ async fn check_takeover(installation: &mut Installation, fault: &str, [spin, jac
     println!("{fault}: the longest bet took {:.1} s", longest.as_secs_f32());
     for of in watched {
         let fault = format!("{fault}, NOT_SERVING");
-        assert_eq!(of.after(&fault).await, None, "it serves all the time");
+        assert_eq!(of.after(&fault).await, None, "the process stays SERVING");
     }
 }
 
@@ -243,7 +243,7 @@ async fn at_a2_a_writer_that_was_frozen_answers_no_read_from_its_old_state() {
     let (mut writer, mut standby) = (installation.writer("a").await, installation.start("b", "ledger", &[]));
     let mut old = 0;
     for number in 0..TRIES {
-        until("a standby", async || standby.log_line("the log is loaded").is_some()).await;
+        until("a standby", async || standby.log_line("the log was loaded").is_some()).await;
         let mut at_writer = Client::connect(writer.address).await;
         let name = format!("p{number}");
         let account = at_writer.fund(&name, EUR, 1_000).await;
@@ -285,7 +285,7 @@ async fn at_a7_a_writer_that_is_asked_to_stop_hands_over_at_once() {
     let (mut writer, mut standby) = (installation.writer("a").await, installation.start("b", "ledger", &[]));
     let [spin, _jackpot] = installation.behind(&[&writer, &standby]).await;
     installation.join(&spin, &writer).await;
-    until("a standby", async || standby.log_line("the log is loaded").is_some()).await;
+    until("a standby", async || standby.log_line("the log was loaded").is_some()).await;
     std::mem::swap(&mut writer, &mut standby);
     let stopping = tokio::spawn(standby.terminate());
     let begun = Instant::now();
@@ -293,7 +293,7 @@ async fn at_a7_a_writer_that_is_asked_to_stop_hands_over_at_once() {
     played.unwrap();
     until("a takeover", async || serving(writer.address).await).await;
     println!(
-        "the writer stops: a bet of that moment takes {:.1} s, and the other writes after {:.1} s",
+        "the writer stops: a bet sent at that moment takes {:.1} s, and the other ledger writes after {:.1} s",
         took.as_secs_f32(),
         begun.elapsed().as_secs_f32()
     );

@@ -1,5 +1,5 @@
-//! A distributed installation on loopback: processes are killed and links cut under load, and acknowledged answers
-//! survive exactly once.
+//! A distributed installation on loopback. Processes are killed and connections cut under load; each acknowledged
+//! round must exist exactly once afterwards.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -114,7 +114,7 @@ impl Load {
                     let mut client = Client::on(channel);
                     while !over.load(Ordering::Relaxed) {
                         if let Err(status) = player.play_round(&mut client, &answers).await {
-                            // Statuses that a fault may cause; any other is an error.
+                            // Statuses that a fault may cause; any other status is an error.
                             let fault = matches!(
                                 status.code(),
                                 Code::Unavailable
@@ -194,7 +194,7 @@ async fn pl_30_of_two_ledgers_one_writes_and_the_other_takes_over() {
         load.gap(&format!("the writing ledger is killed ({round})")).await;
         ledgers.insert(writing, ledger(["a", "b"][writing]));
         cables[writing].lead_to(ledgers[writing].address);
-        assert_ne!(writer(&addresses(&ledgers)).await, writing, "the other has taken over");
+        assert_ne!(writer(&addresses(&ledgers)).await, writing, "the other ledger has taken over");
     }
     until("one writer", async || one_serves(&ledgers).await).await;
     let mut players = load.stop().await;
@@ -232,7 +232,8 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
     let mut ledgers = vec![start_ledger(0)];
     until("the first writer", async || serving(ledgers[0].address).await).await;
     ledgers.push(start_ledger(1));
-    // Each spin process has its own links to both ledgers; the jackpot process shares the links of the first.
+    // Each spin process has separate connections to both ledgers. The jackpot process shares those of the first spin
+    // process.
     let mut cables = vec![];
     for _ in 0..2 {
         cables.push([Cable::to(ledgers[0].address).await, Cable::to(ledgers[1].address).await]);
@@ -261,13 +262,13 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
     for number in [0, 1] {
         let name = format!("spin{number}");
         spins.remove(number).kill();
-        load.gap(&format!("spin {number} is killed, and its players go to the other")).await;
+        load.gap(&format!("spin process {number} is killed, and its players move to the other")).await;
         spins.insert(number, join("spin", &name, &targets[number]));
         *load.spins.lock().unwrap() = spins.iter().map(|spin| spin.address).collect();
         load.goes_on().await;
     }
     jackpot.kill();
-    load.gap("the process with the pools is killed").await;
+    load.gap("the jackpot process is killed").await;
     jackpot = join("jackpot", "jackpot", &targets[0]);
     for number in 0..3 {
         nodes.nodes[number].kill();
@@ -289,7 +290,7 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
     to_nodes.iter().for_each(Cable::mend);
     load.goes_on().await;
     cables[0].iter().for_each(Cable::cut);
-    load.gap("a process that spins is cut from both ledgers, and its players go to the other").await;
+    load.gap("a spin process is cut from both ledgers, and its players move to the other").await;
     cables[0].iter().for_each(Cable::mend);
     load.goes_on().await;
 

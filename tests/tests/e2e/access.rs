@@ -55,7 +55,7 @@ fn pl_27_every_call_has_its_roles_and_no_other_is_in_the_table() {
         }
     }
     let listed: BTreeSet<_> = CALLS.iter().map(|call| call.path.to_owned()).collect();
-    assert_eq!(listed.len(), CALLS.len(), "each is there once");
+    assert_eq!(listed.len(), CALLS.len(), "each call is listed once");
     assert_eq!(listed, served);
 }
 
@@ -320,13 +320,13 @@ async fn pl_27_with_tls_a_client_is_known_by_its_certificate_or_its_token() {
         Ok(connection) => log_status(&mut Client::on(connection)).await.unwrap_err(),
         Err(error) => Status::unavailable(error.to_string()),
     };
-    assert_ne!(status.code(), Code::Unauthenticated, "nothing was answered");
+    assert_ne!(status.code(), Code::Unauthenticated, "plain HTTP must not reach the TLS service");
     let forged = with(pem(&foreign.client));
     let status = match connect(&target, &forged, None).await {
         Ok(connection) => log_status(&mut Client::on(connection)).await.unwrap_err(),
         Err(error) => Status::unavailable(error.to_string()),
     };
-    assert!(reason(&status).is_empty(), "no layer of the service saw it: {status:?}");
+    assert!(reason(&status).is_empty(), "the forged certificate passed the TLS handshake: {status:?}");
     service.server.stop().await.unwrap();
 }
 
@@ -344,6 +344,8 @@ async fn pl_27_without_operators_a_service_is_open_and_only_on_loopback() {
     client.ledger.get_account(GetAccountRequest { account: Some(account("alice", EUR)) }).await.unwrap();
     server.stop().await.unwrap();
     let exposed = Config { listen: ([0, 0, 0, 0], 0).into(), ..config(data.path()) };
-    let Err(error) = start(&exposed).await else { panic!("it serves all callers") };
+    let Err(error) = start(&exposed).await else {
+        panic!("a service without operators serves callers beyond loopback")
+    };
     assert!(matches!(error, ServeError::Config(ConfigError::Exposed { .. })), "{error}");
 }

@@ -68,7 +68,10 @@ impl Installation {
         let config = &self.configs[which];
         let stores = open_stores(config).unwrap();
         let starting = Server::start_on(listener, config, stores, Options::default(), dealer());
-        tokio::time::timeout(NEVER, starting).await.expect("each serves the other's missing partitions").unwrap()
+        tokio::time::timeout(NEVER, starting)
+            .await
+            .expect("both processes start, because each serves the partitions that the other lacks")
+            .unwrap()
     }
 
     pub(crate) async fn join(&self, role: Role, data: &Path) -> Server {
@@ -253,12 +256,18 @@ async fn a_process_that_lacks_a_partition_and_knows_of_no_other_process_is_refus
     let config = Config { partitions: PARTITIONS, ..config(data.path()) };
     let store = Box::new(MemoryStore::new(0));
     let starting = Server::start(&config, store, Options::default(), dealer());
-    let refused = tokio::time::timeout(NEVER, starting).await.expect("it does not wait").err().unwrap().to_string();
+    let refused = tokio::time::timeout(NEVER, starting)
+        .await
+        .expect("the start fails without waiting")
+        .err()
+        .unwrap()
+        .to_string();
     assert!(refused.contains("found partitions [0]"), "{refused}");
     let origin = Origin { targets: vec![], credentials: Credentials::default(), partitions: PARTITIONS };
     let index = data.path().join("index");
     let joining = motherlode_ledger::join(origin, 1, &index, Options::default());
-    let refused = tokio::time::timeout(NEVER, joining).await.expect("it does not wait").err().unwrap().to_string();
+    let refused =
+        tokio::time::timeout(NEVER, joining).await.expect("the start fails without waiting").err().unwrap().to_string();
     assert!(refused.contains("no ledger process is configured"), "{refused}");
 }
 
@@ -271,7 +280,7 @@ async fn what_does_not_fit_the_log_that_is_there_is_refused() {
         Config { role: Role::Spin, partitions: 2, data: data.path().join("x"), ..installation.configs[0].clone() };
     other.ledger.write_partitions = BTreeSet::new();
     let refused = Server::join(&other, Options::default(), dealer()).await.err().unwrap().to_string();
-    assert!(refused.contains("its log has 3 partitions, not 2"), "{refused}");
+    assert!(refused.contains("log has 3 partitions, but this process is configured for 2"), "{refused}");
     for server in [b, a] {
         server.stop().await.unwrap();
     }

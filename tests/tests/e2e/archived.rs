@@ -64,7 +64,8 @@ async fn pl_37_calls_for_archived_records_are_refused_and_apply_nothing() {
     let replica = Server::join(&spin, Options::default(), dealer()).await.unwrap();
     let (mut writer, mut player) = (Client::connect(server.address()).await, Client::connect(replica.address()).await);
     let (before, first) = (writer.balance(&account).await, server.ledger().durable() + 1);
-    // A replica also fetches records before a requested one, but must still get the first unarchived record.
+    // A replica also fetches records before the requested record. It must still get the first record that is not
+    // archived.
     log.archive_below(300);
     assert_eq!(replica.ledger().fetch(300).unwrap().commit.position, 300);
     let refused = replica.ledger().fetch(299).unwrap_err();
@@ -82,7 +83,7 @@ async fn pl_37_calls_for_archived_records_are_refused_and_apply_nothing() {
     let request = ReadRecordsRequest { partition: 0, from_position: 1, records_max: 1, bytes_max: 0 };
     is_archived(&records.read_records(request).await.unwrap_err(), first);
 
-    assert_eq!((writer.balance(&account).await, log.end() + 1), (before, first), "nothing was applied");
+    assert_eq!((writer.balance(&account).await, log.end() + 1), (before, first), "the refused request was not applied");
     player.play_out(bet("r2", &account, "0.01")).await.unwrap();
     assert!(log.end() >= first, "play continues");
     replica.stop().await.unwrap();

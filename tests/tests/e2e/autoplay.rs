@@ -87,8 +87,8 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
             ..series(*game, &format!("{}-loss", game.name()), &account, 1000)
         };
         let (answers, rounds) = play(&mut client, lossy).await;
-        // WF-19 stops once the loss reaches the limit, DM-26 before a bet could exceed it, other games once the loss
-        // exceeds it.
+        // WF-19 stops a series once its loss reaches the limit, and DM-26 before a bet could exceed the limit. Other
+        // games stop once the loss exceeds the limit.
         let least = match game.name() {
             "witch-feature" => 1,
             "dwarf-mine" => bet(&rounds[0]),
@@ -97,11 +97,14 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
         let balance = |played: usize| rounds[..played].iter().map(|of| won(of) - bet(of)).sum::<i64>();
         let below = |played: usize| limit + balance(played) < least;
         if game.name() == "dwarf-mine" {
-            assert!((1..=rounds.len()).all(|played| balance(played) >= -limit), "DM-26: never a loss above the limit");
+            assert!(
+                (1..=rounds.len()).all(|played| balance(played) >= -limit),
+                "DM-26: the loss never exceeds the limit"
+            );
         }
         let stop = answers.last().unwrap().stop();
         assert_eq!(below(rounds.len()), stop == AutospinStop::LossLimit, "{} {stop:?}", game.name());
-        assert!((1..rounds.len()).all(|played| !below(played)), "no round after the limit was passed");
+        assert!((1..rounds.len()).all(|played| !below(played)), "no round was played after the loss limit was passed");
 
         let limit = 2 * bet(&rounds[0]);
         let winning = AutospinRequest {

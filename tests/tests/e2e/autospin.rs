@@ -137,7 +137,7 @@ async fn bw_23_the_double_is_not_offered_in_a_series() {
     server.stop().await.unwrap();
 }
 
-/// Reads the service's stream directly: the service does not play unread spins.
+/// Reads the service's stream directly, because the service plays no further spins while answers are unread.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let data = tempfile::tempdir().unwrap();
@@ -197,7 +197,7 @@ async fn pl_07_pl_11_a_series_that_was_cancelled_goes_on_where_it_was() {
     }
     let alone = client.spin(bet("s.1", &account, "0.01"), None).await.unwrap_err();
     assert_eq!(reason(&alone), "REQUEST_ID_REUSED");
-    assert_eq!(alice(&server), before, "nothing was logged for any of it");
+    assert_eq!(alice(&server), before, "the refused calls wrote no commit");
     server.stop().await.unwrap();
 }
 
@@ -282,7 +282,10 @@ mod forced {
             let played = open.played.clone().unwrap();
             assert_eq!((played.state(), open.stop()), (RoundState::Open, AutospinStop::Unspecified));
             assert_eq!((open.spins_left, started(&server)), (4 - number, number.into()));
-            assert!(played.position > position, "spun after the player had finished the round before");
+            assert!(
+                played.position > position,
+                "the next spin was played before the player had finished the open round"
+            );
             let finished = finish(&mut client, &played).await;
             (win, position) = (win + finished.win.unwrap().amount_minor, finished.position);
             let counted = stream.message().await.unwrap().unwrap();
@@ -335,7 +338,7 @@ mod forced {
             let id = format!("j{stop_on_jackpot}");
             let hit = client.choose(&id, &open.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
             let jackpot = hit.jackpot.as_ref().unwrap().amount.as_ref().unwrap().amount_minor;
-            assert!(jackpot >= 2_000, "20 EUR is the least for a coin of 0.01");
+            assert!(jackpot >= 2_000, "the jackpot of a coin of 0.01 is at least 20 EUR");
             let counted = stream.message().await.unwrap().unwrap();
             let stop = if stop_on_jackpot { AutospinStop::Jackpot } else { AutospinStop::Unspecified };
             assert_eq!((counted.stop(), counted.spins_left), (stop, 8));
@@ -368,7 +371,7 @@ mod forced {
         };
         client.ledger.void_round(void).await.unwrap();
         let last = stream.message().await.unwrap().unwrap();
-        assert_eq!(last.stop(), AutospinStop::Complete, "a refunded bet is no loss");
+        assert_eq!(last.stop(), AutospinStop::Complete, "a refunded bet does not count as a loss");
         assert_eq!((last.total_bet.unwrap().amount_minor, last.total_win.unwrap().amount_minor), (0, 0));
         server.stop().await.unwrap();
     }

@@ -63,7 +63,10 @@ async fn pl_21_a_round_keeps_its_contribution_its_jackpot_and_its_session() {
     assert_eq!((won.pool_id.as_str(), won.amount.as_ref().unwrap().amount_minor), ("bewitched", 40_000));
     assert_eq!(won.hit_position, round.steps[1].position);
     assert_eq!((round.session_name.as_str(), session.name.len()), (session.name.as_str(), 32));
-    assert_ne!(round.session_name, session.id, "a reader of the round cannot use the session");
+    assert_ne!(
+        round.session_name, session.id,
+        "the session id is secret, so a reader of the round cannot use the session"
+    );
     server.stop().await.unwrap();
 }
 

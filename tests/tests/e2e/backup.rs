@@ -91,8 +91,8 @@ async fn restores(at: &Path, config: Config, played: u64, take: impl Fn(&LogLoca
     let restored = on(&at.join("restored"), Store::default());
     copied(&folder(&backup), &folder(&restored.data)).unwrap();
     let (all, held) = (records(&from), records(&folder(&restored.data)));
-    assert!(held.len() as u64 >= durable, "it has the earlier answers");
-    assert!(all.len() > held.len() && all.starts_with(&held), "it is the log's beginning");
+    assert!(held.len() as u64 >= durable, "the copy has every commit acknowledged before it began");
+    assert!(all.len() > held.len() && all.starts_with(&held), "the copy is a prefix of the log");
     checked(&restored.data);
     let second = serve(&restored).await;
     let mut client = Client::connect(second.address()).await;
@@ -121,7 +121,7 @@ async fn pl_30_the_files_themselves_copied_while_they_are_written_restore_to_an_
     config.limits.segment_bytes = 64 << 10;
     restores(at.path(), config, 300, |from, backup| match from {
         LogLocation::Folder { data, .. } => files_copied(data, backup),
-        LogLocation::Stream(_) => panic!("files are copied"),
+        LogLocation::Stream(_) => panic!("only folders are copied as files"),
     })
     .await;
 }
@@ -152,7 +152,7 @@ async fn pl_30_a_restore_overwrites_nothing() {
     player.play_rounds(&mut client, 5).await.unwrap();
 
     let served = copied(&folder(&backup), &folder(&data)).unwrap_err();
-    assert!(served.contains("the source ends before") || served.contains("in use"), "{served}");
+    assert!(served.contains("the source has already ended") || served.contains("in use"), "{served}");
     server.stop().await.unwrap();
     let other = at.path().join("other");
     let server = serve(&on(&other, Store::default())).await;
@@ -160,8 +160,8 @@ async fn pl_30_a_restore_overwrites_nothing() {
     server.stop().await.unwrap();
     copied(&folder(&data), &stream).unwrap();
     for (target, why) in [
-        (folder(&data), "the source ends before"),
-        (stream, "the source ends before"),
+        (folder(&data), "the source has already ended"),
+        (stream, "the source has already ended"),
         (folder(&other), "the source has another record there"),
     ] {
         let before = records(&target);

@@ -81,9 +81,9 @@ async fn uf_04_unread_streams_and_answers_and_self_checks_have_a_bound_for_each_
     }
     let grown = most(&process) - calm;
     println!("{} MB before, {} MB more afterwards", calm >> 20, grown >> 20);
-    assert!(calm + grown < 1 << 30 && grown < 256 << 20, "{grown} bytes more than {calm}");
+    assert!(calm + grown < 1 << 30 && grown < 256 << 20, "peak memory grew by {grown} bytes from {calm}");
     drop(unreads);
-    until("the operator's share", async || {
+    until("the operator's share of buffers is free again", async || {
         let list = ListRoundsRequest { account: Some(alice.clone()), page_size: 100, ..Default::default() };
         acme.clone().ledger.list_rounds(list).await.is_ok()
     })

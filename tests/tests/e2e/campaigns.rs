@@ -121,14 +121,17 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
         assert_eq!(refused(&over), (Code::FailedPrecondition, "CAMPAIGN_USED_UP".into()));
     }
     assert_eq!(client.balance(&fred).await, balance);
-    assert!(balance > 0, "there is a win in 150 rounds");
+    assert!(balance > 0, "at least one of 150 rounds wins");
     assert_eq!(pooled(&server), 0);
     assert_eq!(server.holding(Books::Promotion("acme"), Currency::EUR), -promoted * 10_000_000);
     let house = server.holding(Books::House("acme"), Currency::EUR);
     assert_eq!(house, (promoted - i128::from(balance)) * 10_000_000);
     let request = ListCollectionsRequest { account: Some(fred.clone()), game: "dwarf-mine".into() };
     let collections = client.ledger.list_collections(request).await.unwrap().into_inner().collections;
-    assert!(!collections.is_empty(), "DM-14: the gift of the first play, and crystals");
+    assert!(
+        !collections.is_empty(),
+        "the player has the crystals given at the first play (DM-14) and collected crystals"
+    );
     server.stop().await.unwrap();
 
     let server = start(data.path()).await;
@@ -169,7 +172,7 @@ async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
         assert_eq!(refused(&exists), (Code::AlreadyExists, "CAMPAIGN_EXISTS".into()));
         let twice = cancel(&mut client, &fred, "twice", "autumn").await.unwrap_err();
         assert_eq!(refused(&twice), (Code::FailedPrecondition, "CAMPAIGN_CANCELLED".into()));
-        assert_eq!(server.ends(), position, "nothing was logged");
+        assert_eq!(server.ends(), position, "no commit was written");
         server.stop().await.unwrap();
         server = start(data.path()).await;
         client = Client::connect(server.address()).await;
@@ -237,7 +240,7 @@ async fn pl_18_what_no_campaign_can_be_is_refused_and_nothing_is_logged() {
     }
     let unknown = cancel(&mut client, &fred, "cancel", "none").await.unwrap_err();
     assert_eq!(refused(&unknown), (Code::NotFound, "CAMPAIGN_UNKNOWN".into()));
-    assert_eq!(server.ends(), position, "nothing was logged");
+    assert_eq!(server.ends(), position, "no commit was written");
     assert_eq!(standing(&mut client, &fred).await, (CampaignState::Active, 3));
     server.stop().await.unwrap();
 }
@@ -376,7 +379,7 @@ async fn pl_18_a_voided_free_round_is_played_again() {
         assert_eq!((balance, standing(&mut client, &fred).await), (0, (CampaignState::Active, 20)));
         let request = ListCollectionsRequest { account: Some(fred.clone()), game: game.name().into() };
         let collections = client.ledger.list_collections(request).await.unwrap().into_inner().collections;
-        assert!(collections.iter().all(|of| of.scope.is_empty()), "the collection is lost: {collections:?}");
+        assert!(collections.iter().all(|of| of.scope.is_empty()), "the void left a collection: {collections:?}");
         play(&mut client, game, free_round(game, "again", &fred, "spring"), 0).await;
         assert_eq!(standing(&mut client, &fred).await, (CampaignState::Active, 19));
     }
@@ -384,7 +387,8 @@ async fn pl_18_a_voided_free_round_is_played_again() {
     checked(data.path());
 }
 
-/// PL-07, PL-16: rounds on a stream, in a series, in a session with a loss limit below one bet, and concurrent rounds.
+/// PL-07, PL-16: free rounds on a stream, in a series, in a session whose loss limit is below one bet, and concurrent
+/// free rounds.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     let data = tempfile::tempdir().unwrap();

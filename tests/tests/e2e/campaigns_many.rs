@@ -126,7 +126,7 @@ async fn pl_36_what_can_not_be_granted_to_all_is_refused_before_anything_is_logg
         let refused = grant(&mut client, request).await.unwrap_err();
         assert_eq!((refused.code(), &*reason(&refused)), (code, why));
     }
-    assert_eq!(server.ends(), ends, "nothing was logged");
+    assert_eq!(server.ends(), ends, "no commit was written");
     server.stop().await.unwrap();
 }
 
@@ -148,14 +148,22 @@ async fn pl_36_players_that_can_not_get_a_campaign_are_refused_alone_and_for_goo
     assert_eq!(reasons(&answer), wanted);
     assert!(answer.grants.iter().all(|grant| grant.campaign.is_some() == grant.reason.is_empty()));
     let highest = (of_one_round().1 * exact(20_u32)).to_integer().to_string();
-    assert_eq!(answer.liability.as_ref().unwrap().highest_minor, highest, "only two players are reserved");
+    assert_eq!(
+        answer.liability.as_ref().unwrap().highest_minor,
+        highest,
+        "the liability covers only the two players who got the campaign"
+    );
 
     join(&mut client, &["nobody".into()]).await;
     let ends = server.ends();
-    assert_eq!(grant(&mut client, request).await.unwrap(), answer, "a later account changes no answer");
+    assert_eq!(
+        grant(&mut client, request).await.unwrap(),
+        answer,
+        "an account opened later does not change the answer to a repeated request"
+    );
     let strangers = grant(&mut client, autumn("c3", &["x".into(), "y".into()])).await.unwrap_err();
     assert_eq!((strangers.code(), &*reason(&strangers)), (Code::NotFound, "ACCOUNT_UNKNOWN"));
-    assert_eq!(server.ends(), ends, "nothing was logged");
+    assert_eq!(server.ends(), ends, "no commit was written");
     server.stop().await.unwrap();
     audited(data.path(), 2);
 }

@@ -119,7 +119,11 @@ async fn pl_42_mf_c1_a_running_series_plays_no_round_after_its_cancellation() {
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     let again = client.autospin(request, None).await.unwrap();
-    assert_eq!(play(&mut client, again).await, answers, "the same answers, then none");
+    assert_eq!(
+        play(&mut client, again).await,
+        answers,
+        "a repeated series returns the same answers and plays no further spin"
+    );
     for same in [cancel(&mut client, &account, "s").await, outcome(&mut client, &account, "s").await] {
         assert_eq!(same, stopped);
     }
@@ -212,14 +216,21 @@ async fn pl_42_mf_c1_a_session_whose_request_is_cancelled_is_not_opened() {
         let refused = open(&mut client, &id, account).await.unwrap_err();
         assert_eq!((refused.code(), &*reason(&refused)), (Code::FailedPrecondition, "REQUEST_CANCELLED"));
         let of_player = server.player("alice");
-        assert_eq!(of_player.head.position, cancelled.position, "nothing is logged, no play money given");
+        assert_eq!(
+            of_player.head.position, cancelled.position,
+            "the cancelled request wrote no commit and gave no play money"
+        );
     }
     for account in [&money, &play] {
         let id = format!("t-{}", account.currency_code);
         let opened = open(&mut client, &id, account).await.unwrap();
         let applied = cancel(&mut client, &money, &id).await;
         assert_eq!(applied.state(), State::Applied);
-        assert_eq!(open(&mut client, &id, account).await.unwrap(), opened, "the same session");
+        assert_eq!(
+            open(&mut client, &id, account).await.unwrap(),
+            opened,
+            "a repeated OpenSession returns the same session"
+        );
     }
     assert_eq!(client.balance(&play).await, 100_000);
     server.stop().await.unwrap();
@@ -274,7 +285,7 @@ async fn pl_42_mf_c1_campaigns_for_many_players_are_cancelled_by_their_operator(
         let refused = grant(&mut client, autumn(id, &players)).await.unwrap_err();
         assert_eq!((refused.code(), &*reason(&refused)), (Code::FailedPrecondition, "REQUEST_CANCELLED"), "{id}");
     }
-    assert_eq!(server.ends(), ends, "nothing was logged");
+    assert_eq!(server.ends(), ends, "no commit was written");
     assert_eq!(reservations(server.ledger()), 0);
 
     let request = autumn("g3", &players);
@@ -463,7 +474,7 @@ async fn pl_42_mf_c1_rates_switches_and_pools_are_cancelled_by_their_operator() 
     for refused in refused {
         assert_eq!((refused.code(), &*reason(&refused)), (Code::FailedPrecondition, "REQUEST_CANCELLED"));
     }
-    assert_eq!(server.ends(), ends, "nothing was logged");
+    assert_eq!(server.ends(), ends, "no commit was written");
 
     let set = ann.ledger.set_exchange_rate(rate("rate")).await.unwrap().into_inner().position;
     ann.jackpot.suspend_pool(suspend("pool")).await.unwrap();

@@ -277,5 +277,5 @@ fn uf_01_every_amount_at_its_ends_over_calls_and_restarts_leaves_the_books_sound
         Ok(())
     });
     ran.unwrap();
-    assert_eq!(taken.borrow().len(), 2, "some calls are taken and some refused");
+    assert_eq!(taken.borrow().len(), 2, "some calls are accepted and some refused");
 }

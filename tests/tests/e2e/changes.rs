@@ -79,7 +79,7 @@ async fn stop(client: &mut Client, request: SetSwitchRequest) {
 
 async fn propose(client: &mut Client, request: SetSwitchRequest) -> u64 {
     let asked = client.ledger.set_switch(request).await.unwrap().into_inner();
-    assert_eq!(asked.position, 0, "nothing holds yet");
+    assert_eq!(asked.position, 0, "the proposed switch has no effect yet");
     asked.change_id
 }
 
@@ -112,9 +112,9 @@ async fn pl_27_a_switch_takes_two_actors_over_restarts_and_the_audit_knows_both(
     let service = Service::start(data.path()).await;
     let (mut ann, mut bob) = (service.client("ann").await, service.client("bob").await);
     stop(&mut ann, off("stop", "neptune")).await;
-    assert_eq!(switched_off(&mut ann).await, 1, "one actor is enough to stop it");
+    assert_eq!(switched_off(&mut ann).await, 1, "one actor is enough to switch the game off");
     let change = propose(&mut ann, on("s", "neptune")).await;
-    assert_eq!(propose(&mut ann, on("s", "neptune")).await, change, "the same request has the same answer");
+    assert_eq!(propose(&mut ann, on("s", "neptune")).await, change, "a repeated request gets the same answer");
     assert_eq!(switched_off(&mut ann).await, 1);
     let listed = waiting(&mut bob).await;
     assert_eq!(listed.len(), 1);
@@ -136,7 +136,7 @@ async fn pl_27_a_switch_takes_two_actors_over_restarts_and_the_audit_knows_both(
     let mut bob = service.client("bob").await;
     let position = approve(&mut bob, "a", change).await.unwrap();
     assert_eq!(switched_off(&mut bob).await, 0);
-    assert_eq!(approve(&mut bob, "a", change).await.unwrap(), position, "the same request has the same answer");
+    assert_eq!(approve(&mut bob, "a", change).await.unwrap(), position, "a repeated request gets the same answer");
     expect(approve(&mut bob, "b", change).await, Code::NotFound, "CHANGE_UNKNOWN");
     assert_eq!(waiting(&mut bob).await, []);
     assert_eq!(service.server.ledger().durable(), position);
@@ -216,7 +216,7 @@ async fn pl_27_every_change_of_a_pool_but_its_stop_takes_two_actors_and_is_check
     assert_eq!(
         (stopped.change_id, stopped.pool.unwrap().status()),
         (0, PoolStatus::Suspended),
-        "by one actor, at once"
+        "one actor can suspend a pool at once"
     );
     expect(bob.jackpot.suspend_pool(suspend("s2")).await, Code::FailedPrecondition, "POOL_STATUS");
     let resume = |request_id: &str| ResumePoolRequest {
@@ -313,7 +313,7 @@ async fn pl_27_without_operators_a_change_is_made_at_once_and_none_can_be_approv
     assert_eq!(
         propose(&mut anyone, on("s", "neptune")).await,
         change,
-        "a request has one effect, also repeated by another actor"
+        "a request repeated by another actor has no second effect"
     );
     assert_eq!(switched_off(&mut anyone).await, 1);
     let switched = anyone.ledger.set_switch(on("t", "neptune")).await.unwrap().into_inner();
@@ -324,7 +324,7 @@ async fn pl_27_without_operators_a_change_is_made_at_once_and_none_can_be_approv
     let service = Service::start(data.path()).await;
     let mut ann = service.client("ann").await;
     let again = ann.ledger.set_switch(on("t", "neptune")).await.unwrap().into_inner();
-    assert_eq!(again, switched, "also when there are operators again");
+    assert_eq!(again, switched, "a repeated request gets the same answer after operators are configured again");
     service.server.stop().await.unwrap();
 }
 

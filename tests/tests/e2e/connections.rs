@@ -26,7 +26,7 @@ const NEVER: Duration = Duration::from_secs(30);
 
 async fn rest(mut wire: Wire) -> Vec<u8> {
     let mut read = vec![];
-    let _ = timeout(NEVER, wire.read_to_end(&mut read)).await.expect("the connection is ended");
+    let _ = timeout(NEVER, wire.read_to_end(&mut read)).await.expect("the service closes the connection");
     read
 }
 
@@ -61,9 +61,12 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
         let wires = [open(&plain, &[]).await, open(&plain, begun).await, open(&target, &GREETING[..12]).await];
         let honest = open(&target, GREETING).await;
         for ended in join_all(wires.map(rest)).await {
-            assert!(ended.len() < 200, "no more than the service's own greeting: {}", ended.len());
+            assert!(ended.len() < 200, "the service sent more than its HTTP/2 preface: {} bytes", ended.len());
         }
-        assert!(timeout(Duration::from_millis(1), rest(honest)).await.is_err(), "the preface is complete");
+        assert!(
+            timeout(Duration::from_millis(1), rest(honest)).await.is_err(),
+            "a connection with a complete preface stays open"
+        );
         server.stop().await.unwrap();
 
         let data = tempfile::tempdir().unwrap();
@@ -75,7 +78,7 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
         .await;
         let target = target.at(server.address());
         let silent = [open(&plain.at(server.address()), &[]).await, open(&target, &GREETING[..12]).await];
-        timeout(NEVER, server.stop()).await.expect("it does not wait").unwrap();
+        timeout(NEVER, server.stop()).await.expect("the stop does not wait for silent connections").unwrap();
         drop(silent);
     }
 }
@@ -93,7 +96,7 @@ async fn uf_02_a_connection_without_calls_or_answers_to_pings_is_closed() {
         let length = usize::from(*a) << 16 | usize::from(*b) << 8 | usize::from(*c);
         frames = &rest[5 + length..];
     }
-    assert!(types.contains(&7), "there is a GOAWAY: {types:?}");
+    assert!(types.contains(&7), "the service sends GOAWAY: {types:?}");
     idle.stop().await.unwrap();
 
     let data = tempfile::tempdir().unwrap();
@@ -146,7 +149,7 @@ async fn uf_02_who_opens_and_resets_calls_without_end_loses_the_connection_and_n
             break;
         }
     }
-    let _ = timeout(NEVER, ended).await.expect("the connection is ended");
+    let _ = timeout(NEVER, ended).await.expect("the service closes the connection");
     client.play_out(bet("on", &alice, "0.01")).await.unwrap();
     server.stop().await.unwrap();
 }
@@ -162,7 +165,7 @@ async fn uf_02_without_descriptors_the_log_says_so_and_calls_go_on() {
     let file = data.path().join("few.toml");
     fs::write(&file, "[limits]\ndescriptors_reserved = 16\nhandshake_ms_max = 600000\n").unwrap();
     let process = Process::start(script.to_str().unwrap(), &data.path().join("log"), Some(&file));
-    until("the bound", async || process.log_line("fewer connections than configured").is_some()).await;
+    until("the bound", async || process.log_line("too few file descriptors for the configured number").is_some()).await;
     assert!(process.log_line("fewer connections").unwrap().contains("all=48"));
     let target = Target::plain(process.address);
     let mut client = Client::connect(process.address).await;
@@ -171,7 +174,7 @@ async fn uf_02_without_descriptors_the_log_says_so_and_calls_go_on() {
     for _ in 0..100 {
         silent.push(target.tcp().await.unwrap());
     }
-    until("the log's line", async || process.log_line("no connection can be accepted").is_some()).await;
+    until("the log's line", async || process.log_line("cannot accept connections").is_some()).await;
     let mut later = Client::connect(process.address).await;
     later.play_out(bet("later", &alice, "0.01")).await.unwrap();
     client.play_out(bet("first", &alice, "0.01")).await.unwrap();
@@ -209,7 +212,7 @@ async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
         target.call_in_pieces(SPIN, pieces).await.unwrap();
         let before = commits(player);
         target.call(SPIN, whole).await.unwrap();
-        assert_eq!(commits(player), before, "cut at {cut}: the repetition is answered from the log");
+        assert_eq!(commits(player), before, "cut at {cut}: the retry is answered from the log");
     }
     let bytes = whole(6).chunks(1).map(Bytes::copy_from_slice).collect();
     target.call_in_pieces(SPIN, bytes).await.unwrap();
@@ -297,14 +300,14 @@ async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_oth
         Err(error) => error.kind() == ErrorKind::WouldBlock,
         Ok(_) => false,
     };
-    timeout(NEVER, begun[0].readable()).await.expect("the first has a place").unwrap();
+    timeout(NEVER, begun[0].readable()).await.expect("the first waiting connection gets its handshake").unwrap();
     for from in 3..6 {
         let honest = open(&target.from(from), GREETING).await;
         drop(honest);
     }
     begun.retain(waits);
     let took = 100 - begun.len();
-    assert!((1..=7).contains(&took), "{took} of 100 handshakes were computed");
+    assert!((1..=7).contains(&took), "{took} of 100 handshakes were completed");
     let stranger = target.from(2);
     let mut waiting = pin!(stranger.wire());
     assert!(timeout(Duration::from_millis(1), &mut waiting).await.is_err());
@@ -337,7 +340,11 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
         let told = rest(wire).await;
         // GOAWAY with ENHANCE_YOUR_CALM, 11 (RFC 9113, 6.8 and 7).
         let goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
-        assert!(told.windows(17).any(|bytes| bytes == goaway), "{kind} ends with GOAWAY, not {} bytes", told.len());
+        assert!(
+            told.windows(17).any(|bytes| bytes == goaway),
+            "{kind}: the connection did not end with GOAWAY, but after {} bytes",
+            told.len()
+        );
         client.play_out(bet(&format!("b{number}"), &alice, "0.01")).await.unwrap();
     }
     let (mut send, mut connection) = target.http().await.unwrap();

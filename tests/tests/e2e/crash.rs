@@ -35,7 +35,7 @@ async fn play_until<F: Future<Output = ()>>(
     end(process).await;
     let mut players = vec![];
     for task in tasks {
-        players.push(task.await.expect("no answer was changed"));
+        players.push(task.await.expect("repeated requests got the same answers"));
     }
     players
 }
@@ -105,7 +105,7 @@ fn a_second_service_on_the_same_log_is_refused() {
     let second = Command::new(PROGRAM).args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path()).output();
     let second = second.unwrap();
     assert_eq!(second.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&second.stderr).contains("the log in"), "the error names the cause");
+    assert!(String::from_utf8_lossy(&second.stderr).contains("the log in"), "the error names the log as the cause");
     first.kill();
 }
 
@@ -123,7 +123,7 @@ fn a_damaged_log_is_not_served() {
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         printed.contains("00000000000000000001.log") && printed.contains("byte"),
-        "it names file and byte: {printed}"
+        "the error does not name file and byte: {printed}"
     );
     let audit = Command::new(PROGRAM).arg("audit").arg(data.path()).output().unwrap();
     assert_eq!(audit.status.code(), Some(1));
@@ -159,7 +159,7 @@ async fn bw_16_an_award_comes_once_when_the_process_is_killed_after_the_hit() {
         let mut client = Client::connect(process.address).await;
         let listed = jackpots::paid_once(&mut client.clone(), &mut client, &rounds).await;
         let hits: Vec<_> = rounds.into_iter().map(|(_, round)| round).collect();
-        assert!(partitions > 1 || listed == hits, "in the order of the log");
+        assert!(partitions > 1 || listed == hits, "the awards are listed in the order of their hits in the log");
         assert_eq!(process.terminate().await, Some(0));
         audit(data.path());
     }
@@ -233,7 +233,7 @@ mod jackpots {
             .await;
             let again = answer.into_inner().1.unwrap();
             let expected = again.balance.unwrap().amount_minor + again.jackpot.unwrap().amount.unwrap().amount_minor;
-            assert_eq!(ledger.balance(account).await, expected, "{round} is paid once");
+            assert_eq!(ledger.balance(account).await, expected, "the jackpot of {round} is paid once");
         }
         let listed = Mutex::new((spin.jackpot.clone(), vec![]));
         until("the list of awards", async || {

@@ -130,8 +130,7 @@ async fn pl_35_a_currency_that_is_not_enabled_takes_nothing_new_and_gives_back_w
     server.stop().await.unwrap();
 }
 
-/// The return depends on the coin's value in EUR at the current rate. It is absent above the pool's highest coin,
-/// without a rate, and for play money.
+/// The stated return depends on the coin's value in EUR at the current rate.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
     let data = tempfile::tempdir().unwrap();
@@ -149,15 +148,19 @@ async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
         source: "test".to_owned(),
     };
     let same = |coin: &str, rtp: &str| (coin.to_owned(), rtp.to_owned(), rtp.to_owned());
-    assert_eq!(returns(&mut client, "JPY").await, ("JPY".to_owned(), vec![]), "no rate, no bet");
+    assert_eq!(
+        returns(&mut client, "JPY").await,
+        ("JPY".to_owned(), vec![]),
+        "without a rate no coin value has a return"
+    );
     client.ledger.set_exchange_rate(rate("a", "JPY", "0.006")).await.unwrap();
     let (code, jpy) = returns(&mut client, "JPY").await;
     assert_eq!((code.as_str(), jpy.len()), ("JPY", 10));
-    // The return is 0.946 plus 0.5 % in proportion to 10 EUR, for coins of 0.006 and 6 EUR.
+    // The return is 0.946 plus 0.005 times the coin's value / 10 EUR. The coins are worth 0.006 and 6 EUR.
     assert_eq!((&jpy[0], &jpy[9]), (&same("1", "0.94600300"), &same("1000", "0.94900000")));
     client.ledger.set_exchange_rate(rate("b", "JPY", "0.011")).await.unwrap();
     let (_, jpy) = returns(&mut client, "JPY").await;
-    assert_eq!(jpy.last(), Some(&same("500", "0.94875000")), "1000 JPY are worth 11 EUR: no bet has such a coin");
+    assert_eq!(jpy.last(), Some(&same("500", "0.94875000")), "the coin of 1000 JPY, worth 11 EUR, has no return");
     for asked in ["", "EUR"] {
         let (code, eur) = returns(&mut client, asked).await;
         assert_eq!((code.as_str(), eur.len(), eur.last()), ("EUR", 10, Some(&same("10", "0.95100000"))));

@@ -35,7 +35,7 @@ fn assert_damaged(status: &Status, segment: &Path) {
     assert_eq!((status.code(), reason(status).as_str()), (Code::DataLoss, "LOG_DAMAGED"), "{status:?}");
     let message = status.message();
     assert!(message.contains("partition 0") && message.contains(&segment.display().to_string()), "{message}");
-    assert!(message.contains("nothing was written") && message.contains("Repair a damaged log"), "{message}");
+    assert!(message.contains("this request was not applied") && message.contains("Repair a damaged log"), "{message}");
 }
 
 async fn deposit(client: &mut Client, account: &Account, request_id: &str) -> Result<(), Status> {
@@ -70,7 +70,7 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     damage(&segment);
 
     let server = start_on(&config, open(&config)).await;
-    let failure = verified(&server).await.failure.expect("the damage is found");
+    let failure = verified(&server).await.failure.expect("the verification finds the damage");
     assert_eq!(server.ledger().failed().await, Standing::Damaged(failure));
     let end = server.ledger().durable();
     let mut client = Client::connect(server.address()).await;
@@ -88,7 +88,7 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
         let call = PlayStreamRequest { tag: number, call: Some(Call::Spin(bet("streamed", &account, "0.01"))) };
         let mut answers = client.spin.play_stream(tokio_stream::iter([call])).await.unwrap().into_inner();
         let Some(Answer::Error(error)) = answers.message().await.unwrap().unwrap().answer else {
-            panic!("it is played")
+            panic!("a bet on a damaged log must be refused")
         };
         assert_eq!(error.code, i32::from(Code::DataLoss));
         assert!(error.message.contains(&segment.display().to_string()), "{}", error.message);
@@ -101,7 +101,11 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     let filled = filled.iter().map(|(name, value)| (*name, value.as_str())).chain([("reason", "a fault")]);
     let refused = browser.submit(&page, "/switches", &filled.collect::<Vec<_>>()).await;
     assert!(refused.body.contains("LOG_DAMAGED") && refused.body.contains("Repair a damaged log"), "{}", refused.body);
-    assert_eq!((server.ledger().durable(), client.balance(&account).await), (end, balance), "nothing is written");
+    assert_eq!(
+        (server.ledger().durable(), client.balance(&account).await),
+        (end, balance),
+        "the refused calls wrote no commit"
+    );
     server.stop().await.unwrap();
 
     let refused = motherlode_server::Server::start(
@@ -110,11 +114,11 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
         motherlode_ledger::Options::default(),
         motherlode_tests::dealer(),
     );
-    let refused = refused.await.err().expect("the damage is still there").to_string();
+    let refused = refused.await.err().expect("a start on the damaged log is refused").to_string();
     assert!(refused.contains(&segment.display().to_string()) && refused.contains("Repair a damaged log"), "{refused}");
     fs::write(&segment, sound).unwrap();
     let server = start_on(&config, open(&config)).await;
-    assert_eq!(server.ledger().verification().borrow().unread, 0, "nothing is left to be verified behind the service");
+    assert_eq!(server.ledger().verification().borrow().unread, 0, "the start has verified the whole log");
     let mut client = Client::connect(server.address()).await;
     client.play_out(bet("spin", &account, "0.01")).await.unwrap();
     server.stop().await.unwrap();
@@ -127,7 +131,7 @@ async fn at_a3_after_damage_each_write_is_refused_with_its_place_and_has_no_effe
     let sound = fs::read(&segment).unwrap();
     damage(&segment);
     let server = start_on(&config, open(&config)).await;
-    verified(&server).await.failure.expect("the damage is found");
+    verified(&server).await.failure.expect("the verification finds the damage");
     server.ledger().failed().await;
     assert!(server.ledger().books(Books::is_log_damaged));
     server.stop().await.unwrap();
@@ -204,7 +208,7 @@ async fn at_a3_a_damaged_log_is_refused_in_split_roles_and_repaired_from_a_backu
     assert_damaged(&deposit(&mut at_ledger, &account, "never").await.unwrap_err(), &files[0]);
     assert_damaged(&cancel(&mut at_ledger, &account, "bet").await.unwrap_err(), &files[0]);
     deposit(&mut at_ledger, &account, "late-4").await.unwrap();
-    assert_eq!(at_ledger.balance(&account).await, balance, "reads and repetitions are answered");
+    assert_eq!(at_ledger.balance(&account).await, balance, "reads and repeated requests are answered");
     assert_eq!((spin.terminate().await, ledger.terminate().await), (Some(0), Some(0)));
 
     let refused = run(
@@ -227,7 +231,7 @@ async fn at_a3_a_damaged_log_is_refused_in_split_roles_and_repaired_from_a_backu
 
     let process = Process::start(PROGRAM, &data, Some(&toml));
     let mut client = Client::connect(process.address).await;
-    assert_eq!(client.balance(&account).await, balance, "nothing acknowledged is lost");
+    assert_eq!(client.balance(&account).await, balance, "no acknowledged commit is lost");
     client.play_out(bet("bet", &account, "0.01")).await.unwrap();
     assert!(serving(process.address).await);
     assert_eq!(process.terminate().await, Some(0));

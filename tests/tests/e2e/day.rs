@@ -184,7 +184,7 @@ async fn pl_16_pl_26_a_players_day_is_told_with_its_limits_and_sessions() {
     let data = tempfile::tempdir().unwrap();
     let mut timed = Timed::start(data.path(), "").await;
     let told = timed.told().await;
-    assert_eq!((told.played_ms, told.unseen_ms, told.act_time), (0, 0, None), "nothing was done");
+    assert_eq!((told.played_ms, told.unseen_ms, told.act_time), (0, 0, None), "the player has not played yet");
     assert_eq!((told.limits, told.sessions.len()), (Some(PlayerLimits::default()), 0));
     let limits = SessionLimits {
         reality_check_ms: Some(600_000),
@@ -199,7 +199,7 @@ async fn pl_16_pl_26_a_players_day_is_told_with_its_limits_and_sessions() {
         timed.pass(3 * MINUTE);
     }
     let told = timed.told().await;
-    // The time since the last action counts as time played until it is long enough for a break.
+    // The time since the last action counts as time played, unless it is long enough to be a break.
     assert_eq!((told.played_ms, told.unseen_ms), (6 * 60_000, 6 * 60_000));
     let amount = |money: Option<Money>| money.unwrap().amount_minor;
     assert_eq!(amount(told.net), net);
@@ -246,7 +246,7 @@ async fn uf_06_pl_26_a_session_is_as_strict_as_its_operator_and_no_bet_passes_it
     let Some(Ok(answer)) = answers.next().await else { panic!("an answer") };
     assert!(matches!(answer.answer, Some(Answer::Error(error)) if error.message.contains("live session")));
     let rounds = timed.server().player("alice").rounds_started;
-    assert_eq!(rounds, 1, "nothing was played");
+    assert_eq!(rounds, 1, "the refused bets played no round");
     timed.round("c", &session).await.unwrap();
     timed.pass(3_000);
     timed.close(&session).await;
@@ -269,7 +269,7 @@ async fn uf_06_a_session_that_a_restart_ended_still_needs_another_one_until_it_w
     let second = timed.open("p", "", SessionLimits::default()).await.unwrap().session_id;
     timed.round("c", &second).await.unwrap();
     timed.pass(30 * MINUTE);
-    timed.round("d", "").await.expect("an idle session is over");
+    timed.round("d", "").await.expect("a bet without a session is accepted after the idle session has ended");
     timed.stop().await;
 }
 

@@ -151,7 +151,11 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let again = open(&mut client, "first", &dan, "neptune").await.unwrap();
     let mut opened = position;
     opened[dans] += 1;
-    assert_eq!((client.balance(&dan).await, server.ends()), (left, opened), "only the opening is logged");
+    assert_eq!(
+        (client.balance(&dan).await, server.ends()),
+        (left, opened),
+        "only the opening of the account is logged"
+    );
     let in_use = open(&mut client, "second", &dan, "neptune").await.unwrap_err();
     assert_eq!((reason(&in_use).as_str(), client.balance(&dan).await), ("SESSION_IN_USE", left));
     close(&mut client, &again.session_id).await;
@@ -211,7 +215,7 @@ async fn pl_17_no_call_mixes_money_and_play_money() {
     let crossed = SpinRequest { session_id, ..stake_on(neptune, "x", &real, smallest(neptune)) };
     let crossed = client.spin(crossed, None).await.unwrap_err();
     assert_eq!(refused(&crossed), (Code::InvalidArgument, "SESSION_MISMATCH".into()));
-    assert_eq!(server.ends(), position, "nothing was logged");
+    assert_eq!(server.ends(), position, "no commit was written");
     let rates = client.ledger.list_exchange_rates(ListExchangeRatesRequest {}).await.unwrap().into_inner().rates;
     assert!(rates.iter().all(|rate| rate.currency_code != "XTS"));
     server.stop().await.unwrap();

@@ -62,7 +62,10 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
         }
         for row in &game.pay_rows {
             assert!((row.symbol as usize) < game.symbols.len() && (1..=u32::from(u8::MAX)).contains(&row.count));
-            assert!(row.pays > 0 || row.free_spins > 0 || row.starts_bonus, "{name}: a row of nothing: {row:?}");
+            assert!(
+                row.pays > 0 || row.free_spins > 0 || row.starts_bonus,
+                "{name}: this row of the paytable awards nothing: {row:?}"
+            );
         }
         let coins = game.bet_coins.unwrap();
         assert_eq!(
@@ -87,7 +90,8 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
         assert_eq!(euros.bet_max_minor as f64, cents(most, coins.max), "{name}");
         assert_eq!(euros.bet_default_minor as f64, cents(&euros.default_coin_value, coins.default), "{name}");
 
-        // The volatility index is for 95 %. A round's highest win exceeds that of a window by a whole number of bets (WF-04).
+        // The volatility index is for a confidence of 95 %. The highest win of a round exceeds that of a window by a whole
+        // number of bets (WF-04).
         let index = 1.96 * number(&game.std_dev_bets);
         assert!((number(&game.volatility_index) - index).abs() < 0.01 && index > 1.96, "{name}");
         let window = (number(&game.max_win_bets), number(&game.max_win_probability));
@@ -95,7 +99,7 @@ async fn pl_13_pl_01_every_game_describes_itself_whole() {
         let round = game.win_up_to.as_ref().unwrap();
         assert!(round.bets.parse::<u64>().unwrap() as f64 > window.0 && !round.says.is_empty(), "{name}: {round:?}");
         assert!((0.0..1e-12).contains(&number(&round.probability_at_most)), "{name}: {round:?}");
-        assert!(game.reel_sets.is_empty(), "only on request");
+        assert!(game.reel_sets.is_empty(), "strips are returned only on request");
         assert_eq!(
             (game.jackpot, game.jackpot_returns.is_some()),
             (summary.game == "bewitched", game.jackpot),
@@ -218,7 +222,10 @@ async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
         match name {
             "dwarf-mine" => {
                 assert_eq!(reels_with(SymbolRole::FreeSpins), [1, 3, 5], "DM-06");
-                assert!(reels_with(SymbolRole::Collected).is_empty(), "DM-09: on the expanded rows alone");
+                assert!(
+                    reels_with(SymbolRole::Collected).is_empty(),
+                    "DM-09: crystals are only on the expanded rows, not on the reels"
+                );
                 assert!(reels_with(SymbolRole::SuperHigh).is_empty(), "DM-05");
             }
             "witch-feature" => {
@@ -231,7 +238,7 @@ async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
     server.stop().await.unwrap();
 }
 
-/// Returns a paid window's win in coins, from the description alone.
+/// Computes the win of a paid window in coins from the description only.
 fn evaluated(game: &GetGameResponse, coins_per_line: u64, bet_coins: u64, spin: &SpinResult) -> u64 {
     let rows = spin.rows as usize;
     let cells = |reel: usize| spin.cells[reel * rows..(reel + 1) * rows].iter().map(|cell| u32::from(*cell));

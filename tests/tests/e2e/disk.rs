@@ -51,7 +51,7 @@ async fn deposit_all(client: &mut Client, account: &Account) -> (usize, Status) 
             return (number, status);
         }
     }
-    panic!("no deposit is refused");
+    panic!("the full disk refused no deposit");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -193,8 +193,12 @@ async fn uf_02_the_log_goes_on_to_its_next_segment_without_a_descriptor() {
     }
     disk.set_no_descriptors(true);
     let (first, refusal) = deposit_all(&mut client, &account).await;
-    assert!(first > number + 100, "the second segment was gone on to: {number}, {first}");
-    assert_eq!(refused(&refusal), (Code::Unavailable, "LOG_UNAVAILABLE".to_owned()), "the third could not be made");
+    assert!(first > number + 100, "the log continues in a second segment: {number}, {first}");
+    assert_eq!(
+        refused(&refusal),
+        (Code::Unavailable, "LOG_UNAVAILABLE".to_owned()),
+        "the third segment could not be created"
+    );
     until("NOT_SERVING", async || !serves(server.address(), "").await).await;
     disk.set_no_descriptors(false);
     until("SERVING", async || serves(server.address(), "").await).await;
@@ -246,7 +250,7 @@ async fn uf_10_the_index_never_stops_the_log_and_is_written_later() {
         latest = played(&mut client, 12).await;
     }
     assert!(indexed.ledger.writable(), "the index never stops the log");
-    assert!(indexed.ledger.index_behind() >= 500, "nothing can be written");
+    assert!(indexed.ledger.index_behind() >= 500, "the index cannot be written");
     assert_eq!(list(&indexed.api, &account, game.name()).await.unwrap(), latest[..10], "rounds are found");
 
     fs::remove_file(&views).unwrap();
@@ -257,10 +261,10 @@ async fn uf_10_the_index_never_stops_the_log_and_is_written_later() {
     drop(indexed.api);
     drop(indexed.ledger);
     server.stop().await.unwrap();
-    assert!(views.join("checkpoints").is_dir(), "the snapshot of the end has the index");
+    assert!(views.join("checkpoints").is_dir(), "the snapshot written at shutdown includes the index");
 }
 
-/// If the index is ahead of the log, the start does not even cut the log's torn tail.
+/// If the index is ahead of the log, the start is refused before it cuts the log's torn tail.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let data = tempfile::tempdir().unwrap();
@@ -285,11 +289,12 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     };
     let printed = refused().await;
     assert!(printed.contains("were acknowledged"), "{printed}");
-    assert!(fs::read(&segment).unwrap() == bytes, "the log is as it was");
-    // Deleting the index accepts the loss: the tail is cut, and the log no longer matches its signed checkpoint.
+    assert!(fs::read(&segment).unwrap() == bytes, "the refused start did not change the log");
+    // Deleting the index accepts the loss. The start then cuts the tail, and the log no longer matches its signed
+    // checkpoint.
     fs::remove_dir_all(data.path().join("index")).unwrap();
     let printed = refused().await;
-    assert!(printed.contains("a checkpoint was signed up to here"), "{printed}");
+    assert!(printed.contains("a checkpoint of this size was signed"), "{printed}");
     fs::remove_file(data.path().join("proofs.key")).unwrap();
     let printed = refused().await;
     assert!(printed.contains("serve --new-log-key"), "{printed}");

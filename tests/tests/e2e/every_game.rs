@@ -104,7 +104,13 @@ fn pl_43_mf_d7_every_conditional_return_is_played() {
                 }
             };
             let off = (mean - float(&of.rtp)) / error;
-            assert!(off.abs() < SIGMAS, "{} {}: {mean} is {off:+.2} sigma off {}", game.name(), of.key, float(&of.rtp));
+            assert!(
+                off.abs() < SIGMAS,
+                "{} {}: the mean {mean} is {off:+.2} standard errors from {}",
+                game.name(),
+                of.key,
+                float(&of.rtp)
+            );
         }
     }
 }
@@ -167,7 +173,7 @@ fn pl_43_mf_d7_the_variance_of_every_game_is_judged_from_both_sides() {
             }
         }
         let report = judged(&par, &tally);
-        assert!(is_judged(&report), "{}: not in {} rounds", game.name(), tally.rounds);
+        assert!(is_judged(&report), "{}: {} rounds do not suffice for a verdict", game.name(), tally.rounds);
         assert_eq!(report.contradiction(), None, "{}: {}", game.name(), report.text());
         for (factor, side) in [(2.0, "variance is -"), (2.0 / 3.0, "variance is +")] {
             let mut par = par.clone();

@@ -116,7 +116,7 @@ async fn pl_34_an_export_of_nothing_says_so_and_a_file_is_there_when_it_is_whole
     let place = data.path().to_str().unwrap();
     let (csv, said) = export(&["transactions", place, "--operator", "nobody"]);
     assert!(said.contains("No activity"), "{said}");
-    assert_eq!(csv.lines().count(), 1, "the columns' names");
+    assert_eq!(csv.lines().count(), 1, "an empty table has only the line of column names");
     let file = data.path().join("table.csv");
     let to = ["revenue", place, "--out", file.to_str().unwrap()];
     let (nothing, said) = export(&to);

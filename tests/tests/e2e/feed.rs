@@ -84,7 +84,11 @@ async fn pl_34_a_feed_that_is_killed_goes_on_without_a_gap_and_without_a_line_tw
         let of: Vec<_> = lines.iter().filter(|line| place(line).0 == partition).collect();
         let positions: Vec<_> = of.iter().map(|line| place(line).1).collect();
         let last = *positions.last().unwrap();
-        assert_eq!(positions, (1..=last).collect::<Vec<_>>(), "partition {partition}: each once, in order");
+        assert_eq!(
+            positions,
+            (1..=last).collect::<Vec<_>>(),
+            "partition {partition}: each record is published once and in order"
+        );
         assert!(last <= end);
         let ledger = server.ledgers().partition(u32::try_from(partition).unwrap()).unwrap();
         for line in of {
@@ -110,7 +114,11 @@ fn pl_34_a_feed_is_told_where_to_begin_and_no_nonsense() {
         let refused = Command::new(PROGRAM).args(["follow", "--format", "jsonl"]).args(bad).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{bad:?}");
     }
-    assert_eq!(Command::new(PROGRAM).arg("follow").output().unwrap().status.code(), Some(2), "neither copy nor feed");
+    assert_eq!(
+        Command::new(PROGRAM).arg("follow").output().unwrap().status.code(),
+        Some(2),
+        "follow without a target is a usage error"
+    );
 }
 
 fn stream(node: &Node) {
@@ -175,7 +183,7 @@ async fn pl_34_a_feed_on_nats_has_each_position_once_and_in_order_whoever_is_kil
             while messages(&node) < wanted && std::time::Instant::now() < until {}
             messages(&node)
         });
-        assert!(published >= wanted, "turn {turn}: the feed continues, {published} of {wanted}");
+        assert!(published >= wanted, "turn {turn}: the feed stopped after {published} of {wanted} messages");
         running.into_iter().for_each(kill);
     }
     let ends = server.ends();
@@ -187,14 +195,14 @@ async fn pl_34_a_feed_on_nats_has_each_position_once_and_in_order_whoever_is_kil
         let (line, said) = message(&node, number);
         let (partition, position) = place(&line);
         let before = positions.insert(partition, position).unwrap_or_default();
-        assert_eq!(position, before + 1, "message {number}, partition {partition}");
+        assert_eq!(position, before + 1, "message {number} is not the next record of partition {partition}");
         let all: Vec<_> = positions.iter().map(|(partition, position)| format!("{partition}:{position}")).collect();
-        assert_eq!(said, all.join(","), "message {number} has a position to resume at");
+        assert_eq!(said, all.join(","), "message {number} states the positions to resume from");
         let ledger = server.ledgers().partition(u32::try_from(partition).unwrap()).unwrap();
         assert_eq!(line["request_id"], ledger.fetch(position).unwrap().commit.request_id.as_str());
     }
     for (partition, end) in (0..).zip(ends) {
-        assert!(positions[&partition] >= end, "partition {partition} is whole");
+        assert!(positions[&partition] >= end, "all records of partition {partition} are published");
     }
     server.stop().await.unwrap();
 }
@@ -212,7 +220,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
         assert_eq!(ended.status.code(), Some(2), "{said}");
         assert!(said.contains(why), "{said}");
     };
-    refused(&["--once"], "no stream captures changes.all");
+    refused(&["--once"], "no JetStream stream captures the subject changes.all");
     stream(&node);
     let ended = publish(address, &node, &["--once", "--after", "0:1,1:1"]).output().unwrap();
     assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
@@ -230,7 +238,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
     let _ = node.ask("changes.all", "{}");
     refused(&["--once"], "names no positions");
     let _ = node.ask("$JS.API.STREAM.PURGE.CHANGES", "{}");
-    refused(&["--once"], "say where to begin");
+    refused(&["--once"], "state where the feed should begin");
     for bad in ["changes.*", "", "$SYS.x"] {
         let place = format!("{}/{bad}", node.url());
         let ended = Command::new(PROGRAM).args(["follow", "--once", "--to", &place]).output().unwrap();
@@ -239,7 +247,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
     server.stop().await.unwrap();
 }
 
-/// A service on a restored older copy of the log uses positions again.
+/// A service on a restored older copy of the log assigns positions a second time.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
     let data = tempfile::tempdir().unwrap();
@@ -260,7 +268,10 @@ async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
     let sha256 = line["sha256"].as_str().unwrap();
     let lines = String::from_utf8(resumed(&server, sha256).stdout).unwrap();
     let first = lines.lines().map(|line| serde_json::from_str(line).unwrap()).find(|line| place(line).0 == partition);
-    assert!(first.is_none_or(|line| place(&line).1 == position + 1), "it continues after it");
+    assert!(
+        first.is_none_or(|line| place(&line).1 == position + 1),
+        "the first line of the partition follows its last published record"
+    );
     server.stop().await.unwrap();
 
     let (other, mut client) = serve(&data.path().join("two")).await;
@@ -273,7 +284,7 @@ async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
         assert_eq!(refused.status.code(), Some(2), "{said}");
         assert!(said.contains("another log"), "{said}");
     }
-    assert_eq!(messages(&node), told, "nothing was published");
+    assert_eq!(messages(&node), told, "the refused start published nothing");
     other.stop().await.unwrap();
 
     let (server, mut client) = serve(&data.path().join("one")).await;

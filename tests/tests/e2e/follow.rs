@@ -136,7 +136,11 @@ async fn pl_30_a_follower_is_sent_its_own_records_byte_for_byte_and_no_foreign_o
         let sent = records(client, 0, to).await;
         let expected: Vec<_> = whole.iter().filter(|record| is_for(record, operator)).cloned().collect();
         assert_eq!(sent, expected);
-        assert!(sent.len() >= 20 + 2 + 1 + 2, "rounds, wallet, rate, switches: {}", sent.len());
+        assert!(
+            sent.len() >= 20 + 2 + 1 + 2,
+            "records of rounds, wallet, rate and switches are missing: only {}",
+            sent.len()
+        );
         assert!(sent.iter().any(|record| contains(record, own)));
         assert!(!sent.iter().any(|record| contains(record, foreign) || contains(record, "pool/")));
         for after in [1, to / 3, to / 2, to - 1, to] {
@@ -273,7 +277,7 @@ async fn pl_30_copies_are_what_the_log_is_after_kills_of_followers_and_service()
     assert_eq!(process.terminate().await, Some(0));
 
     let (log, copy) = (stored(&log_folder(&data, 0)), stored(&log_folder(&whole, 0)));
-    assert!(!copy.is_empty() && log.starts_with(&copy), "the copy is the log, record for record");
+    assert!(!copy.is_empty() && log.starts_with(&copy), "each record of the copy equals that of the log");
     let copied: Vec<_> = stored(&copy_folder(&own, 0)).iter().map(|it| copied::decode(&it.bytes).unwrap()).collect();
     let last = copied.last().unwrap().position;
     let of_log = log.iter().filter(|record| record.position <= last);
@@ -282,7 +286,7 @@ async fn pl_30_copies_are_what_the_log_is_after_kills_of_followers_and_service()
     let held = copied.iter().map(|it| LogRecord { position: it.position, partition: 0, record: it.record.to_vec() });
     assert_eq!(held.collect::<Vec<_>>(), expected);
 
-    assert!(audited(&whole, &[]).1, "a copy of the whole log is a log like any other");
+    assert!(audited(&whole, &[]).1, "the audit accepts a copy of the whole log");
     let (report, holds) = audited(&own, &[]);
     assert!(holds, "{report}");
     let (platforms, holds) = audited(&data, &["--operator", "acme", "--to", &last.to_string()]);

@@ -148,7 +148,7 @@ async fn dm_22_a_voided_round_changes_no_collection() {
             last = client.choose(&format!("v{number}.{step}"), &last.round_id, choice, None).await.unwrap();
         }
     }
-    panic!("no round of 20 that wait has collected a crystal");
+    panic!("none of 20 open rounds has collected a crystal");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -279,7 +279,7 @@ async fn me_16_halve_credits_half_at_once_the_settlement_the_rest_and_a_void_tak
         let won = gambling(&mut client, &account, id).await;
         let win = minor(won.win.as_ref());
         let bet = minor(won.bet.as_ref());
-        assert_eq!(client.balance(&account).await, before - bet, "nothing is credited before");
+        assert_eq!(client.balance(&account).await, before - bet, "the win is not credited before the round ends");
         let halved = client.choose(&format!("{id}.2"), &won.round_id, halve(), None).await.unwrap();
         let half = win - win / 2;
         assert_eq!(halved.outcome.as_ref().unwrap().credited_minor.cast_signed(), half);
@@ -380,7 +380,11 @@ async fn dm_14_a_player_is_given_red_crystals_once_in_whatever_currency() {
     let first = play(&mut client, game, stake_on(game, "krona-1", &krona, smallest(game)), 1).await;
     assert_eq!((gifts(&server, "SEK"), gifts(&server, "EUR")), ((3, 1), (0, 0)));
     play(&mut client, game, stake_on(game, "euro-1", &euro, smallest(game)), 1).await;
-    assert_eq!((gifts(&server, "SEK"), gifts(&server, "EUR")), ((3, 1), (0, 0)), "not once a currency");
+    assert_eq!(
+        (gifts(&server, "SEK"), gifts(&server, "EUR")),
+        ((3, 1), (0, 0)),
+        "the gift is given once, not once per currency"
+    );
     let void = VoidRoundRequest {
         request_id: "void".into(),
         round_id: first[0].round_id.clone(),
@@ -475,7 +479,7 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
         let steps = play(&mut client, game, stake_on(game, &format!("d{number}"), &account, coin), 3).await;
         let shown = round(&mut client, &steps[0].round_id).await;
         for (answered, kept) in steps.iter().zip(&shown.steps) {
-            assert_eq!(answered.outcome, kept.outcome, "history equals the answer");
+            assert_eq!(answered.outcome, kept.outcome, "the history shows the same outcome as the answer");
             let outcome = answered.outcome.as_ref().unwrap();
             let marks = outcome.spins.iter().flat_map(|spin| &spin.marks);
             for mark in marks.filter(|mark| mark.kind() == MarkKind::Crystal) {
@@ -495,7 +499,7 @@ async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
             stated += 1;
         }
     }
-    assert_eq!(stated, 3, "three collections in 3,000 rounds");
+    assert_eq!(stated, 3, "3,000 rounds complete three collections");
     server.stop().await.unwrap();
     checked(data.path());
 }

@@ -29,7 +29,11 @@ async fn a_probe_asks_by_the_certificates_name_and_looks_at_the_exit_code() {
     let unknown = health(&[&named[..], &["--service", "roulette"]].concat()).await;
     assert_eq!(unknown.status.code(), Some(1), "{unknown:?}");
     let unnamed = health(&named[..4]).await;
-    assert_eq!(unnamed.status.code(), Some(1), "the certificate is not the address's: {unnamed:?}");
+    assert_eq!(
+        unnamed.status.code(),
+        Some(1),
+        "health must fail if the certificate is for another address: {unnamed:?}"
+    );
 
     server.stop().await.unwrap();
     let stopped = health(&named).await;
@@ -56,7 +60,7 @@ async fn at_a5_a_background_task_that_ends_fails_health_and_ends_the_process_or_
         assert_eq!(tasks.borrow().fatal, None, "{kind:?}");
     }
     let answered = health(&["--target", &target]).await;
-    assert_eq!(answered.status.code(), Some(0), "all are at work again: {answered:?}");
+    assert_eq!(answered.status.code(), Some(0), "not all services are SERVING again: {answered:?}");
     let fatal = [
         Kind::PoolCoordinator,
         Kind::AbandonedRounds,

@@ -45,7 +45,7 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
         let (rounds, next) = page(&mut client, &account, "neptune", &token).await;
         let (again, same) = page(&mut client, &account, "neptune", &token).await;
         if pages > 0 {
-            assert_eq!((&rounds, &next), (&again, &same), "a page does not change");
+            assert_eq!((&rounds, &next), (&again, &same), "a page stays the same while rounds are added");
         }
         listed.extend(rounds.into_iter().map(|round| round.round_id));
         pages += 1;
@@ -101,7 +101,11 @@ async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
         let second: Vec<_> = rounds.into_iter().map(|round| round.round_id).collect();
         assert_eq!((second.as_slice(), end.as_str()), (&expected[7..], ""));
         let (rounds, _) = page(&mut client, &account, "", "").await;
-        assert_eq!((rounds.len(), rounds[0].round_id.as_str()), (7, last.as_str()), "of all games the latest");
+        assert_eq!(
+            (rounds.len(), rounds[0].round_id.as_str()),
+            (7, last.as_str()),
+            "without a filter the latest rounds of all games are listed"
+        );
         for round_id in [&expected[11], &expected[0], &last] {
             let request = GetRoundRequest { round_id: round_id.clone() };
             let round = client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap();
@@ -168,7 +172,7 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
             }
         }
     }
-    assert!(gambles > 0, "turns of the gamble among them");
+    assert!(gambles > 0, "the rounds include gambles");
     server.stop().await.unwrap();
 }
 

@@ -70,7 +70,7 @@ impl Timed {
             Awaiting::Pick => Force::Pick,
             Awaiting::FreeSpins => Force::FreeSpins,
             Awaiting::Feature | Awaiting::Double => Force::Feature,
-            other => panic!("no round of {game} is made to await {other:?}"),
+            other => panic!("the test cannot make a round of {game} await {other:?}"),
         };
         let mut played = self.client.spin(bet(game, game, account), Some(force)).await.unwrap();
         while awaits(&played) != wish {
@@ -169,7 +169,7 @@ async fn dm_21_an_interrupted_round_is_shown_again_for_24_hours_and_the_win_of_a
     let before = timed.client.balance(&alice).await;
     timed.pass(24 * HOUR - 1);
     timed.sweep().await;
-    let shown = timed.load("o1", &alice, "dwarf-mine").await.expect("it can be replayed");
+    let shown = timed.load("o1", &alice, "dwarf-mine").await.expect("the interrupted round can be shown again");
     assert_eq!((&shown.round_id, shown.state()), (&open.round_id, RoundState::Open));
     assert_eq!(shown.steps.last().unwrap().outcome, open.outcome);
 
@@ -265,7 +265,7 @@ async fn pl_02_pl_03_other_games_wait_for_their_player_unless_the_configuration_
     timed.sweep().await;
     let open = timed.open_rounds("alice").await;
     let games: Vec<_> = open.iter().map(|open| open.round.as_ref().unwrap().game.as_str()).collect();
-    assert_eq!(games, waits.map(|(game, _)| game), "the oldest first (PL-20)");
+    assert_eq!(games, waits.map(|(game, _)| game), "open rounds are listed from the oldest (PL-20)");
     assert!(open.iter().all(|open| open.resolve_time.is_none()));
 
     timed.config.interruption.hours = waits[1..].iter().map(|(game, _)| ((*game).to_owned(), 48)).collect();
@@ -278,7 +278,7 @@ async fn pl_02_pl_03_other_games_wait_for_their_player_unless_the_configuration_
         let resolved = timed.round(&round.round_id).await;
         assert_eq!(resolved.state(), RoundState::Settled, "{}", round.game);
         assert!(causes(&resolved)[round.steps.len()..].iter().all(|cause| *cause == Some(Cause::TimeOver)));
-        // NP-12, BW-06: the first hidden objects are picked.
+        // NP-12, BW-06: the automatic choice picks the first hidden objects.
         let offer = round.steps.last().unwrap().outcome.as_ref().unwrap().pick;
         if let Some(offer) = offer {
             let numbers = (1..=offer.needs).collect();
@@ -308,7 +308,7 @@ async fn pl_20_open_rounds_are_listed_the_oldest_first_and_closed_by_the_operato
     for open in &listed {
         let (round, resolve) = (open.round.as_ref().unwrap(), open.resolve_time.unwrap());
         assert_eq!(resolve.seconds - round.start_time.unwrap().seconds, 120 * 3600);
-        assert!(round.steps.iter().all(|step| step.seed.is_empty()), "hidden objects stay hidden");
+        assert!(round.steps.iter().all(|step| step.seed.is_empty()), "the seeds of an open round stay hidden");
     }
     let again = bet("mystery-elves", "again", &motherlode_tests::account("carl", EUR));
     expect(timed.client.spin(again, None).await, Code::FailedPrecondition, "ROUND_IN_PROGRESS");

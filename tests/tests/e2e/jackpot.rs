@@ -41,7 +41,7 @@ async fn bw_20_a_suspended_pool_takes_and_gives_nothing() {
     client.jackpot.resume_pool(resume).await.unwrap();
     client.play_out(bet("after", &account, "1.00")).await.unwrap();
     let pool = client.jackpot.get_pool(GetPoolRequest { pool_id: "bewitched".into() }).await.unwrap().into_inner().pool;
-    assert_eq!(pool.unwrap().cycle, 1, "the figures continue");
+    assert_eq!(pool.unwrap().cycle, 1, "the pool keeps its cycle after a restart");
     assert_eq!(contributed(&server).await - before, 75_000_000);
     server.stop().await.unwrap();
 }
@@ -66,7 +66,7 @@ async fn bw_22_bw_24_a_line_win_can_be_doubled_five_times() {
         let played = client.choose(&format!("d.{turn}"), &spun.round_id, guess, Some(Force::Right)).await.unwrap();
         let outcome = played.outcome.as_ref().unwrap();
         turned.insert(0, Card::RedHeart as i32);
-        assert_eq!(outcome.double_strip, turned, "the latest first");
+        assert_eq!(outcome.double_strip, turned, "the strip of cards begins with the latest");
         at_risk *= 2;
         assert_eq!(played.win.as_ref().unwrap().amount_minor, rest + at_risk);
         let state = if turn == 5 { RoundState::Settled } else { RoundState::Open };

@@ -35,7 +35,7 @@ const COINS: [(&str, i128); 4] = [("0.01", 10_000), ("0.10", 100_000), ("0.20", 
 
 type Op = (u8, usize, u64);
 
-/// Amounts in 1e-9 EUR except balances.
+/// Amounts, except balances, are in 1e-9 EUR.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Pool {
     increments: i128,
@@ -250,9 +250,9 @@ impl World {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), decided).await.expect("the pool decides");
+        tokio::time::timeout(Duration::from_secs(60), decided).await.expect("the pool settles all hits");
         let Pool { increments, reserve, house, paid, .. } = self.pool;
-        assert_eq!(self.contributed + house, paid + increments + reserve, "BW-18, by the model itself");
+        assert_eq!(self.contributed + house, paid + increments + reserve, "BW-18: the model's books must balance");
         for ledger in self.server.ledgers().all() {
             assert!(ledger.books(|books| books.trial_balance().is_empty()), "PL-09");
         }
@@ -317,5 +317,8 @@ fn bw_16_bw_17_a_simple_model_agrees_at_every_step_of_any_history() {
         Ok(())
     });
     run.unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(met.get().into_iter().all(|times| times > 3), "{met:?}: the histories cover each case");
+    assert!(
+        met.get().into_iter().all(|times| times > 3),
+        "the histories must cover each case more than three times: {met:?}"
+    );
 }

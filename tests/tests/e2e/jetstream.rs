@@ -100,7 +100,8 @@ async fn pl_30_play_goes_on_through_kills_of_each_of_three_servers() {
     for node in &mut cluster.nodes {
         player.play_rounds(&mut client, 10).await.unwrap();
         node.kill();
-        // Calls that time out have one effect. After an election a writer may step down and take the log again.
+        // A call that times out has at most one effect. After an election a writer may step down and take over the
+        // log again.
         while let Err(status) = player.play_rounds(&mut client, 10).await {
             let of_a_fault = ["OUTCOME_UNKNOWN", "NOT_THE_WRITER", "NOT_CURRENT", "LOG_UNAVAILABLE", ""];
             assert!(of_a_fault.contains(&&*reason(&status)), "{status:?}");
@@ -137,7 +138,7 @@ async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_
             sleep(RETRY_AFTER).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(120), stands_by).await.expect("it steps down");
+    tokio::time::timeout(Duration::from_secs(120), stands_by).await.expect("the writer steps down");
     let mut at_first = Client::connect(first.address).await;
     let account = GetAccountRequest { account: Some(account("p", EUR)) };
     let refused = loop {

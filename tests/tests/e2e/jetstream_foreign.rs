@@ -102,7 +102,7 @@ async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_repor
     let refused = run(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()], &without_key);
     let printed = String::from_utf8_lossy(&refused.stderr);
     assert!(refused.status.code() == Some(1) && printed.contains("there is no stream key"), "{printed}");
-    assert!(!data.join("keys").join("stream").exists(), "a second key was made");
+    assert!(!data.join("keys").join("stream").exists(), "the refused start created a second key");
     let config = configure(folder.path(), &node, Some(&key));
     let process = Process::start(PROGRAM, &folder.path().join("empty"), Some(&config));
     let mut client = Client::connect(process.address).await;

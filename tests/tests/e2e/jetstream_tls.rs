@@ -126,7 +126,7 @@ impl Protected {
         let serve = serve.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).arg("--config").arg(config);
         let output = serve.output().unwrap();
         let printed = String::from_utf8(output.stderr).unwrap();
-        // A missing file is a fault of the configuration.
+        // A missing file is reported as a fault of the configuration.
         assert_eq!(output.status.code(), Some(if name.starts_with("missing") { 2 } else { 1 }), "{name}: {printed}");
         printed
     }
@@ -159,7 +159,7 @@ fn a_server_that_does_not_let_us_in_is_told_by_what_is_wrong() {
     for (name, lines, why) in [
         ("another-root", vec![user.clone(), other_root], "invalid peer certificate"),
         ("no-root", vec![user.clone()], "invalid peer certificate: UnknownIssuer"),
-        ("no-credentials", vec![root.clone()], "authorization violation; [store] credentials is not set"),
+        ("no-credentials", vec![root.clone()], "authorization violation; set [store] credentials"),
         ("a-strangers-credentials", vec![stranger, root.clone()], "authorization violation"),
         ("missing-credentials", vec![missing, root.clone()], "missing.creds"),
         ("missing-root", vec![user, format!("tls.ca = {:?}", strange.path().join("no.pem"))], "no.pem"),

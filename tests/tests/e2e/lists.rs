@@ -174,21 +174,29 @@ async fn pl_34_transactions_and_revenue_add_up_to_the_log_page_by_page_and_after
     play(&server, &mut client, &clock).await;
 
     let all = transactions(&mut client, "", "", 0).await;
-    assert_eq!(transactions(&mut client, "", "", 7).await, all, "pages are the whole, in the same order");
+    assert_eq!(transactions(&mut client, "", "", 7).await, all, "the pages together equal the whole list");
     let mut players = vec![];
     for (player, currency) in [("alice", EUR), ("bob", EUR), ("dora", "SEK")] {
         let own = transactions(&mut client, player, "", 3).await;
         let is_own = |of: &&Transaction| of.account.as_ref().unwrap().player_id == player;
-        assert_eq!(own, all.iter().filter(is_own).cloned().collect::<Vec<_>>(), "a player's are those of the whole");
+        assert_eq!(
+            own,
+            all.iter().filter(is_own).cloned().collect::<Vec<_>>(),
+            "a player's list equals the player's part of the whole list"
+        );
         let account = Account { operator_id: "acme".into(), player_id: player.into(), currency_code: currency.into() };
         let balance = client.balance(&account).await;
         assert_eq!(own.iter().map(|of| of.amount.as_ref().unwrap().amount_minor).sum::<i64>(), balance, "{player}");
-        assert_eq!(own[0].balance.as_ref().unwrap().amount_minor, balance, "the latest is the first");
+        assert_eq!(
+            own[0].balance.as_ref().unwrap().amount_minor,
+            balance,
+            "the list begins with the latest transaction"
+        );
         let mut by_day = vec![];
         for date in DATES.iter().rev() {
             by_day.extend(transactions(&mut client, player, date, 0).await);
         }
-        assert_eq!(by_day, own, "single days add up to the whole");
+        assert_eq!(by_day, own, "the lists of single days together equal the whole list");
         players.extend(own);
     }
     assert_eq!(players.len(), all.len());
@@ -203,7 +211,7 @@ async fn pl_34_transactions_and_revenue_add_up_to_the_log_page_by_page_and_after
     assert_eq!((of(Kind::Deposit), of(Kind::Withdrawal), of(Kind::Jackpot)), (3, 1, 1));
 
     let rows = revenue(&mut client, "", "", 0).await;
-    assert_eq!(revenue(&mut client, "", "", 1).await, rows, "pages are the whole");
+    assert_eq!(revenue(&mut client, "", "", 1).await, rows, "the pages together equal the whole report");
     let found: BTreeMap<_, _> = rows
         .iter()
         .map(|row| {
@@ -223,7 +231,7 @@ async fn pl_34_transactions_and_revenue_add_up_to_the_log_page_by_page_and_after
     server.stop().await.unwrap();
 
     let (server, mut client) = serve(data.path(), &clock).await;
-    assert_eq!(revenue(&mut client, "", "", 0).await, rows, "the same from the log alone");
+    assert_eq!(revenue(&mut client, "", "", 0).await, rows, "the report rebuilt from the log is the same");
     assert_eq!(transactions(&mut client, "", "", 0).await, all);
     server.stop().await.unwrap();
 

@@ -1,9 +1,10 @@
-//! One binary saves linking time.
+//! One binary for all tests saves linking time.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod access;
 mod apart;
+mod archive;
 mod archived;
 mod autoplay;
 mod autospin;

@@ -76,7 +76,7 @@ impl Model {
         let coins = i128::from(stake.lines * stake.coins_per_line) * if stake.buy_feature { 70 } else { 1 };
         let micros = i64::try_from(stake.coin_value.parse::<CoinValue>().unwrap().0).unwrap();
         let bet = i64::try_from(coins * i128::from(micros) / 10_000).unwrap();
-        // Contribution of 0.5 % of the bet: a cent is 10^7 nano, the krona's rate is in units of 10^-4.
+        // Contribution of 0.5 % of the bet. A cent is 10^7 nano; the krona's rate is in units of 10^-4.
         let rate = if key.1 == "SEK" { self.krona } else { 10_000 };
         let free = !request.campaign_id.is_empty();
         let pays = game.name() == POOL && !self.suspended && !free && key.1 != PLAY;
@@ -115,7 +115,7 @@ impl Model {
             (mark.kind(), game.info().symbols[mark.value as usize % game.info().symbols.len()].name.to_lowercase())
         });
         if game.name() == "dwarf-mine" {
-            // DM-14: a player gets one gift in all currencies together, and one in play money.
+            // DM-14: a player gets one gift across all real currencies, and one in play money.
             let had = self.crystals.iter().any(|((name, _, scope), (_, given))| {
                 *given && *name == shelf.0 && (scope == PLAY) == (shelf.2 == PLAY)
             });
@@ -150,7 +150,7 @@ impl Model {
             if feature == *unlocked {
                 *unlocked = (feature + 1).min(4);
             }
-            // A new collection stays empty after three equal potions that unlock nothing.
+            // Three potions of one colour unlock nothing, so the new collection stays empty.
             if new && potions.is_empty() && *unlocked == 1 {
                 self.potions.remove(shelf);
             }
@@ -176,7 +176,7 @@ impl Model {
     }
 
     fn answered(&mut self, key: AccountKey, game: &'static dyn Game, played: &Played) {
-        assert!(played.jackpot.is_none(), "the cases win no jackpot");
+        assert!(played.jackpot.is_none(), "no case wins the jackpot");
         let round = self.rounds.get_mut(&played.round_id).unwrap();
         let credited = i64::try_from(played.outcome.as_ref().unwrap().credited_minor).unwrap();
         round.credited += credited;
@@ -192,7 +192,8 @@ impl Model {
         }
     }
 
-    /// Applies a void (PL-04). If later rounds block the exact reversal, uses the service's collection.
+    /// Applies a void (PL-04). If later rounds prevent the exact reversal of a collection, takes over the service's
+    /// collection.
     fn void(&mut self, id: &str, now: &BTreeMap<String, i64>) {
         let round = self.rounds.remove(id).unwrap();
         self.open.retain(|_, open| open.round_id != id);
@@ -205,12 +206,13 @@ impl Model {
         let Some(shelf) = round.shelf else { return };
         let exact = self.figures(&shelf) == round.figures[1];
         if exact {
-            assert_eq!(*now, round.figures[0], "{id}: the collection before it");
+            assert_eq!(*now, round.figures[0], "{id}: the collection must equal that before the round");
         }
         self.taken(&shelf, id, now);
     }
 
-    /// Removes the round's pieces from a collection. If the service's values differ but are possible, uses the service's values.
+    /// Removes the round's pieces from a collection. If the service's values differ but are possible, takes over those
+    /// values.
     fn taken(&mut self, shelf: &Shelf, round: &str, now: &BTreeMap<String, i64>) {
         let of = |key: &str| now.get(key).copied().unwrap_or(0);
         if let Some((crystals, given)) = self.crystals.get_mut(shelf) {
@@ -402,7 +404,7 @@ impl World {
                 self.model.void(&round_id, &now);
             }
             Err(status) => {
-                let (name, game, scope) = shelf.expect("only a game with a collection refuses");
+                let (name, game, scope) = shelf.expect("only a game with a collection can refuse a void");
                 let name = purse((name, if scope.starts_with(PLAY) { PLAY } else { "" }));
                 let in_progress = reason(&status) == "ROUND_IN_PROGRESS";
                 assert!(in_progress && self.model.open.contains_key(&(name, game)), "{status:?}");

@@ -58,7 +58,7 @@ async fn pooled(client: &mut Client, position: u64) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(120), all).await.expect("the pool takes them up");
+    tokio::time::timeout(Duration::from_secs(120), all).await.expect("the pool takes in the contributions");
 }
 
 #[tokio::test(flavor = "multi_thread")]

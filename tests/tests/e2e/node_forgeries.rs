@@ -1,4 +1,4 @@
-//! Forgeries with nodes' credentials (PL-44): the writer refuses each with a reason and writes nothing.
+//! Forged proposals with the credentials of nodes (PL-44): the writer refuses each with a reason and writes nothing.
 
 use crate::PROGRAM;
 use motherlode_ledger::Options;

@@ -131,7 +131,7 @@ async fn pl_20_open_rounds_of_all_partitions_are_listed_page_by_page() {
         }
     }
     let all: BTreeSet<_> = (0..PLAYERS).map(|player| format!("acme/{}/1", name(player))).collect();
-    assert_eq!(listed.len(), PLAYERS, "each is listed once");
+    assert_eq!(listed.len(), PLAYERS, "each round is listed once");
     assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), all);
     server.stop().await.unwrap();
 }
@@ -288,7 +288,7 @@ async fn pl_38_pl_22_voids_of_all_partitions_are_returned_for_an_incident_and_to
     assert_eq!(watched, later.map(|(round, _)| round.clone()).collect());
 
     let returns = client.report.list_returns(ListReturnsRequest::default()).await.unwrap().into_inner().returns;
-    assert_eq!(returns.iter().map(|of| of.rounds).sum::<u64>(), PLAYERS as u64, "of all partitions together");
+    assert_eq!(returns.iter().map(|of| of.rounds).sum::<u64>(), PLAYERS as u64, "the report covers all partitions");
     drop(watch);
     give_back(&server, &mut client, "i-1").await;
     balanced(server.ledgers());
@@ -377,7 +377,7 @@ async fn pl_30_nothing_acknowledged_is_lost_or_doubled_by_kills_with_three_parti
         process.kill();
         players = vec![];
         for task in tasks {
-            players.push(task.await.expect("no answer was changed"));
+            players.push(task.await.expect("repeated requests got the same answers"));
         }
     }
     let process = Process::start(PROGRAM, &folder, Some(&file));

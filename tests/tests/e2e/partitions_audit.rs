@@ -66,7 +66,7 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
         for ledger in server.ledgers().all() {
             let (mut head, known) = (ledger.head(), ends[ledger.partition() as usize]);
             let more = head.wait_for(|head| head.position > known);
-            tokio::time::timeout(Duration::from_secs(120), more).await.expect("they play on").unwrap();
+            tokio::time::timeout(Duration::from_secs(120), more).await.expect("the players continue").unwrap();
         }
         let copied =
             tokio::task::spawn_blocking(move || copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0)));
@@ -121,7 +121,7 @@ async fn pl_06_the_tools_look_into_every_partition() {
     let commits: u64 = partitions.iter().map(|report| report["commits"].as_u64().unwrap()).sum();
     assert_eq!(report["commits"], commits);
     let text = printed(&["audit", place]);
-    assert!(text.contains("Log of partition 2: verified") && text.contains("All holds."), "{text}");
+    assert!(text.contains("Log of partition 2: verified") && text.contains("All checks passed."), "{text}");
 
     for player in 0..PLAYERS {
         let stream = StreamId::player("acme", name(player));

@@ -1,4 +1,4 @@
-//! Concurrent jackpots: decided at home in one order, and paid once in the winner's partition.
+//! Concurrent jackpots: partition 0 decides them in one order, and the winner's partition pays each once.
 
 use motherlode_jackpot::PoolCoordinator;
 use motherlode_ledger::{Handle, LedgerApi, Ledgers, Options};
@@ -44,7 +44,7 @@ async fn paid_once(server: &Server, hits: usize) -> BTreeMap<Hit, i128> {
     settled(server.ledgers()).await;
     balanced(server.ledgers());
     let expected = pool_model(server.ledgers(), hits).expected;
-    assert_eq!(expected.len(), hits, "chance added none");
+    assert_eq!(expected.len(), hits, "no other round hit the jackpot by chance");
     expected.into_iter().collect()
 }
 
@@ -66,7 +66,7 @@ async fn bw_16_bw_17_sixty_four_concurrent_hits_over_all_partitions_are_paid_in_
             .collect();
         let mut answered = BTreeMap::new();
         for (player, task) in tasks.into_iter().enumerate() {
-            let jackpot = task.await.unwrap().jackpot.expect("it was a hit");
+            let jackpot = task.await.unwrap().jackpot.expect("the forced step hits the jackpot");
             let partition = StreamId::player("acme", format!("p{player}")).partition(partitions);
             let amount = jackpot.amount.filter(|_| jackpot.state == i32::from(jackpot_win::State::Paid));
             if let Some(amount) = amount {
@@ -75,7 +75,7 @@ async fn bw_16_bw_17_sixty_four_concurrent_hits_over_all_partitions_are_paid_in_
         }
         let paid = paid_once(&server, 64).await;
         assert_eq!(partitions_of(&paid), (0..partitions).collect());
-        assert!(answered.iter().all(|(hit, amount)| paid[hit] == *amount), "answers equal payments");
+        assert!(answered.iter().all(|(hit, amount)| paid[hit] == *amount), "the answers state the paid amounts");
         server.stop().await.unwrap();
 
         let (server, _) = serve(data.path(), partitions).await;
@@ -163,9 +163,9 @@ async fn pl_38_the_contribution_of_a_voided_hit_of_any_partition_is_returned_for
     assert!(contributed() > Nano::ZERO, "the operator bears the contributions");
     give_back(&server, &mut client, "i-1").await;
     balanced(server.ledgers());
-    assert_eq!(contributed(), Nano::ZERO, "all is returned");
+    assert_eq!(contributed(), Nano::ZERO, "all contributions are returned");
     let paid: usize = server.ledgers().all().map(payments).sum();
-    assert_eq!(paid, 3, "and each is paid once");
+    assert_eq!(paid, 3, "each award is paid once");
     server.stop().await.unwrap();
     assert_eq!(audited(data.path(), 3).in_transit, Nano::ZERO);
 }

@@ -53,7 +53,8 @@ fn plays(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> tok
     })
 }
 
-/// Another process takes a partition's stream; once that process is gone, the writer takes all partitions back.
+/// Another process takes over one partition's stream. After that process has ended, the writer takes back all
+/// partitions.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
     let folder = tempfile::tempdir().unwrap();
@@ -76,11 +77,11 @@ async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
             let taken = store.clone();
             let taking = tokio::task::spawn_blocking(move || JetStreamStore::open(&taken, partition).unwrap());
             let mut thief = taking.await.unwrap();
-            until("its stepping down", async || !serving(process.address).await).await;
+            until("the writer steps down", async || !serving(process.address).await).await;
             for playing in playing {
-                players.push(playing.await.expect("no answer was changed"));
+                players.push(playing.await.expect("repeated requests got the same answers"));
             }
-            until("its taking over", async || serving(process.address).await).await;
+            until("the writer takes over again", async || serving(process.address).await).await;
             let record = [&[0x0A, 0x20], &thief.head()[..], b"of a writer before"].concat();
             let late = tokio::task::spawn_blocking(move || thief.append(thief.end(), &[record.into()])).await.unwrap();
             assert!(matches!(late, Err(AppendError::Fenced { .. })), "{late:?}");

@@ -35,7 +35,8 @@ async fn cut(operation: u64, seed: u64) {
     players[0].balance_is_served(&mut client).await;
     server.stop().await.unwrap();
 
-    // Start on another machine without the index: its disk has the synced bytes and any part of the other bytes.
+    // The service starts on another machine without the index. The disk has all synced bytes and some of the bytes
+    // that were not synced.
     let left = disk.after_power_cut(seed);
     let data = tempfile::tempdir().unwrap();
     let server = start_on(&config(data.path()), store_on(&left)).await;
@@ -76,7 +77,11 @@ async fn a_full_disk_answers_an_error_keeps_reading_and_goes_on_with_room() {
     assert_eq!((status.code(), reason(&status).as_str()), (Code::Unavailable, "LOG_FULL"));
     let open = server.ledger().player(&motherlode_state::StreamId::player("acme", "alice")).unwrap().unwrap();
     let staked: i64 = open.open_rounds().map(|round| round.started.bet.0).sum();
-    assert_eq!(client.balance(&account).await, balance - staked, "reads continue, and no answer is lost");
+    assert_eq!(
+        client.balance(&account).await,
+        balance - staked,
+        "the balance is readable and no acknowledged round is lost"
+    );
     disk.set_room(None);
     let before = server.ledger().durable();
     while let Err(refused) = client.play_out(bet(&format!("r{round}"), &account, "0.01")).await {

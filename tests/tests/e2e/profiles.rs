@@ -117,8 +117,12 @@ async fn pl_26_rounds_are_the_seconds_of_the_jurisdiction_apart() {
         let witch = SpinRequest { game: "witch-feature".into(), ..neptune("w", &timed.alice, "0.01", 50) };
         let other = timed.client.spin(witch, None).await;
         expect(other, Code::FailedPrecondition, "ROUND_TOO_SOON");
-        assert_eq!(timed.rounds_started(), 1, "a refusal has no effect");
-        timed.client.spin(a, None).await.expect("PL-11: a played request is answered at any time");
+        assert_eq!(timed.rounds_started(), 1, "the refused bet started no round");
+        timed
+            .client
+            .spin(a, None)
+            .await
+            .expect("PL-11: a repeated request is answered although a new bet would be too soon");
         timed.pass(1);
         let played = timed.client.spin(b, None).await.unwrap();
         let shown = timed.client.ledger.get_round(GetRoundRequest { round_id: played.round_id }).await.unwrap();
@@ -141,13 +145,13 @@ async fn pl_26_where_jackpots_are_forbidden_a_game_with_one_is_refused_and_the_o
     assert_eq!(refused.get_error_details().error_info().unwrap().metadata["jurisdiction"], "de");
     let launched = timed.open("o", OpenSessionRequest::default()).await;
     expect(launched, Code::FailedPrecondition, "JACKPOT_FORBIDDEN");
-    assert_eq!(timed.server.ends(), before, "nothing of it is logged");
+    assert_eq!(timed.server.ends(), before, "the refused session wrote no commit");
     let uk = OpenSessionRequest { jurisdiction: "uk".into(), ..Default::default() };
     let elsewhere = timed.open("o", uk).await;
     expect(elsewhere, Code::FailedPrecondition, "JACKPOT_FORBIDDEN");
-    assert_eq!(timed.server.ends(), before, "a session loosens nothing of the operator's (uf_06)");
+    assert_eq!(timed.server.ends(), before, "a session's jurisdiction does not loosen the operator's rules (uf_06)");
     let other = neptune("n", &timed.alice, "0.01", 15);
-    timed.client.spin(other, None).await.expect("a game without a jackpot is played");
+    timed.client.spin(other, None).await.expect("a game without a jackpot can be played");
     timed.server.stop().await.unwrap();
 }
 
@@ -180,7 +184,7 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
         let played = timed.client.play_out(SpinRequest { session_id: session.to_owned(), ..spin }).await;
         timed.pass(5_000);
         let Some(limit) = limit else {
-            played.expect("a bet within the limit is taken");
+            played.expect("a bet within the limit is accepted");
             continue;
         };
         let refused = expect(played, Code::FailedPrecondition, "BET_LIMIT");
@@ -197,10 +201,14 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
     assert_eq!(
         details.error_info().unwrap().metadata["limit_minor"],
         "20",
-        "uf_06: a session's limits hold for the day"
+        "uf_06: a session's limits apply for the whole day"
     );
-    assert_eq!(refused.get_error_details().error_info().unwrap().metadata["bet_minor"], "700", "the feature's price");
-    assert_eq!(timed.rounds_started(), 3, "a refusal has no effect");
+    assert_eq!(
+        refused.get_error_details().error_info().unwrap().metadata["bet_minor"],
+        "700",
+        "the refusal states the feature's price as the bet"
+    );
+    assert_eq!(timed.rounds_started(), 3, "the refused bet started no round");
     timed.server.stop().await.unwrap();
 }
 
@@ -290,7 +298,7 @@ async fn pl_26_a_session_ends_betting_at_its_time_and_an_open_round_goes_on() {
             break;
         }
     }
-    let mut open = open.expect("a round of 5,000 waits for the player");
+    let mut open = open.expect("one of 5,000 rounds waits for the player");
     timed.pass(10 * MINUTE);
     expect(timed.spin("late", &session).await, Code::FailedPrecondition, "SESSION_TIME_LIMIT");
     while let Some(kind) = next_choice(&open) {
@@ -325,9 +333,9 @@ async fn pl_26_no_bet_is_taken_that_could_go_past_the_loss_limit_of_the_session(
                 break;
             }
             net += round.unwrap() - BET;
-            assert!(net >= -limit, "and not passed");
+            assert!(net >= -limit, "the loss limit is not exceeded");
         }
-        assert!(limit + net < BET, "the limit was reached");
+        assert!(limit + net < BET, "play stopped only when the next bet could exceed the limit");
         let close = motherlode_proto::spin::v1::CloseSessionRequest { session_id: opened.session_id };
         timed.client.spin.close_session(close).await.unwrap();
     }
@@ -352,7 +360,7 @@ async fn pl_16_a_session_binds_jurisdiction_and_mode_and_its_rounds_name_it() {
     let opened = timed.open("o", OpenSessionRequest { limits: Some(own), ..jurisdiction("uk") }).await.unwrap();
     let profile = opened.profile.unwrap();
     assert_eq!((opened.jurisdiction.as_str(), profile.round_ms_min, profile.autoplay), ("uk", 3_000, false));
-    assert_eq!(profile.limits, Some(own), "the player's interval is the stricter");
+    assert_eq!(profile.limits, Some(own), "the player's own limits are stricter, so they apply");
     let other = timed.open("o", jurisdiction("se")).await;
     expect(other, Code::AlreadyExists, "REQUEST_ID_REUSED");
 
@@ -360,7 +368,10 @@ async fn pl_16_a_session_binds_jurisdiction_and_mode_and_its_rounds_name_it() {
     let shown = timed.client.ledger.get_round(GetRoundRequest { round_id: played.round_id }).await.unwrap();
     let round = shown.into_inner().round.unwrap();
     assert_eq!((round.session_name.as_str(), round.jurisdiction.as_str()), (opened.session_name.as_str(), "uk"));
-    assert!(!opened.session_name.is_empty() && opened.session_name != opened.session_id, "the log has no key to it");
+    assert!(
+        !opened.session_name.is_empty() && opened.session_name != opened.session_id,
+        "the log does not contain the session id"
+    );
     timed.server.stop().await.unwrap();
 }
 

@@ -1,4 +1,5 @@
-//! Checkpoints, trees and proofs of a running service (PL-06, PL-30) reveal any rewritten log, also to witnesses.
+//! The checkpoints, trees and proofs of a running service (PL-06, PL-30) reveal a rewritten log to the service and to
+//! witnesses.
 
 use crate::upgrade;
 use bytes::Bytes;
@@ -116,15 +117,15 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
             let short = verify(&brief, &key, None).unwrap();
             assert_eq!((&short.replayed, &short.draws), (&proven.replayed, &proven.draws), "{round}: worked out");
             let length = bytes_at_ten_million(&brief);
-            assert!(length < bytes, "{round}: {length} bytes in brief, {bytes} whole");
+            assert!(length < bytes, "{round}: the brief proof has {length} bytes, the full one {bytes}");
             let records = RoundRecords::decode(&*brief.extra).unwrap().records;
-            assert!(records.iter().any(|record| record.brief), "{round}: derivable parts are omitted");
+            assert!(records.iter().any(|record| record.brief), "{round}: the brief proof omits derivable content");
             files.push((brief, key.clone()));
             several += usize::from(proven.positions.len() > 1);
             files.push((proof, key));
         }
     }
-    assert!(several > 0, "rounds of several commits");
+    assert!(several > 0, "some rounds have several commits");
     forged(&files);
     server.stop().await.unwrap();
     checked(data.path());
@@ -184,13 +185,13 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 proof.checkpoint = proof.checkpoint.with(vec![signature]);
             }
         }
-        // A proof without the sealing records is valid for the same round, but states no seals. A run may come from
-        // another place with equal bytes.
+        // A proof without the sealing records is valid for the same round but states no seals. A shortened proof may
+        // take equal bytes from another record.
         if let Ok(proven) = verify(&proof, key, None)
             && !proven.draws.iter().any(|draw| matches!(draw, ShownDraw::NotShown(_)))
         {
             let (now, before) = (older_form(&proof, "").1, older_form(honest, "").1);
-            assert!(now == before, "attempt {attempt} was believed: {:?}", proven.positions);
+            assert!(now == before, "the forged proof of attempt {attempt} was accepted: {:?}", proven.positions);
             same += 1;
         }
     }
@@ -245,7 +246,7 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         let short: Proof = proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap();
         let proven = verify(&short, &key, None).unwrap();
         assert!(proven.replayed.matches() && proven.draws == [ShownDraw::NotShown(sealed.name.number)]);
-        // Older proofs have whole records with positions and the round's name; the oldest have no seals.
+        // Proofs of older versions have whole records with positions and the round's name; the oldest have no seals.
         let mut older = full.clone();
         let mut extra = older_form(&full, round).0;
         assert_eq!(extra.sealing.len(), 1);
@@ -302,13 +303,13 @@ async fn pl_30_a_stop_signs_what_there_is_and_a_tree_that_is_missing_or_damaged_
         fs::write(folder.join(name), bytes).unwrap();
     };
     let damages: [(&str, &dyn Fn()); 7] = [
-        ("all is gone", &|| fs::remove_dir_all(&folder).unwrap()),
-        ("the entries are gone", &|| fs::remove_file(folder.join("entries")).unwrap()),
-        ("a level is cut off", &|| fs::write(folder.join("1"), []).unwrap()),
-        ("an entry is another", &|| change("entries", 5000)),
-        ("the last entry is another", &|| change("entries", usize::try_from(first.size * 32 - 1).unwrap())),
-        ("a hash of a level is another", &|| change("1", 3)),
-        ("the checkpoint is another", &|| change("checkpoint", 40)),
+        ("the folder is missing", &|| fs::remove_dir_all(&folder).unwrap()),
+        ("the entries are missing", &|| fs::remove_file(folder.join("entries")).unwrap()),
+        ("a level is empty", &|| fs::write(folder.join("1"), []).unwrap()),
+        ("an entry is changed", &|| change("entries", 5000)),
+        ("the last entry is changed", &|| change("entries", usize::try_from(first.size * 32 - 1).unwrap())),
+        ("a hash of a level is changed", &|| change("1", 3)),
+        ("the checkpoint is changed", &|| change("checkpoint", 40)),
     ];
     for (what, damage) in damages {
         damage();
@@ -387,10 +388,10 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
         lay_instead(data.path(), &rewritten(&records, at));
         let found = audited().expect("a divergence");
         assert_eq!(found.position, signed.size, "{found}");
-        assert!(found.what.contains("differs from the one in a checkpoint"), "{found}");
+        assert!(found.what.contains("differs from the log in a checkpoint"), "{found}");
     }
     let refused = started(&config).await.err().expect("a refusal").to_string();
-    let place = format!("partition 0, position {end}: the record is not the one that was signed");
+    let place = format!("partition 0, position {end}: the record in the log is not the signed record");
     assert!(refused.contains(&place), "{refused}");
 
     lay_instead(data.path(), &records[..end - 1]);
@@ -410,7 +411,7 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
     let logged = async || commits(&home, end as u64 + 1).any(|logged| logged.commit.events.iter().any(told));
     until("a significant event reports it", logged).await;
     server.stop().await.unwrap();
-    assert_eq!(signed_in(data.path()), signed, "nothing was signed since");
+    assert_eq!(signed_in(data.path()), signed, "no checkpoint was signed after the refused start");
 
     lay_instead(data.path(), &records);
     started(&config).await.unwrap().stop().await.unwrap();
@@ -542,7 +543,7 @@ async fn a_witness_cosigns_one_history_of_a_log_and_remembers_it() {
     unwitnessed.proofs.witnesses.clear();
     let split = started(&unwitnessed).await.unwrap();
     let shown = round(&split).await;
-    assert!(verify(&shown, &log, None).is_ok(), "without a witness it is not detected");
+    assert!(verify(&shown, &log, None).is_ok(), "without a witness the second log is not detected");
     let refused = verify(&shown, &log, Some(&policy)).unwrap_err();
     assert!(matches!(refused, Unproven::Witnesses { found: 0, known: 1 }), "{refused}");
     split.stop().await.unwrap();

@@ -1,5 +1,5 @@
-//! Proofs after takeovers and with several writers: the log's name stays, and each checkpoint continues the previous
-//! ones.
+//! Proofs after takeovers and with several writers: the log keeps its name, and each checkpoint continues the previous
+//! checkpoints.
 
 use crate::{
     PROGRAM, apart,

@@ -1,4 +1,4 @@
-//! The tile log's listener (PL-26): a peer that never reads only blocks its own connections.
+//! The listener of the tile log (PL-26): a peer that never reads blocks only its own connections.
 
 use crate::proofs::{get, in_folder, played, started};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

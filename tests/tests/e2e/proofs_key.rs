@@ -17,18 +17,21 @@ async fn pl_30_a_log_that_a_key_signed_gets_another_key_only_on_request() {
     let error = refused(&config).await;
     assert!(error.contains(&format!("the log has records up to position {}, and the key", signed.size)), "{error}");
     assert!(error.contains("serve --new-log-key") && !file.exists(), "{error}");
-    // Without a checkpoint, as in a restored copy or on another machine, the records suffice.
+    // Without a checkpoint, as in a restored copy or on another machine, the records suffice to refuse the start.
     let folder = proofs_folder(data.path(), HOME);
     fs::rename(&folder, data.path().join("aside")).unwrap();
-    assert!(refused(&config).await.contains("the log has records"), "the tree's folder is no evidence that is needed");
+    assert!(
+        refused(&config).await.contains("the log has records"),
+        "the start is refused even without the tree's folder"
+    );
     fs::remove_dir_all(&folder).ok();
     fs::rename(data.path().join("aside"), &folder).unwrap();
-    // A key of the same name is another key.
+    // A different key with the same name is refused too.
     config.proofs.key_file = Some(data.path().join("new.key"));
     let name = load(&data.path().join("kept.key")).unwrap().verifier().name().to_owned();
     make(&data.path().join("new.key"), Some(&name), KeyKind::Log).unwrap();
     let error = refused(&config).await;
-    assert!(error.contains("was signed by another key than that of") && error.contains("new.key"), "{error}");
+    assert!(error.contains("was not signed with the key in") && error.contains("new.key"), "{error}");
     assert_eq!(Files::checkpoint(&folder, &first).unwrap().unwrap().0, signed, "the checkpoint is unchanged");
     config.proofs.accept_new_key = true;
     started(&config).await.unwrap().stop().await.unwrap();

@@ -173,7 +173,7 @@ impl Racer {
         answered.fetch_add(1, Ordering::Relaxed);
         let kept = Played { jackpot: None, ..played.clone() };
         if let Some(before) = self.answers.insert(id.to_owned(), kept.clone()) {
-            assert_eq!(before, kept, "{id} was answered otherwise");
+            assert_eq!(before, kept, "the repeated request {id} got another answer");
         }
         played
     }
@@ -181,7 +181,8 @@ impl Racer {
 
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
-        // These are retried: another racer has the round, the player changes too often, or a lost key resealed a draw.
+        // A bet is retried if another racer has the round, if the player changes too often, or if a draw was sealed
+        // again after its key was lost.
         "ROUND_IN_PROGRESS" | "SEAL_CHANGED" => Ended::Unknown,
         "ALREADY_SETTLED" | "ROUND_VOIDED" => Ended::Over,
         why => {
@@ -238,7 +239,7 @@ impl Race {
         self.ending.store(true, Ordering::Release);
         let mut answers = BTreeMap::<String, Played>::new();
         for task in self.tasks {
-            for (id, played) in task.await.expect("no answer was changed").answers {
+            for (id, played) in task.await.expect("repeated requests got the same answers").answers {
                 let other = answers.entry(id.clone()).or_insert_with(|| played.clone());
                 assert_eq!(*other, played, "{id} has two outcomes");
             }
@@ -265,14 +266,14 @@ fn draws_are_used_once(data: &Path, answers: &BTreeMap<String, Played>) -> usize
                     let why = if next.is_some() { SealReason::KeyLost } else { SealReason::Opened };
                     assert_eq!((sealed.number, sealed.reason), (expected, why));
                     lost += usize::from(next.is_some());
-                    assert!(seals.insert(sealed.seal), "a seal comes twice");
+                    assert!(seals.insert(sealed.seal), "a seal was used twice");
                     next = Some((sealed.number, sealed.seal));
                 }
                 Event::StepResolved(step) => {
                     let (drawn, (number, seal)) = (step.draw.as_ref().unwrap(), next.unwrap());
-                    assert_eq!(drawn.number, number, "each draw is used in its turn, once");
+                    assert_eq!(drawn.number, number, "each draw is used once and in order");
                     open.entry(step.round).or_default().push(seal);
-                    assert!(seals.insert(drawn.next_seal), "a seal comes twice");
+                    assert!(seals.insert(drawn.next_seal), "a seal was used twice");
                     next = Some((number + 1, drawn.next_seal));
                 }
                 Event::DrawsRevealed { round, dealt: revealed } => {

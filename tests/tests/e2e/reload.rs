@@ -13,15 +13,15 @@ use std::fs;
 use tonic::Code;
 
 const ROLES: &str = r#"["play", "wallet"]"#;
-const APPLIED: &str = "the changed configuration is in force";
-const REFUSED: &str = "the changed configuration is refused; nothing has changed";
+pub const APPLIED: &str = "the changed configuration was applied";
+pub const REFUSED: &str = "the changed configuration was refused: the previous configuration stays in force";
 
-async fn client(process: &Process, shown: &str) -> Client {
+pub async fn client(process: &Process, shown: &str) -> Client {
     Client::on(connect(&format!("http://{}", process.address), &token(shown), None).await.unwrap())
 }
 
-/// Reloads, and returns the log line that says how it ended.
-async fn reload(process: &Process, says: &str) -> String {
+/// Reloads the configuration, and returns the log line with the outcome.
+pub async fn reload(process: &Process, says: &str) -> String {
     let before = process.log_lines(says).len();
     process.reload();
     until(says, async || process.log_lines(says).len() > before).await;
@@ -68,7 +68,7 @@ async fn pl_27_a_reload_replaces_credentials_and_ends_the_streams_of_removed_one
 
     for (text, named) in [
         (with(&["stays"]) + &bravo + "[limits]\nqueue_length_max = 77\n", "limits.queue_length_max"),
-        (with(&["stays"]) + &bravo.replace("\"bravo\"", "\"bravo\"\nweight = 3"), "operators.bravo.weight"),
+        ("partitions = 2\n".to_owned() + &with(&["stays"]) + &bravo, "partitions"),
         ("[[operators]".to_owned(), "serve.toml"),
     ] {
         fs::write(&file, text).unwrap();

@@ -164,7 +164,7 @@ async fn pl_11_pl_35_a_repeated_request_is_answered_as_before_whatever_is_offere
             let again = again.as_ref().unwrap_or_else(|refused| panic!("{call}: {refused}"));
             assert_eq!(before.as_ref().unwrap(), again, "{call}");
         }
-        assert_eq!(server.ends(), ends, "nothing was logged");
+        assert_eq!(server.ends(), ends, "no commit was written");
         let ann = account("ann", GBP);
         let neptune = latest("neptune").unwrap();
         let refused = client.spin(stake_on(neptune, "new", &ann, "0.02".parse().unwrap()), None).await.unwrap_err();

@@ -18,7 +18,8 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// The first link breaks between a proposal's verdict and the record; later ones send verdicts only after the record.
+/// The first connection breaks after a proposal's verdict and before its record. Later connections send verdicts only
+/// after the record.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,
@@ -98,7 +99,7 @@ async fn pl_11_a_verdict_whose_record_came_while_there_was_no_link_is_handed_on(
         events: vec![Event::AccountOpened { currency: Currency::EUR }],
     };
     let made = tokio::time::timeout(Duration::from_secs(60), replica.append(opened)).await;
-    assert_eq!(made.expect("the verdict is handed on").unwrap().commit.position, 1);
+    assert_eq!(made.expect("the caller receives the verdict").unwrap().commit.position, 1);
     replica.close().await;
     stopper.stop();
     serving.await.unwrap().unwrap();

@@ -91,7 +91,8 @@ async fn pl_30_a_log_that_stays_shorter_than_its_replica_stops_it() {
     let why = stopped(&hasty).await;
     assert!(why.contains("the log is shorter than the replica"), "{why}");
     second.stop().await.unwrap();
-    // A slow writer may have fewer records than a replica for a while; a replica with a long timeout waits and continues.
+    // For a while, a slow writer may have fewer records than a replica. A replica with a long timeout waits and then
+    // continues.
     assert!(!matches!(*patient.ledger().standing().borrow(), Standing::Failed(_)));
     let first = ledger(&mut config).await;
     assert!(play(&mut client, "r2", &account).await > last);
@@ -181,7 +182,10 @@ async fn pl_30_a_process_that_knows_of_more_than_the_log_has_starts_only_on_an_e
     let ended = tokio::time::timeout(NEVER, ended).await.expect("it ends").unwrap();
     let printed = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(1), "{printed}");
-    assert!(printed.contains("were acknowledged") && printed.contains("delete that to accept the loss"), "{printed}");
+    assert!(
+        printed.contains("were acknowledged") && printed.contains("delete that folder to accept the loss"),
+        "{printed}"
+    );
     assert!(printed.contains(&*index_folder(&folder, 0).to_string_lossy()), "{printed}");
     fs::remove_dir_all(&folder).unwrap();
     let process = Process::start_as(PROGRAM, &folder, None, &arguments);

@@ -106,14 +106,14 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
     assert_eq!(found[0].operator_id, "acme");
 
     let paged = all_events(&mut first, 3).await;
-    assert_eq!(paged, all, "pages are the whole, in the same order");
+    assert_eq!(paged, all, "the pages together equal the whole list");
     let switched = events(&mut first, &[Kind::Switched]).await;
     assert_eq!(switched.len(), 4);
     server.stop().await.unwrap();
 
     let server = start(data.path()).await;
     let mut again = reports(&server).await;
-    assert_eq!(events(&mut again, &[]).await, all, "the same from the log alone");
+    assert_eq!(events(&mut again, &[]).await, all, "the events rebuilt from the log are the same");
     server.stop().await.unwrap();
 }
 
@@ -154,7 +154,8 @@ async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_
     let all = all_events(&mut reports, 500).await;
     let files = data.path().join("index/0.events");
     assert!(all.len() > RATES && files.is_dir(), "{} events", all.len());
-    // Each event's old rate is the new rate of the previous event: no event is missing, repeated or out of order.
+    // The old rate of each event is the new rate of the previous event, so no event is missing, repeated or out of
+    // order.
     let rates: Vec<_> = all.iter().filter(|event| event.subject == "rate SEK").collect();
     assert!(rates.len() == RATES && rates.windows(2).all(|pair| pair[0].before == pair[1].after));
     let watch = |after_position| WatchSignificantEventsRequest { after_position, ..Default::default() };
@@ -169,7 +170,7 @@ async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_
 
     let server = start(data.path()).await;
     let mut again = ReportServiceClient::connect(format!("http://{}", server.address())).await.unwrap();
-    assert_eq!(all_events(&mut again, 500).await, all, "the same after a restart");
+    assert_eq!(all_events(&mut again, 500).await, all, "the events are the same after a restart");
     server.stop().await.unwrap();
 }
 
@@ -217,10 +218,10 @@ async fn pl_22_a_win_is_large_from_its_operators_threshold_on() {
     let mut reports = reports(&server).await;
     let listed = events(&mut reports, &[Kind::LargeWin]).await;
     let listed: BTreeMap<_, _> = listed.into_iter().map(|event| (event.subject, event.after)).collect();
-    assert!(large.len() > 10, "the seed has some");
+    assert!(large.len() > 10, "the seed produces large wins");
     assert!(large.iter().all(|(round, after)| listed.get(round) == Some(after)));
     let jackpots = listed.values().filter(|after| after.starts_with("jackpot")).count();
-    assert!(listed.len() <= large.len() + jackpots, "and no others");
+    assert!(listed.len() <= large.len() + jackpots, "only large wins and jackpots are listed");
     server.stop().await.unwrap();
 }
 
@@ -285,7 +286,7 @@ async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_an
     let all = |rtp: fn(&(String, String, String, String)) -> &str| levels.iter().map(rtp).collect::<Vec<_>>();
     assert_eq!(all(|of| &of.0), ["EUR", "EUR", "JPY", "JPY"]);
     assert_eq!(all(|of| &of.1), ["0.004", "0.01", "0.4", "1"]);
-    // The implementation in tests/independent gives 0.96777... for 0.4 minor units.
+    // For coins of 0.4 minor units, the implementation in tests/independent computes 0.96777....
     assert_eq!(all(|of| &of.2[..7]), ["0.96777", "0.96800", "0.96777", "0.96800"]);
     assert!(levels[0].3 < levels[1].3 && levels[0].3 == levels[2].3 && levels[1].3 == levels[3].3, "{levels:?}");
     let stake: Vec<_> = found.totals.iter().filter(|of| of.stake.is_none()).map(theory).collect();
@@ -367,7 +368,10 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     assert!(alerts[0].subject == "return" && alerts[0].after.contains("bewitched"), "{alerts:?}");
     let known = alerts.len();
     server.self_check().alert().await;
-    assert!(events(&mut reports, &[Kind::IntegrityFailed]).await.len() <= known + 1, "once an hour is enough");
+    assert!(
+        events(&mut reports, &[Kind::IntegrityFailed]).await.len() <= known + 1,
+        "the same deviation is reported at most once an hour"
+    );
     server.stop().await.unwrap();
 }
 
@@ -408,7 +412,7 @@ async fn pl_24_a_statement_has_the_meters_of_both_ends_of_its_day_and_reconciles
     }
     let (first, second) = (statement(&mut reports, "2026-11-20").await, statement(&mut reports, "").await);
     assert_eq!(second.date, "2026-11-21");
-    assert_eq!(first.closing, second.opening, "a day begins as the one before ended");
+    assert_eq!(first.closing, second.opening, "a day begins with the closing figures of the day before");
     for (statement, bets) in [(&first, bets[0]), (&second, bets[1])] {
         let (opening, closing) = (statement.opening.as_ref().unwrap(), statement.closing.as_ref().unwrap());
         assert_eq!(nano(&closing.contributions_eur) - nano(&opening.contributions_eur), bets * 50_000);
@@ -440,7 +444,7 @@ async fn pl_29_the_program_says_what_it_is_and_checks_itself() {
     let games: Vec<_> = motherlode_slots::games().iter().map(|game| (game.name(), 64)).collect();
     assert_eq!(models, games);
     assert_eq!((identity.executable_sha256.len(), identity.configuration_sha256.len()), (64, 64));
-    assert!(identity.test_build, "the tests' dealer has a script");
+    assert!(identity.test_build, "the build with a scripted dealer is marked as a test build");
 
     let checked = reports.run_self_check(RunSelfCheckRequest {}).await.unwrap().into_inner();
     assert_eq!((checked.failures, checked.time.unwrap().seconds), (vec![], NOON / 1_000));
@@ -448,7 +452,7 @@ async fn pl_29_the_program_says_what_it_is_and_checks_itself() {
     let last = check.if_due(None).await;
     assert_eq!(last, Some(NOON));
     clock.fetch_add(DAY_MS - 1, Ordering::SeqCst);
-    assert_eq!(check.if_due(last).await, last, "a moment before 24 hours");
+    assert_eq!(check.if_due(last).await, last, "no check runs a moment before 24 hours have passed");
     clock.fetch_add(1, Ordering::SeqCst);
     assert_eq!(check.if_due(last).await, Some(NOON + DAY_MS));
     server.stop().await.unwrap();
@@ -513,7 +517,10 @@ async fn pl_22_pl_27_an_operator_sees_its_own_significant_events_and_those_that_
         let request = ListSignificantEventsRequest::default();
         let listed = client.report.list_significant_events(request).await.unwrap().into_inner().events;
         assert_eq!(listed.iter().any(|event| event.operator_id == "acme"), of_acme);
-        assert!(listed.iter().any(|event| event.subject == "pool bewitched"), "it concerns all");
+        assert!(
+            listed.iter().any(|event| event.subject == "pool bewitched"),
+            "an event of a pool is visible to all operators"
+        );
         let watch = WatchSignificantEventsRequest::default();
         let mut watched = client.report.watch_significant_events(watch).await.unwrap().into_inner();
         for event in listed.iter().rev() {
@@ -563,7 +570,7 @@ async fn pl_23_an_operator_sees_its_own_returns_and_the_platform_those_of_all_an
         let client = clients.get_mut(caller).unwrap();
         let listed = client.report.list_returns(request).await.unwrap().into_inner().returns;
         let found: Vec<_> = listed.iter().map(|level| (level.rounds, level.wins_minor.parse().unwrap())).collect();
-        assert_eq!(found, Vec::from_iter(wanted), "{caller} asks for {operator_id:?}");
+        assert_eq!(found, Vec::from_iter(wanted), "returns listed for {caller} with operator_id {operator_id:?}");
     }
     server.stop().await.unwrap();
 }

@@ -250,14 +250,14 @@ async fn pl_12_refusals_say_why_and_change_nothing() {
     };
     client.ledger.set_exchange_rate(dear).await.unwrap();
     before += 1;
-    // BW-12: the pool is for coins up to 10 EUR.
+    // BW-12: the pool accepts coins up to 10 EUR.
     let request = spin(&|r| {
         r.account = Some(of(&sek));
         r.stake = stake("10.00", 1, 1);
     });
     assert_eq!(reason(&client.spin(request, None).await.unwrap_err()), "INVALID_STAKE");
     other_refusals(&mut client, &alice).await;
-    assert_eq!(position(&mut client).await, before, "nothing was logged for any refusal");
+    assert_eq!(position(&mut client).await, before, "the refused requests wrote no commit");
     server.stop().await.unwrap();
 }
 
@@ -350,7 +350,7 @@ async fn bw_30_pl_05_history_pages_through_all_rounds_latest_first() {
         }
         request.page_token = page.next_page_token;
     }
-    assert_eq!(pages, [10, 10, 5], "the last ten at once");
+    assert_eq!(pages, [10, 10, 5], "the first page has the last ten rounds");
     let expected: Vec<_> = (1..=25).rev().map(|number| format!("acme/alice/{number}")).collect();
     assert_eq!(names, expected);
     server.stop().await.unwrap();

@@ -69,7 +69,7 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
     let mut at_ledger = Client::connect(ledger.address()).await;
     let mut at_spins = [Client::connect(spins[0].address()).await, Client::connect(spins[1].address()).await];
     let account = at_ledger.fund("alice", EUR, 15).await;
-    // Each bet needs the deposit just before it, and this process may not have read the other one's newest record.
+    // Each bet needs the deposit just before it, which the spin process may not have read yet.
     for round in 0..100 {
         let bet = bet(&format!("r{round}"), &account, "0.01");
         let played = at_spins[round % 2].spin(bet, None).await.unwrap();
@@ -96,7 +96,7 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
         }
     })
     .await
-    .expect("all is pooled");
+    .expect("all contributions are pooled");
     let pool = GetPoolRequest { pool_id: "bewitched".to_owned() };
     Client::connect(jackpot.address()).await.jackpot.get_pool(pool).await.unwrap();
     for server in spins.into_iter().chain([jackpot, ledger]) {
@@ -201,14 +201,14 @@ async fn pl_30_a_replica_that_was_cut_off_takes_up_what_it_missed() {
             head.changed().await.unwrap();
         }
     };
-    tokio::time::timeout(NEVER, pooling).await.expect("all is pooled");
+    tokio::time::timeout(NEVER, pooling).await.expect("all contributions are pooled");
     cable.mend();
     let mut at_cut_off = Client::connect(cut_off.address()).await;
     let playing = async {
         while let Err(status) = at_cut_off.play_out(bet("after", &account, "0.01")).await {
             assert_eq!(reason(&status), "NOT_CURRENT", "{status:?}");
             let standing = cut_off.ledger().standing();
-            assert!(!matches!(*standing.borrow(), Standing::Failed(_)), "the replica has stopped");
+            assert!(!matches!(*standing.borrow(), Standing::Failed(_)), "the replica must not fail");
         }
     };
     tokio::time::timeout(NEVER, playing).await.expect("it continues");

@@ -1,4 +1,4 @@
-//! Sealed draws: players can verify them, and no reader can compute them before a round is over.
+//! Sealed draws: players can verify them, and no reader of the data can compute them before the round ends.
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -60,7 +60,11 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     let open = OpenAccountRequest { request_id: "open".to_owned(), account: Some(alice.clone()) };
     let opened = client.ledger.open_account(open.clone()).await.unwrap().into_inner();
     assert_eq!(opened.seal.len(), 32);
-    assert_eq!(opened, client.ledger.open_account(open).await.unwrap().into_inner(), "the same each time");
+    assert_eq!(
+        opened,
+        client.ledger.open_account(open).await.unwrap().into_inner(),
+        "a repeated request gets the same answer"
+    );
     client.fund_account(&account("bob", EUR), 1).await;
     assert_ne!(seal(&mut client, &account("bob", EUR)).await, opened.seal);
     let deposit = motherlode_proto::ledger::v1::DepositRequest {
@@ -93,7 +97,7 @@ async fn pl_06_a_player_checks_each_draw_from_its_seal_before_the_request_to_the
     let refused = client.spin(stale.clone(), None).await.unwrap_err();
     assert_eq!(reason(&refused), "SEAL_CHANGED");
     assert_eq!(server.player("alice").head, before);
-    assert_eq!(second, client.spin(played.clone(), None).await.unwrap(), "the same each time");
+    assert_eq!(second, client.spin(played.clone(), None).await.unwrap(), "a repeated request gets the same answer");
     let other = SpinRequest { seal: vec![7; 32], ..played.clone() };
     assert_eq!(second, client.spin(other, None).await.unwrap());
     let other = SpinRequest { client_seed: b"another".to_vec(), ..played.clone() };
@@ -156,7 +160,8 @@ impl Reader {
         }
     }
 
-    /// Returns the name of the first data that contain a secret, the dealt value, or a draw key for it, as 32 bytes or in hex.
+    /// Returns the name of the first data in which a secret is found: the dealt value, or a draw key that derives it, as 32
+    /// bytes or in hex.
     fn finds(&self, secrets: &[[u8; 32]], sealed: &Sealed) -> Option<&str> {
         let leads = |bytes: &[u8]| {
             let bytes = bytes32(bytes);
@@ -187,7 +192,7 @@ struct Sealed {
     seal: [u8; 32],
 }
 
-/// NP-12, BW-05: log, copy, index, snapshots and answers do not suffice to compute a draw; the draw key does.
+/// NP-12, BW-05: a draw cannot be computed from log, copy, index, snapshots and answers, only from the draw key.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     let (data, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -247,7 +252,7 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
             let secrets = [KEY, dealt, draw::seed(&dealt, &client_seed, &played.round_id, number.1)];
             let sealed = Sealed { stream: stream.clone(), number: number.0, seal: draw::seal(&dealt) };
             assert_eq!(reader.finds(&secrets, &sealed), None, "{player}");
-            // Control: the search does find each secret, and finds the key by its draws.
+            // Control: the search finds each secret if it is present, and finds the key by the draws derived from it.
             for secret in secrets {
                 let mut control = Reader::default();
                 control.has("control", [b"at any place ".as_slice(), &secret, b" of it"].concat());
@@ -341,7 +346,11 @@ async fn pl_28_a_lost_key_is_in_the_books_draw_by_draw() {
     let refused = client.choose("choice", &open.round_id, choice, None).await.unwrap_err();
     assert_eq!(reason(&refused), "DRAW_KEY_LOST");
     let repeated = client.spin(bet("pick", &alice, "0.05"), None).await.unwrap();
-    assert_eq!((&repeated.round_id, &repeated.seal), (&open.round_id, &open.seal), "a repetition is answered");
+    assert_eq!(
+        (&repeated.round_id, &repeated.seal),
+        (&open.round_id, &open.seal),
+        "the repeated request is answered although the key is lost"
+    );
     let for_that = SpinRequest { seal: before.clone(), ..bet("two", &bob, "0.05") };
     let refused = client.spin(for_that, None).await.unwrap_err();
     assert_eq!(reason(&refused), "SEAL_CHANGED");

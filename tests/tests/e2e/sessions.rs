@@ -114,7 +114,7 @@ async fn bw_26_after_idle_minutes_the_session_is_over_and_the_next_goes_on_where
 
     let second = open(&mut client, "o2", &alice).await.unwrap();
     assert_ne!(second.session_id, first.session_id);
-    let shown = second.open_round.expect("the progress is kept");
+    let shown = second.open_round.expect("the new session names the open round");
     assert_eq!((&shown.round_id, shown.state()), (&round.round_id, RoundState::Open));
     assert_eq!(shown.steps.last().unwrap().outcome, round.outcome);
     let played = choose_in(&mut client, &second.session_id, &round).await.unwrap();
@@ -133,7 +133,7 @@ async fn bw_26_an_idle_session_is_disconnected() {
     let session = open(&mut client, "o1", &alice).await.unwrap().session_id;
     let mut kept = keep(&mut client, &session).await.unwrap();
     expect(kept.message().await, Code::FailedPrecondition, "SESSION_EXPIRED");
-    open(&mut client, "o2", &alice).await.expect("an idle end leaves no hold");
+    open(&mut client, "o2", &alice).await.expect("a session can be opened at once after an idle session has ended");
     server.stop().await.unwrap();
 }
 
@@ -337,6 +337,6 @@ async fn pl_16_a_restart_ends_sessions_and_holds_nothing() {
     let mut client = Client::connect(server.address()).await;
     let refused = client.spin(bet_in(&session, "x", &alice), None).await;
     expect(refused, Code::FailedPrecondition, "SESSION_EXPIRED");
-    open(&mut client, "o2", &alice).await.expect("nothing is held");
+    open(&mut client, "o2", &alice).await.expect("a session can be opened at once");
     server.stop().await.unwrap();
 }

@@ -51,7 +51,7 @@ async fn until(client: &mut Client, round_id: &str, state: State) -> JackpotWin 
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), stands).await.expect("the award gets there")
+    tokio::time::timeout(Duration::from_secs(20), stands).await.expect("the award reaches the expected state")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,7 +137,7 @@ async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
     let mut client = Client::connect(server.address()).await;
     until(&mut client, &round, State::SetAside).await;
     let bob = client.fund("bob", EUR, 1_000).await;
-    client.play_out(bet("b", &bob, "0.01")).await.expect("all else continues");
+    client.play_out(bet("b", &bob, "0.01")).await.expect("other players' rounds continue");
     server.stop().await.unwrap();
     checked(data.path());
 }

@@ -66,12 +66,12 @@ async fn uf_05_sessions_of_one_operator_leave_the_others_their_own() {
     for operator in ["other", "third"] {
         let mut client = client(&server, operator).await;
         for player in ["a", "b"] {
-            demo(&mut client, operator, player).await.expect("a place of the operator");
+            demo(&mut client, operator, player).await.expect("the operator can use its share of sessions");
         }
     }
     let close = CloseSessionRequest { session_id: opened.remove(0) };
     acme.spin.close_session(close).await.unwrap();
-    demo(&mut acme, "acme", "again").await.expect("a freed place can be taken");
+    demo(&mut acme, "acme", "again").await.expect("a session can be opened after another one is closed");
     server.stop().await.unwrap();
 }
 
@@ -130,7 +130,7 @@ async fn uf_08_pl_22_rates_voids_closings_and_campaigns_keep_the_credentials_nam
     let acts = acted(&server);
     let of = |wanted: fn(&Event) -> bool| {
         let mut found = acts.iter().filter(|(event, ..)| wanted(event));
-        let (event, actor, reference) = found.next().expect("it names its actor");
+        let (event, actor, reference) = found.next().expect("the commit has the expected event");
         assert!(found.next().is_none());
         (event.clone(), actor.as_str(), reference.as_str())
     };

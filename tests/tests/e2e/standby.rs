@@ -19,8 +19,8 @@ use tokio::time::{sleep, timeout};
 const NEVER: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
 
-const HELD: &str = "the log is loaded";
-const TAKEN_OVER: &str = "the log is taken over";
+const HELD: &str = "the log was loaded";
+const TAKEN_OVER: &str = "took over the log";
 
 struct Installation {
     folder: TempDir,
@@ -114,7 +114,7 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
         for partition in 0..partitions {
             held.push(number(&wait_for_line(&b, &format!("{HELD} partition={partition}")).await, "position"));
         }
-        assert!(held.iter().sum::<u64>() > 50, "at least one commit per round, and the earlier ones: {held:?}");
+        assert!(held.iter().sum::<u64>() > 50, "the log has the earlier commits and at least one per round: {held:?}");
         let spin = installation.spin([&a, &b]);
         let mut at_spin = client(spin.address, a.address).await;
         play(&mut player, &mut at_spin, 10).await;
@@ -149,7 +149,7 @@ async fn wait_for_readers(writer: &Process, wanted: impl Fn(&BTreeMap<(String, u
         }
     };
     let waited = timeout(NEVER, waiting).await;
-    assert!(waited.is_ok(), "it never comes to that: {:?}", readers(writer).await);
+    assert!(waited.is_ok(), "the expected readers did not connect: {:?}", readers(writer).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,7 +205,7 @@ async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_standby_from_before_the_log_holds_it_and_so_does_a_writer_that_lost_it() {
-    // With telemetry: metrics must release a ledger that stops serving. No collector needs to run.
+    // With telemetry, because metrics must release a ledger that stops serving. No collector needs to run.
     let more = "[telemetry]\notlp_endpoint = \"http://127.0.0.1:1\"\n".to_owned();
     let installation = Installation { more, ..Installation::new(1) };
     let b = installation.start("b", "ledger", &[]);
@@ -276,7 +276,11 @@ async fn at_a7_a_standby_reads_draw_keys_that_were_renewed_since_its_start() {
     let c = installation.start("c", "all", &[]);
     play(&mut player, &mut Client::connect(c.address).await, 5).await;
     let renewed = fs::read_to_string(&keys_c).unwrap();
-    assert_eq!(renewed.lines().filter(|line| !line.starts_with('#')).count(), 2, "a key of yesterday and one of today");
+    assert_eq!(
+        renewed.lines().filter(|line| !line.starts_with('#')).count(),
+        2,
+        "the file has yesterday's and today's key"
+    );
     wait_for_line(&a, HELD).await;
     fs::copy(&keys_c, &keys_a).unwrap();
     c.kill();

@@ -55,7 +55,7 @@ async fn pl_30_full_segments_are_verified_behind_the_service() {
     written(&config).await;
     let server = start_on(&config, open(&config)).await;
     let verification = verified(&server).await;
-    assert!(verification.unread > 0, "a part was not read before the first answer");
+    assert!(verification.unread > 0, "a part of the log is not verified before the first answer");
     assert_eq!((verification.verified, verification.failure), (verification.unread, None));
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("bob", EUR, 1_000).await;
@@ -91,7 +91,7 @@ async fn pl_30_what_came_after_the_last_checkpoint_is_verified_before_the_first_
     let refused = serve().await.wait_with_output().await.unwrap();
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    let why = "the records after the checkpoint cannot be verified";
+    let why = "cannot verify the records after the checkpoint";
     assert!(said.contains(why) && said.contains(&segment.display().to_string()), "{said}");
 
     fs::write(&segment, sound).unwrap();
@@ -118,8 +118,8 @@ async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_even
     fs::write(&segment, bytes).unwrap();
 
     let server = start_on(&config, open(&config)).await;
-    let failure = verified(&server).await.failure.expect("the damage is found");
-    assert!(failure.contains(&segment.display().to_string()), "it names the file: {failure}");
+    let failure = verified(&server).await.failure.expect("the verification finds the damage");
+    assert!(failure.contains(&segment.display().to_string()), "the failure does not name the file: {failure}");
     let standing = server.ledger().failed().await;
     assert_eq!(standing, Standing::Damaged(failure.clone()));
     let mut client = Client::connect(server.address()).await;
@@ -133,7 +133,7 @@ async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_even
 
     assert!(
         open_stores(&Config { verify: Verify::All, ..config.clone() }).is_err(),
-        "it's found before the first answer"
+        "with `--verify all` the damage is found before the first answer"
     );
     let mut serve = Command::new(PROGRAM);
     serve.args(["serve", "--listen", "127.0.0.1:0", "--verify", "all", "--data"]).arg(data.path());
@@ -158,6 +158,8 @@ async fn pl_30_a_signal_ends_a_start_that_still_reads() {
     let _endless = opened.await.unwrap().unwrap();
     let stop = format!("kill -TERM {}", serving.id().unwrap());
     assert!(Command::new("sh").args(["-c", &stop]).status().await.unwrap().success());
-    let ended = timeout(Duration::from_secs(60), serving.wait()).await.expect("it ends though nothing more comes");
+    let ended = timeout(Duration::from_secs(60), serving.wait())
+        .await
+        .expect("the process ends although no further call arrives");
     assert_eq!(ended.unwrap().code(), Some(0));
 }

@@ -1,4 +1,5 @@
-//! After a snapshot of another build, a sample of players is folded again; a difference stops new rounds.
+//! After a start from another build's snapshot, a sample of players is folded again from the log. A difference stops
+//! new rounds.
 
 use crate::upgrade::here;
 use motherlode_ledger::{Proposal, Standing};
@@ -46,9 +47,9 @@ async fn written(config: &Config) {
 fn of_another_build(data: &Path, replaced: &[u8], by: &[u8]) {
     let file = snapshot(data).unwrap();
     let mut bytes = fs::read(&file).unwrap();
-    let program = offset(&bytes, &program::digest().unwrap()).expect("it names this program");
+    let program = offset(&bytes, &program::digest().unwrap()).expect("the snapshot names this build");
     bytes[program] ^= 1;
-    let at = offset(&bytes, replaced).expect("the bytes are there");
+    let at = offset(&bytes, replaced).expect("the snapshot has the bytes to replace");
     bytes[at..at + by.len()].copy_from_slice(by);
     fs::remove_file(&file).unwrap();
     fs::write(file.with_file_name(hex(&motherlode_log::hash(&bytes))), bytes).unwrap();
@@ -65,7 +66,7 @@ async fn mf_34_1_a_snapshot_of_another_build_is_checked_once_behind_the_service(
     written(&config).await;
     of_another_build(data.path(), b"reel fault A", b"reel fault A");
     let server = start(&config).await;
-    assert!(server.ledger().rests_on().position > 0, "the log is not replayed");
+    assert!(server.ledger().rests_on().position > 0, "the start uses the snapshot");
     let mut client = Client::connect(server.address()).await;
     client.spin(bet("more", &account("alice", EUR), "0.01"), None).await.unwrap();
     let names = |snapshot: Vec<u8>| offset(&snapshot, &program::digest().unwrap()).is_some();

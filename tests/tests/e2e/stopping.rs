@@ -38,7 +38,7 @@ async fn at_a6_a_stop_waits_for_no_connection_without_a_call_and_for_no_unread_s
     for number in 0..6 {
         followers.push(unread(&target.from(100 + number), path, &follow, 10).await.unwrap());
     }
-    timeout(NEVER, server.stop()).await.expect("a stop does not wait for them").unwrap();
+    timeout(NEVER, server.stop()).await.expect("the stop does not wait for followers").unwrap();
     drop((idle, followers));
 }
 
@@ -66,7 +66,7 @@ async fn at_a6_bets_are_taken_until_the_listener_closes() {
     plays.await.unwrap();
     timeout(NEVER, server.stop()).await.expect("it stops").unwrap();
     let (status, listens) = timeout(NEVER, player).await.unwrap().unwrap();
-    assert_eq!(reason(&status), "", "the connection ended, the service refused nothing: {status}");
+    assert_eq!(reason(&status), "", "the connection must end without a refusal by the service: {status}");
     assert!(!listens, "the listener is closed when the first bet fails");
 }
 

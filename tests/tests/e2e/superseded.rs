@@ -1,4 +1,5 @@
-//! Superseded rules versions take no new bets unless enabled (PL-41), and give no second gift (DM-14).
+//! Superseded rules versions take no new bets unless they are enabled (PL-41), and give a player no second gift
+//! (DM-14).
 
 use motherlode_proto::{
     ledger::v1::SetExchangeRateRequest,
@@ -72,7 +73,7 @@ async fn mf_d3_pl_41_a_superseded_version_takes_no_new_bets_and_finishes_what_it
         }
     };
     assert!(refused.contains("SUPERSEDED") || refused.contains("superseded"), "{refused}");
-    assert_eq!(server.ends(), ends, "nothing is logged");
+    assert_eq!(server.ends(), ends, "the refused bet wrote no commit");
     client.spin.grant_campaign(campaign(neptune, "free", &nemo, 2)).await.unwrap();
     let free = of_old(free_round(neptune, "free-1", &nemo, "free"));
     client.play_out(free).await.unwrap();

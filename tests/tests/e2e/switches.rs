@@ -80,8 +80,12 @@ async fn pl_25_a_game_is_off_at_once_for_new_rounds_and_its_open_round_concludes
     let metadata = &details.error_info().unwrap().metadata;
     assert_eq!((metadata["game"].as_str(), metadata["reason"].as_str()), ("bewitched", "reel 3 stuck"));
     assert_eq!(version(), before, "a refusal changes nothing");
-    assert_eq!(client.spin(bet("first", &bob, "0.01"), None).await.unwrap(), first, "PL-11 holds while it is off");
-    client.spin(neptune("n", &bob), None).await.expect("another game is on");
+    assert_eq!(
+        client.spin(bet("first", &bob, "0.01"), None).await.unwrap(),
+        first,
+        "PL-11: a repeated request is answered while the game is off"
+    );
+    client.spin(neptune("n", &bob), None).await.expect("another game can be played");
 
     let mut played = open;
     while let Some(kind) = next_choice(&played) {
@@ -92,9 +96,12 @@ async fn pl_25_a_game_is_off_at_once_for_new_rounds_and_its_open_round_concludes
 
     set(&mut client, request("on", &switch, State::On)).await.unwrap();
     assert_eq!(off(&mut client).await, []);
-    client.spin(bet("second", &bob, "0.01"), None).await.expect("it is on again, and the refused id is free");
+    client
+        .spin(bet("second", &bob, "0.01"), None)
+        .await
+        .expect("the game is on again, and the refused request id can be used");
     let repeated = set(&mut client, request("off", &switch, State::Off)).await.unwrap();
-    assert_eq!(repeated, position, "the same request again has no second effect");
+    assert_eq!(repeated, position, "the repeated request has no second effect");
     assert_eq!(off(&mut client).await, []);
     server.stop().await.unwrap();
 
@@ -191,9 +198,12 @@ async fn pl_25_a_pool_is_switched_by_its_suspension() {
         motherlode_state::Event::RoundStarted(started) => Some(started.contribution.is_some()),
         _ => None,
     });
-    assert_eq!(contributed, Some(false), "a new round is outside the pool");
+    assert_eq!(contributed, Some(false), "a new round does not contribute to the disabled pool");
     let opened = server.player("alice");
-    assert!(opened.open_rounds().next().unwrap().started.contribution.is_some(), "an open one concludes within it");
+    assert!(
+        opened.open_rounds().next().unwrap().started.contribution.is_some(),
+        "an open round keeps its contribution"
+    );
     let kind = next_choice(&open).unwrap();
     client.choose("c", &open.round_id, kind, None).await.unwrap();
     let resume = ResumePoolRequest { request_id: "r".to_owned(), pool_id: pool_id.clone(), actor };

@@ -198,7 +198,7 @@ async fn at_c1_each_refused_call_has_one_line_with_reason_operator_and_request()
         client.spin(asked(&format!("many-{number}")), None).await.unwrap_err();
     }
     let lines = service.log_lines("a call was refused").len();
-    assert!((10..=20).contains(&lines), "{lines}: ten per window");
+    assert!((10..=20).contains(&lines), "{lines} lines were logged; ten per window are allowed");
     assert_eq!(service.terminate().await, Some(0));
 }
 
@@ -255,11 +255,11 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
         latest = metrics.into_iter().map(|metric| (prometheus(&metric), metric)).collect();
     }
     assert!(latest["motherlode_log_position"].data.is_some());
-    assert!(latest.contains_key("motherlode_refusals_total"), "before the first of them");
+    assert!(latest.contains_key("motherlode_refusals_total"), "the counter is present before the first refusal");
     assert_eq!(points(&latest["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
     let significant = points(&latest["motherlode_significant_events_total"], "kind");
     assert_eq!(significant["parameter_changed"], 1);
-    // Alarms compute increases, so a counter must be present at 0.
+    // Alarms compute increases, so a counter must be exported while it is 0.
     assert_eq!((significant["clock_skewed"], significant["integrity_failed"]), (0, 0));
     let Some(Data::Histogram(calls)) = &latest["rpc_server_call_duration_seconds"].data else { panic!("no histogram") };
     let text = |point: &opentelemetry_proto::tonic::metrics::v1::HistogramDataPoint| format!("{:?}", point.attributes);
@@ -274,7 +274,7 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
         // wallet/metrics.rs tests metrics of seamless wallets, telemetry_port.rs those of TLS.
         for name in names.into_iter().filter(|name| !name.starts_with(OF_WALLETS) && !name.contains("_tls_certificate"))
         {
-            assert!(latest.contains_key(&name), "{file} uses {name}; there are {:?}", latest.keys());
+            assert!(latest.contains_key(&name), "{file} uses {name}, which is not among {:?}", latest.keys());
         }
     }
     assert_eq!(service.terminate().await, Some(0));

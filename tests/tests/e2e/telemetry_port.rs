@@ -13,7 +13,7 @@ use tokio::{
 const PORT: &[&str] = &["--telemetry", "127.0.0.1:0"];
 
 async fn port(process: &Process) -> SocketAddr {
-    const SERVED: &str = "metrics and health are served";
+    const SERVED: &str = "serving metrics and health";
     until("the port", async || process.log_line(SERVED).is_some()).await;
     let line = process.log_line(SERVED).unwrap();
     line.split("address=").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect(&line)
@@ -43,7 +43,7 @@ async fn prometheus_gets_every_metric_that_alarms_and_pictures_ask_for_by_the_sa
     fs::write(&config, witness + &Certificates::section(data.path())).unwrap();
     let service = Process::start_as(PROGRAM, &data.path().join("tls"), Some(&config), PORT);
     let (_, of_tls) = ask(port(&service).await, "GET /metrics").await;
-    // Certificates of tests are valid for days, not for less than an hour.
+    // The tests' certificates are valid for days.
     assert!(value(&of_tls, "motherlode_tls_certificate_expires_seconds").unwrap() > 3600.0);
     assert_eq!(service.terminate().await, Some(0));
 
@@ -88,9 +88,9 @@ async fn prometheus_gets_every_metric_that_alarms_and_pictures_ask_for_by_the_sa
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/observability");
     for file in ["rules.yaml", "dashboard.json"] {
         for name in asked(&fs::read_to_string(folder.join(file)).unwrap()) {
-            // Witnesses and wallets are not part of this service.
+            // This service has no witnesses and no seamless wallets.
             let elsewhere = name.starts_with(OF_WALLETS) || name.starts_with("motherlode_proofs_cosign");
-            assert!(elsewhere || names.contains(&*name), "{file} uses {name}; there are {names:?}");
+            assert!(elsewhere || names.contains(&*name), "{file} uses {name}, which is not among {names:?}");
         }
     }
     assert_eq!(ask(address, "GET /healthz").await, (200, "live\n".to_owned()));
@@ -145,6 +145,6 @@ async fn failed_exports_are_counted_and_logged_once_and_do_not_hold_a_stop() {
         1
     );
     let lines = service.log_lines("xport").len();
-    assert!(lines <= 2, "the libraries log no repetition: {:?}", service.log_lines("xport"));
+    assert!(lines <= 2, "the libraries repeat their log lines: {:?}", service.log_lines("xport"));
     assert_eq!(service.terminate().await, Some(0));
 }

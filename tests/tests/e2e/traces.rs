@@ -87,11 +87,11 @@ async fn a_round_is_one_trace_over_the_processes_that_resolve_and_write_it() {
 
     let (at_spin, at_ledger) = (spin.stop().await, ledger.stop().await);
     let call = only(&at_spin, "call");
-    assert_eq!(hex(&call.parent_span_id), CALLER, "the caller's child");
+    assert_eq!(hex(&call.parent_span_id), CALLER, "the call's span is a child of the caller's span");
     let resolved = only(&at_spin, "spin");
     assert_eq!(resolved.parent_span_id, call.span_id);
     let appended = only(&at_ledger, "append");
-    assert_eq!(appended.parent_span_id, resolved.span_id, "in the other process");
+    assert_eq!(appended.parent_span_id, resolved.span_id, "the append in the other process is a child of the step");
     let spins: Vec<_> = at_spin.iter().filter(|span| span.name == "spin").collect();
     assert_eq!(spins.len(), 2);
     assert_ne!(spins[0].trace_id, spins[1].trace_id);

@@ -19,23 +19,23 @@ use std::{
     process::{Command, Output},
 };
 
-/// Golden logs of earlier versions, one record per line, each with a round that awaits a guess. A version that extends
-/// the log adds one; existing ones never change.
+/// Golden logs of earlier versions, one record per line. Each has a round that awaits a guess. A version that extends the
+/// format adds a log; existing logs never change.
 pub const LOGS: [(&str, &[&str]); 5] = [
     // The first log with five games, before reports, voids and switches existed (git commit 6ba7d5f).
     ("five-games", &[include_str!("../../golden/five-games.hex")]),
-    // A log with all events of the service on one machine in open mode (git commit d920879).
+    // A log with all events of a service on one machine without operators (git commit d920879).
     ("one-machine", &[include_str!("../../golden/one-machine.hex")]),
-    // Two partitions with one pool: terms, a switch, a suspension and a retirement by two actors each, a hit and its
-    // award in each partition, a void, a rate: commit bb679cf.
+    // Two partitions with one pool (commit bb679cf). It has changes by two actors, a hit with its award in each partition,
+    // a void and a rate.
     (
         "two-partitions",
         &[include_str!("../../golden/two-partitions-0.hex"), include_str!("../../golden/two-partitions-1.hex")],
     ),
-    // The first log with sealed draws: client seeds, every game, a void that reveals, a void that cannot (its key is lost),
-    // automatic steps. The open round's draw has the tests' key.
+    // The first log with sealed draws: client seeds, every game, automatic steps, a void that reveals its draws, and a void
+    // that cannot because the key is lost. The open round's draw was sealed with the tests' key.
     ("sealed", &[include_str!("../../golden/sealed.hex")]),
-    // The first log whose steps name the records that sealed their draws; it has three rounds of each game.
+    // The first log whose steps name the records that sealed their draws, with three rounds of each game.
     ("linked", &[include_str!("../../golden/linked.hex")]),
 ];
 

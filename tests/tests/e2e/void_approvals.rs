@@ -1,5 +1,5 @@
-//! Voids of rounds with a pool (PL-38): the operator proposes, the platform approves, and no voided hit is paid. Hits
-//! of a suspended pool wait (BW-20).
+//! Voids of rounds with a pool (PL-38): the operator proposes a void and the platform approves it; a voided hit is not
+//! paid. Hits of a suspended pool wait (BW-20).
 
 use motherlode_ledger::{AppendError, Options, Proposal};
 use motherlode_proto::{
@@ -231,7 +231,11 @@ async fn mf_b1_pl_38_b_a_void_by_anyone_is_not_admitted_with_operators() {
         events: vec![voided],
     };
     let refused = ledger.append(proposal).await.unwrap_err();
-    assert_eq!(refused, AppendError::Refused(Refused::VoidUnapproved { round: 1 }), "change {change} waits");
+    assert_eq!(
+        refused,
+        AppendError::Refused(Refused::VoidUnapproved { round: 1 }),
+        "the void must be refused while change {change} is pending"
+    );
     assert_eq!(ledger.durable(), before);
     service.server.stop().await.unwrap();
 }
@@ -243,7 +247,7 @@ async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it
     let (account, round, change) = held(&service, "alice").await;
     let [mut acme, mut ann, _] = service.all().await;
     let balance = acme.balance(&account).await;
-    assert_eq!(balance, DEPOSIT - 3_000, "fifteen lines of ten coins of 0.20");
+    assert_eq!(balance, DEPOSIT - 3_000, "the bet is fifteen lines of ten coins of 0.20");
     assert_eq!(jackpot(&mut acme, &round).await.1, State::Held);
     for client in [&mut acme, &mut ann] {
         let request = ResolveAwardsRequest { pool_id: POOL.into(), reference: String::new() };
@@ -253,12 +257,12 @@ async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it
     assert_eq!(
         void(&mut acme, "void", &round).await.unwrap().change_id,
         change,
-        "the same request has the same answer"
+        "a repeated request gets the same answer"
     );
     expect(void(&mut acme, "again", &round).await, Code::FailedPrecondition, "VOID_PROPOSED_BEFORE");
     assert_eq!((changes(&mut acme).await, changes(&mut ann).await), (vec![change], vec![change]));
     let mut other = service.client("other").await;
-    assert_eq!(changes(&mut other).await, [] as [u64; 0], "an operator sees its own");
+    assert_eq!(changes(&mut other).await, [] as [u64; 0], "an operator does not see another operator's proposal");
     expect(approve(&mut other, "a", change, AwardCost::Unspecified).await, Code::NotFound, "CHANGE_UNKNOWN");
     expect(approve(&mut acme, "a", change, AwardCost::Unspecified).await, Code::PermissionDenied, "OTHER_ACTORS");
     service.server.stop().await.unwrap();
@@ -275,9 +279,9 @@ async fn mf_b1_pl_38_b_an_unpaid_award_is_held_and_the_approved_void_reverses_it
     assert_eq!(jackpot(&mut acme, &round).await, (RoundState::Voided, State::Voided, None));
     assert_eq!((service.pool(|pool| pool.paid), service.pool(|pool| pool.house_funding)), (Nano::ZERO, Nano::ZERO));
     let contributed = service.pool(|pool| pool.contributions);
-    assert_eq!(contributed, Nano(150_000_000), "its contribution stays in the pool");
+    assert_eq!(contributed, Nano(150_000_000), "the voided round's contribution stays in the pool");
     assert_eq!(service.pool(|pool| pool.reserve), contributed, "the increments' share goes to the reserve");
-    assert_eq!(service.house("acme"), -contributed.0, "at the operator's cost");
+    assert_eq!(service.house("acme"), -contributed.0, "the operator bears the contribution");
     bob_sees(&service, &round).await;
     service.server.stop().await.unwrap();
     checked(data.path());
@@ -343,7 +347,11 @@ async fn pl_38_c_a_paid_award_is_charged_to_the_operator_or_the_platforms_loss()
         expect(unsaid, Code::InvalidArgument, "INVALID_FIELD");
         approve(&mut ann, &format!("approve-{player}"), change, cost).await.unwrap();
         settled(&service).await;
-        assert_eq!(acme.balance(&account).await, DEPOSIT + paid.unwrap(), "the bet is back, the award stays");
+        assert_eq!(
+            acme.balance(&account).await,
+            DEPOSIT + paid.unwrap(),
+            "the bet is refunded and the player keeps the award"
+        );
         assert_eq!(jackpot(&mut acme, &round).await, (RoundState::Voided, State::Paid, paid));
         let eur = Nano(i128::from(paid.unwrap()) * 10_000_000);
         let charged = if cost == AwardCost::Operator { eur } else { Nano::ZERO };
@@ -377,7 +385,7 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
             assert_eq!((voided.change_id, voided.refund.unwrap().amount_minor), (0, 15));
             contributed += 15 * 50_000;
         }
-        assert_eq!(client.balance(&account).await, DEPOSIT, "each is refunded at once");
+        assert_eq!(client.balance(&account).await, DEPOSIT, "each voided bet is refunded at once");
         assert!(service.house(operator) < 0);
     }
     settled(&service).await;
@@ -388,7 +396,7 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     let kept: Vec<_> = kept.into_iter().map(|of| (of.operator_id, of.voids)).collect();
     assert_eq!(kept, [("acme".to_owned(), 40), ("other".to_owned(), 40)]);
     let own = acme.jackpot.list_incidents(list(POOL)).await.unwrap().into_inner().not_returned;
-    assert_eq!(own.len(), 1, "an operator sees its own");
+    assert_eq!(own.len(), 1, "an operator sees only its own contributions");
 
     let declare = |id: &str, until_ms: i64| DeclareIncidentRequest {
         request_id: format!("incident-{id}"),
@@ -402,16 +410,16 @@ async fn mf_b1_pl_38_a_contributions_of_voids_stay_in_the_pool_until_the_platfor
     service.clock.fetch_add(60_000, Ordering::SeqCst);
     let change_id = ann.jackpot.declare_incident(declare("i", START_MS + 60_000)).await.unwrap().into_inner().change_id;
     expect(approve(&mut ann, "same", change_id, AwardCost::Unspecified).await, Code::PermissionDenied, "SAME_ACTOR");
-    assert_eq!(service.pool(|pool| pool.contributions), pooled, "nothing is returned before");
+    assert_eq!(service.pool(|pool| pool.contributions), pooled, "no contribution is returned before the approval");
     approve(&mut bob, "approve", change_id, AwardCost::Unspecified).await.unwrap();
-    until("acme's are returned", async || {
+    until("acme's contributions are returned", async || {
         let left = ann.jackpot.list_incidents(list(POOL)).await.unwrap().into_inner();
         left.not_returned.iter().all(|of| of.operator_id == "other") && left.incidents.len() == 1
     })
     .await;
     settled(&service).await;
-    assert_eq!(service.house("acme"), 0, "what acme bore is returned");
-    assert_eq!(service.house("other"), -40 * 15 * 50_000, "other operators' shares are not");
+    assert_eq!(service.house("acme"), 0, "acme gets back the contributions that it bore");
+    assert_eq!(service.house("other"), -40 * 15 * 50_000, "other operators get nothing back");
     assert_eq!(pooled.0 - service.pool(|pool| pool.contributions).0, 40 * 15 * 50_000);
     // PL-38 (d): an operator that voids 40 of 40 rounds raises an alarm.
     let shares = ListVoidSharesRequest::default();
@@ -450,9 +458,9 @@ async fn mf_b3_pl_38_d_an_operator_bears_the_seeds_that_its_own_players_win_by_t
     let eur = |text: &str| text.parse::<Nano>().unwrap();
     let (closing, paid) = (statement.closing.unwrap(), service.pool(|pool| pool.paid));
     assert_eq!((part.operator_id.as_str(), eur(&part.won_eur)), ("acme", paid));
-    assert_eq!(part.seed_charge_eur, closing.house_funding_eur, "its turnover is all there is");
+    assert_eq!(part.seed_charge_eur, closing.house_funding_eur, "the only operator bears the whole cost of the seed");
     let held = service.pool(|pool| Nano(pool.increments.0 + pool.reserve.0));
-    assert_eq!(eur(&part.contributed_eur).0 + eur(&part.seed_charge_eur).0, paid.0 + held.0, "nothing is gained");
+    assert_eq!(eur(&part.contributed_eur).0 + eur(&part.seed_charge_eur).0, paid.0 + held.0, "voids create no gain");
     service.server.stop().await.unwrap();
 }
 

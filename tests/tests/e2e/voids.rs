@@ -33,7 +33,7 @@ fn holdings(server: &Server, player: &str) -> Holdings {
         balance: state.balance(Currency::EUR).unwrap().0,
         house: holding(Books::House("acme")),
         pool: [server.collected(pool), holding(Books::Reserve(pool)), holding(Books::SeedFunding(pool))],
-        // Leaves out the picked witch (empty scope), which stays after the round (BW-05).
+        // Omits the picked witch (empty scope), which a void does not change (BW-05).
         collections: figures.filter(|((_, scope, _), _)| !scope.is_empty()).collect(),
     }
 }
@@ -148,7 +148,8 @@ fn shuffled(count: usize) -> Vec<usize> {
     order
 }
 
-/// DM-15: with other rounds between the voids, each collection is one that play could have reached.
+/// DM-15: if other rounds were played between the voided rounds, each collection is still one that play could have
+/// reached.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_what_can_be_collected() {
     let data = tempfile::tempdir().unwrap();
@@ -190,7 +191,7 @@ async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_wh
     }
     give_back(&server, &mut client, "i-1").await;
     let end = holdings(&server, "vera");
-    assert_eq!((end.balance, end.house, end.pool), (DEPOSIT, 0, [0; 3]), "the operator's cost is returned");
+    assert_eq!((end.balance, end.house, end.pool), (DEPOSIT, 0, [0; 3]), "the operator gets its cost back");
     server.stop().await.unwrap();
     checked(data.path());
 }
@@ -204,7 +205,7 @@ async fn winner(client: &mut Client, account: &Account) -> Played {
             return last;
         }
     }
-    panic!("no such win in 1,000 rounds");
+    panic!("none of 1,000 rounds has such a win");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -235,7 +236,11 @@ async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_
         (&why.refund, &why.win_taken_back, &why.win_left),
         (&voided.refund, &voided.win_taken_back, &voided.win_left)
     );
-    assert_eq!((&shown.steps, &shown.win, &shown.bet), (&played.steps, &played.win, &played.bet), "nothing is erased");
+    assert_eq!(
+        (&shown.steps, &shown.win, &shown.bet),
+        (&played.steps, &played.win, &played.bet),
+        "the void erased the round's steps, win or bet"
+    );
 
     server.stop().await.unwrap();
     let server = start(data.path()).await;
@@ -247,7 +252,7 @@ async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_
     let first = void_of(&format!("void-{}", won.round_id.replace('/', "-")), &won.round_id);
     let other = client.ledger.void_round(VoidRoundRequest { actor: "bob".into(), ..first }).await.unwrap_err();
     assert_eq!((other.code(), reason(&other).as_str()), (Code::AlreadyExists, "REQUEST_ID_REUSED"));
-    assert_eq!(server.ends(), position, "a refusal leaves nothing");
+    assert_eq!(server.ends(), position, "the refused void wrote no commit");
     server.stop().await.unwrap();
     checked(data.path());
     let number = won.round_id.rsplit('/').next().unwrap().parse().unwrap();
@@ -281,7 +286,7 @@ async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_wit
         server.stop().await.unwrap();
         return checked(data.path());
     }
-    panic!("no round of 100 players waits before the gift is used up");
+    panic!("none of 100 players has an open round before using up the gift");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -300,7 +305,7 @@ async fn pl_38_c_a_paid_jackpot_of_a_voided_round_stays_with_the_player() {
         last = client.choose(&format!("on-{step}"), &spun.round_id, choice, None).await.unwrap();
     }
     let jackpot = won.jackpot.unwrap().amount.unwrap().amount_minor;
-    assert!(jackpot >= 40_000, "the seed at a coin of 0.20");
+    assert!(jackpot >= 40_000, "the jackpot of a coin of 0.20 is at least its seed");
     void(&mut client, &spun.round_id).await.unwrap();
     assert_eq!(client.balance(&account).await, DEPOSIT + jackpot);
     let shown = round(&mut client, &spun.round_id).await;

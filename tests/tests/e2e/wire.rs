@@ -59,7 +59,11 @@ async fn a_stop_is_told_to_those_who_watch_and_waits_for_none_of_them() {
     assert_eq!(watched.message().await.unwrap().unwrap().status(), ServingStatus::Serving);
     let stopping = tokio::spawn(server.stop());
     assert_eq!(watched.message().await.unwrap().unwrap().status(), ServingStatus::NotServing);
-    tokio::time::timeout(NEVER, stopping).await.expect("it stops with the watch still open").unwrap().unwrap();
+    tokio::time::timeout(NEVER, stopping)
+        .await
+        .expect("the service stops although a health watch is open")
+        .unwrap()
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -98,11 +102,11 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     request.game.push('x');
     assert_eq!(client.spin(request, None).await.unwrap_err().code(), Code::OutOfRange);
     assert_eq!(client.balance(&account).await, 100);
-    assert_eq!(server.ends(), position, "nothing was logged");
+    assert_eq!(server.ends(), position, "no commit was written");
     server.stop().await.unwrap();
 }
 
-/// Store whose appends block while it is shut, like a hanging disk.
+/// Store whose appends block while it is shut, to simulate a hanging disk.
 struct Gate(MemoryStore, Latch);
 
 type Latch = Arc<(Mutex<Shut>, Condvar)>;
@@ -120,7 +124,7 @@ fn set(latch: &Latch, shut: bool) {
 
 fn waits(latch: &Latch) {
     let waiting = latch.1.wait_timeout_while(latch.0.lock().unwrap(), NEVER, |shut| !shut.waits).unwrap();
-    assert!(!waiting.1.timed_out(), "nothing is appended");
+    assert!(!waiting.1.timed_out(), "the test did not open the store in time");
 }
 
 fn gated(config: &Config, latch: &Latch) -> Stores {
@@ -253,7 +257,7 @@ async fn pl_11_pl_12_a_stream_answers_by_tag_with_what_the_unary_call_says() {
     assert_eq!(play.next().await.unwrap().1.unwrap_err().code, i32::from(Code::InvalidArgument));
     let Play { calls, mut answers } = play;
     drop(calls);
-    assert_eq!(answers.message().await.unwrap(), None, "it ends after the caller's last message");
+    assert_eq!(answers.message().await.unwrap(), None, "the stream ends after the caller's last message");
     server.stop().await.unwrap();
 }
 
@@ -271,7 +275,7 @@ async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
     for _ in 0..40 {
         match play.next().await.unwrap() {
             (tag, Ok(answer)) => {
-                assert!(steps.insert(answer.position), "one commit per bet");
+                assert!(steps.insert(answer.position), "each bet has a commit");
                 assert!(played.insert(tag, answer).is_none());
             }
             (_, Err(status)) => assert_eq!(facts(&status).2["reason"], "ROUND_IN_PROGRESS"),
@@ -352,7 +356,7 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     tokio::time::timeout(NEVER, stopping).await.expect("it stops").unwrap().unwrap();
     let logged = ledgers.all().flat_map(|ledger| commits(ledger, 1));
     let bets = logged.filter(|logged| logged.commit.request_id == "s").count();
-    assert!(bets > 0, "the first of them waited for the disk");
+    assert!(bets > 0, "the first bets waited for the disk");
     assert_eq!(bets, answered.len(), "every logged bet was answered");
 }
 
@@ -362,7 +366,7 @@ async fn watch(client: &Client, pool: &str, coins: &[&str]) -> tonic::Streaming<
     in_time(async || client.jackpot.clone().watch_counters(request.clone()).await).await.into_inner()
 }
 
-/// Retries while a busy machine exceeds the service's timeout.
+/// Retries while the machine is so busy that the service times out.
 async fn in_time<T>(ask: impl AsyncFn() -> Result<T, Status>) -> T {
     let asking = async {
         loop {
@@ -409,7 +413,7 @@ async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
         times.push(millis(&update));
     }
     assert!(times[1..].iter().all(|time| time % 100 == 0), "{times:?}");
-    assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "no refresh comes twice: {times:?}");
+    assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "a refresh arrived twice: {times:?}");
     let stopping = tokio::spawn(server.stop());
     while counters.next().await.is_some() {}
     tokio::time::timeout(NEVER, stopping).await.expect("a stop ends the stream").unwrap().unwrap();
@@ -459,7 +463,7 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
     for ledger in server.ledgers().all() {
         ledger.books(|books| assert!(books.trial_balance().is_empty()));
     }
-    client.jackpot.retire_pool(retire).await.expect("the same request has its one effect");
+    client.jackpot.retire_pool(retire).await.expect("a repeated request has no second effect");
     let played = client.play_out(bet("after", &account, "1.00")).await.unwrap().pop().unwrap();
     let round = motherlode_proto::ledger::v1::GetRoundRequest { round_id: played.round_id };
     let round = client.ledger.get_round(round).await.unwrap().into_inner().round.unwrap();
@@ -487,7 +491,7 @@ async fn bw_11_pl_12_no_pool_opens_for_a_game_without_a_jackpot() {
         assert_eq!(client.jackpot.get_pool(pool(game.name())).await.unwrap_err().code(), Code::NotFound);
         refused += 1;
     }
-    assert_eq!(refused, 4, "all but the game with the jackpot");
+    assert_eq!(refused, 4, "all games without the jackpot refuse to open a pool");
     let open = OpenPoolRequest { request_id: "o".into(), pool_id: "heir".into(), terms };
     client.jackpot.open_pool(open).await.expect("another name is free, and the request id was not used up");
     server.stop().await.unwrap();

@@ -11,8 +11,8 @@ pub trait Play: AsyncFn(Duration) -> Vec<(&'static str, Rounds)> {}
 
 impl<F: AsyncFn(Duration) -> Vec<(&'static str, Rounds)>> Play for F {}
 
-/// Attack tasks run on low-priority threads. Panics if an honest call fails, or if p99 under attack exceeds
-/// [`SLOWER_MAX`] times that of the calm part before.
+/// Alternates between calm and attack; attack tasks run on low-priority threads. Panics if an honest call fails, or if
+/// p99 under attack exceeds [`SLOWER_MAX`] times that of the preceding calm part.
 pub async fn alternate(
     process: &Process,
     all: Duration,
@@ -45,7 +45,7 @@ pub async fn alternate(
     }
     threads.shutdown_background();
     for (name, turn, calm, attacked) in &turns {
-        assert_eq!((&calm.failed, &attacked.failed), (&vec![], &vec![]), "turn {turn}: {name} is not served");
+        assert_eq!((&calm.failed, &attacked.failed), (&vec![], &vec![]), "turn {turn}: {name} got no answers");
     }
     let slower = turns.iter().filter(|(_, _, calm, attacked)| attacked.p99() > calm.p99() * SLOWER_MAX);
     let slower: Vec<_> = slower.map(|(name, turn, calm, attacked)| (name, turn, calm.p99(), attacked.p99())).collect();

@@ -58,14 +58,14 @@ impl Tally {
     pub fn check(&self) {
         let tally = self.0.lock().unwrap();
         for what in ATTACKS {
-            assert!(tally.keys().any(|(made, _)| *made == what), "{what} was not tried");
+            assert!(tally.keys().any(|(made, _)| *made == what), "the attack {what} was not tried");
         }
         let count = |what, how: &str| tally.get(&(what, how.to_owned())).copied().unwrap_or_default();
-        assert!(count("great amounts", "FailedPrecondition BALANCE_ABOVE_LIMIT") > 0, "no balance came to its ceiling");
-        assert!(count("a jackpot on top", "OK") > 0, "no jackpot was hit on top of it");
+        assert!(count("great amounts", "FailedPrecondition BALANCE_ABOVE_LIMIT") > 0, "no balance reached its ceiling");
+        assert!(count("a jackpot on top", "OK") > 0, "no jackpot was hit while a balance was at its ceiling");
         let superseded = tally.iter().filter(|((what, _), _)| *what == "superseded rules");
         let taken: Vec<_> = superseded.filter(|((_, how), _)| how == "OK").collect();
-        assert!(taken.is_empty(), "superseded versions took bets: {taken:?}");
+        assert!(taken.is_empty(), "superseded versions accepted bets: {taken:?}");
         let refused = count("superseded rules", "FailedPrecondition RULES_VERSION_SUPERSEDED");
         assert!(refused > 0, "no superseded version refused a bet");
         let silent: Vec<_> =
@@ -361,7 +361,10 @@ impl Attack {
             let spin = SpinRequest { game, ..bet("odd", &account("marvin", "alice", "EUR"), "0.01") };
             let refused = client.spin(spin, None).await;
             self.tally.answer("odd names", &refused);
-            assert!(refused.is_err_and(|status| status.message().len() < 1_000), "input is not echoed");
+            assert!(
+                refused.is_err_and(|status| status.message().len() < 1_000),
+                "the refusal must not repeat long input"
+            );
         }
     }
 

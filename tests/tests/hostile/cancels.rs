@@ -1,4 +1,4 @@
-//! Cancellations as an attack (PL-42): no commit of a request may follow its cancellation, and the answers must match
+//! Cancellations as an attack (PL-42). No commit of a request may follow its cancellation, and the answers must match
 //! the log.
 //!
 //! - `MOTHERLODE_CANCELS_SECONDS`: seconds of the attack, 30 by default.
@@ -311,11 +311,11 @@ async fn mf_c1_nothing_of_a_request_is_in_the_log_behind_its_cancellation() {
     for kind in KINDS {
         for state in [State::Cancelled, State::Applied] {
             let count = |stopped| counts.get(&(kind, state.as_str_name(), stopped)).copied().unwrap_or_default();
-            assert!(count(false) + count(true) > 0, "no {kind} ended {}", state.as_str_name());
+            assert!(count(false) + count(true) > 0, "no request of kind {kind} ended as {}", state.as_str_name());
         }
     }
     assert!(counts.contains_key(&("series", State::Applied.as_str_name(), true)), "no running series was stopped");
     let audit = Command::new(PROGRAM).arg("audit").arg(&data).output().unwrap();
     let printed = String::from_utf8_lossy(&audit.stdout) + String::from_utf8_lossy(&audit.stderr);
-    assert!(audit.status.success(), "the audit finds fault: {printed}");
+    assert!(audit.status.success(), "the audit has findings: {printed}");
 }

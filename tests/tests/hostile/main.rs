@@ -1,8 +1,8 @@
-//! Two hostile operators make all attacks at once, while an honest one plays at a constant rate (`tests/run hostile`).
-//! Other tests alternate calm and one attack, or restart the service.
+//! Two hostile operators make all attacks at once, while an honest operator plays at a constant rate
+//! (`tests/run hostile`). Other tests alternate calm and one attack, or restart the service.
 //!
-//! Attackers run with nice 19, so that their own cost does not delay the service. Honest rounds are measured from their
-//! scheduled starts. The tests must run one after another (`--test-threads=1`).
+//! Attackers run with nice 19. The latency of honest rounds is measured from their scheduled starts. The tests must run
+//! one after another (`--test-threads=1`).
 //!
 //! - `MOTHERLODE_HOSTILE_SECONDS`: duration, 600 by default.
 //! - `MOTHERLODE_HOSTILE_RATE`: honest rounds per second, 50 by default.
@@ -39,7 +39,7 @@ const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
 /// Maximum ratio of the honest operator's p99 under attack to its p99 before the attack.
 const SLOWER_MAX: u32 = 3;
-/// Rate limit per operator, and its burst, with which the honest operator opens all accounts at once.
+/// Rate limit per operator and its burst. The burst lets the honest operator open all accounts at once.
 const CALLS_A_SECOND: u32 = 200;
 const CALLS_AT_ONCE: u32 = 1_000;
 /// Niceness of attackers (sched(7)); some threads of the service have 10.
@@ -122,23 +122,23 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     println!("after:    {after}");
 
     let before = honest.balances().await;
-    assert_eq!(process.terminate().await, Some(0), "it stops in order");
+    assert_eq!(process.terminate().await, Some(0), "the service stops with status 0");
     let audit = Command::new(PROGRAM).arg("audit").arg(&data).output().unwrap();
     let printed = String::from_utf8_lossy(&audit.stdout) + String::from_utf8_lossy(&audit.stderr);
     println!("{}", printed.trim_end());
-    assert!(audit.status.success(), "the audit finds fault");
+    assert!(audit.status.success(), "the audit has findings");
     let process = start();
     let again = Honest::connect(&target.at(process.address).with("honest"), rate).await;
-    assert_eq!(again.balances().await, before, "a restart changes nothing");
+    assert_eq!(again.balances().await, before, "a restart changes no balance");
     let restarted = again.play(Duration::from_secs(1)).await;
     assert_eq!(process.terminate().await, Some(0));
 
     for played in [&calm, &attacked, &after, &restarted] {
-        assert_eq!(played.failed, vec![] as Vec<String>, "the third is not served");
+        assert_eq!(played.failed, vec![] as Vec<String>, "the honest operator got no answers");
     }
     assert!(memory < BYTES_MAX, "{memory} bytes");
     let (calm, attacked) = (calm.p99(), attacked.p99());
-    assert!(attacked <= calm * SLOWER_MAX, "p99 is {attacked:?} under attack, and {calm:?} else");
+    assert!(attacked <= calm * SLOWER_MAX, "p99 is {attacked:?} under attack, but {calm:?} before it");
     tally.check();
 }
 

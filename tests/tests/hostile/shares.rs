@@ -1,4 +1,4 @@
-//! One operator takes as much as it can of shared calls, log bytes and open rounds. The duration is
+//! One operator uses as much as it can of the shared threads, log bytes and open rounds. The duration is
 //! `MOTHERLODE_STRANGERS_SECONDS`.
 
 use crate::{
@@ -243,11 +243,11 @@ async fn at_b3_an_operator_that_takes_all_it_can_delays_no_other_operator() {
         println!("  {kind}: {how} {count}");
     }
     let count = |kind, how: &str| counts.get(&(kind, how.to_owned())).copied().unwrap_or_default();
-    assert!(count("open rounds", "OK") <= OPEN_MAX, "its open rounds are bounded");
+    assert!(count("open rounds", "OK") <= OPEN_MAX, "the attacker's open rounds are bounded");
     assert!(count("open rounds", "ResourceExhausted OPEN_ROUNDS_FULL") > 0, "the bound is reached");
     assert!(
         count("rounds of series", "OK") > 0 && count("answers on streams", "OK") > 0,
-        "it takes calls and log bytes"
+        "the attacker makes calls and writes to the log"
     );
     let memory = figure(&process, "VmHWM:");
     assert!(memory < BYTES_MAX, "{memory} bytes");

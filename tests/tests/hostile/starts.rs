@@ -1,4 +1,4 @@
-//! Measures the cost of a normal and of an unsure start, and of a player's first bet after it (PL-40). Has no limit.
+//! Measures a normal start, an unsure start, and a player's first bet after each (PL-40). Only prints the figures.
 
 use crate::PROGRAM;
 use motherlode_tests::{Client, EUR, Process, account, audited, bet};
@@ -21,7 +21,6 @@ struct Times {
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_a1_costs_of_a_normal_and_an_unsure_start_and_of_the_first_bets_after_it() {
     let folder = tempfile::tempdir().unwrap();
-    // Restored folders lack this page, so the start after its removal is unsure.
     let pages = tempfile::tempdir_in("/dev/shm").unwrap();
     let (file, data) = (folder.path().join("serve.toml"), folder.path().join("data"));
     fs::write(&file, format!("[draws]\npage_folder = \"{}\"\n", pages.path().display())).unwrap();
@@ -59,7 +58,8 @@ async fn mf_a1_costs_of_a_normal_and_an_unsure_start_and_of_the_first_bets_after
     assert_eq!(process.terminate().await, Some(0));
     assert_eq!(audited(&data, 1).seals().unsure_starts, TURNS as u64);
     for (kind, Times { start, first, second }) in ["normal", "unsure"].into_iter().zip(times) {
-        for (what, mut times) in [("start", start), ("a player's first bet", first), ("its second bet", second)] {
+        for (what, mut times) in [("start", start), ("a player's first bet", first), ("a player's second bet", second)]
+        {
             times.sort();
             let [p50, most] = [times[times.len() / 2], times[times.len() - 1]];
             println!("{kind}, {what}: p50 {p50:.1?}, most {most:.1?}, {} times", times.len());

@@ -1,6 +1,6 @@
-//! Attacks on the listeners: connections held open, and frames without a call.
+//! Attacks on the listeners: connections that are held open, and frames that belong to no call.
 //!
-//! - `MOTHERLODE_STRANGERS_SECONDS`: seconds per attack, 60 by default; in five parts, each after a calm one.
+//! - `MOTHERLODE_STRANGERS_SECONDS`: seconds per attack, 60 by default, in five parts that each follow a calm part.
 
 use crate::{
     ALL, PROGRAM,
@@ -232,11 +232,11 @@ async fn at_b1_silent_connections_and_watches_refuse_and_delay_no_honest_caller(
         [&counts.silent, &counts.watches, &counts.refused, &counts.closed].map(|of| of.load(Ordering::Relaxed));
     println!("{silent} silent connections, {watches} watches, {refused} watches refused; the service closed {closed}");
     assert!(silent >= 5 * 9 * u64::from(PER_ADDRESS), "{silent}");
-    assert!(watches > 0 && refused > 0, "one operator's watches come to its bound");
+    assert!(watches > 0 && refused > 0, "one operator's watches reach their bound");
     assert_eq!(process.terminate().await, Some(0));
 }
 
-/// WINDOW_UPDATE, PRIORITY, PING, and SETTINGS with an unknown setting (RFC 9113, 6).
+/// Frames of the attack: WINDOW_UPDATE, PRIORITY, PING, and SETTINGS with an unknown setting (RFC 9113, 6).
 fn frames() -> [(&'static str, Vec<u8>); 4] {
     let frame = |kind: u8, stream: u8, payload: &[u8]| {
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
@@ -308,8 +308,8 @@ async fn at_b2_frames_without_a_call_and_without_a_credential_delay_no_honest_ca
     alternate(&process, seconds(), play, attack).await;
     for ((kind, _), Flooded { bytes, ended }) in frames().iter().zip(flooded.iter()) {
         let (bytes, ended) = (bytes.load(Ordering::Relaxed), ended.load(Ordering::Relaxed));
-        println!("{kind}: {} kB on {ended} connections that the service ended", bytes >> 10);
-        assert!(ended > 0, "the service ends a connection with too many frames: {kind}");
+        println!("{kind}: {} kB on {ended} connections that the service closed", bytes >> 10);
+        assert!(ended > 0, "the service must close a connection with too many frames of kind {kind}");
     }
     assert_eq!(process.terminate().await, Some(0));
 }

@@ -1,6 +1,7 @@
-//! Voids as an attack (PL-38): one operator voids at the highest rate, including its jackpot hits, while another plays.
+//! Voids as an attack (PL-38): one operator voids rounds, including jackpot hits, as fast as it can while another
+//! operator plays.
 //!
-//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default; in five parts, each after a calm one.
+//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default, in five parts that each follow a calm part.
 
 use crate::{PROGRAM, asked, honest::Honest};
 use futures_util::future::join_all;
@@ -120,7 +121,7 @@ async fn own_hits(mut client: Client, turn: u32) -> Vec<String> {
         let id = format!("own-{turn}-{number}");
         let Ok((round, _)) = hit(&mut client, &own, &id).await else { continue };
         let proposed = void(&mut client, format!("{id}-v"), &round).await.unwrap();
-        assert!(proposed.change_id > 0, "a hit is not voided by its operator alone");
+        assert!(proposed.change_id > 0, "an operator alone cannot void a hit");
         rounds.push(round);
     }
     rounds
@@ -180,7 +181,7 @@ async fn bulk(honest: &mut Client, first: &mut Client, second: &mut Client) {
         }))
         .await;
     }
-    until("the voids are summed", async || {
+    until("the reports count all voids", async || {
         let sum = not_returned(first, "honest").await;
         sum.is_some_and(|sum| eur(&sum.contributions_eur) == contributed)
     })
@@ -234,7 +235,7 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     let threads = crate::threads();
     let (counts, mut own, mut slowest) = (Arc::new(Flood::default()), vec![], vec![]);
     for turn in 0..TURNS {
-        // The dealer's script costs processor time for each hit, so calm parts have as many hits as attacks.
+        // The dealer's script needs processor time for each hit, so calm parts have as many hits as attacks.
         let hits = tokio::spawn(honest_hits(honest.clone(), format!("calm-{turn}"), all / TURNS));
         let calm = playing.play(all / TURNS).await;
         hits.await.unwrap();
@@ -250,21 +251,21 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
         }
         own.extend(own_hits(mallory.clone(), turn).await);
         println!("calm:     {calm}\nattacked: {attacked}");
-        assert_eq!((&calm.failed, &attacked.failed), (&vec![], &vec![]), "the honest operator is not served");
+        assert_eq!((&calm.failed, &attacked.failed), (&vec![], &vec![]), "the honest operator got no answers");
         slowest.push((calm.p99(), attacked.p99()));
     }
     threads.shutdown_background();
     let voided = counts.voided.load(Ordering::Relaxed);
     println!("voids:    {voided} in {all:?}, {} refused", counts.refused.load(Ordering::Relaxed));
 
-    // The pool has exactly the voided rounds' contributions, and held awards are not paid.
-    until("the voids are summed", async || {
+    // Checks that the pool has exactly the contributions of the voided rounds and that held awards are not paid.
+    until("the reports count all voids", async || {
         let sum = not_returned(&mut first, "mallory").await;
         sum.is_some_and(|sum| sum.voids == voided && eur(&sum.contributions_eur) == i128::from(voided) * CENT)
     })
     .await;
     let contributed = eur(&part(&mut first, "mallory").await.contributed_eur);
-    assert!(contributed >= i128::from(voided) * CENT, "nothing was taken back");
+    assert!(contributed >= i128::from(voided) * CENT, "no contribution was returned");
     let waiting = first.ledger.list_changes(ListChangesRequest {}).await.unwrap().into_inner().changes;
     assert_eq!(waiting.len(), own.len(), "each hit waits for the platform");
     for (change, number) in waiting.iter().zip(0..) {
@@ -292,7 +293,7 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     assert_eq!(process.terminate().await, Some(0));
     let audit = Command::new(PROGRAM).arg("audit").arg(&data).output().unwrap();
     let printed = String::from_utf8_lossy(&audit.stdout) + String::from_utf8_lossy(&audit.stderr);
-    assert!(audit.status.success(), "the audit finds fault: {printed}");
+    assert!(audit.status.success(), "the audit has findings: {printed}");
     let all_hold = slowest.iter().all(|(calm, attacked)| *attacked <= *calm * crate::SLOWER_MAX);
-    assert!(all_hold, "p99 calm and under attack, a turn each: {slowest:?}");
+    assert!(all_hold, "p99 calm and under attack, for each turn: {slowest:?}");
 }

@@ -1,4 +1,4 @@
-//! A sixth game. A separate program, because it extends the list of games.
+//! Adds a sixth game. This is a separate program because it extends the list of games.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -42,8 +42,8 @@ async fn sparks(client: &mut Client, account: &Account) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_collection() {
     let lantern: &'static Lantern = Box::leak(Box::new(Lantern::new(&LANTERN).unwrap()));
-    assert!(add_games(&[lantern]), "the list is not used yet");
-    assert!(!add_games(&[lantern]), "the list is fixed");
+    assert!(add_games(&[lantern]), "the list of games is not used yet");
+    assert!(!add_games(&[lantern]), "the list of games cannot change after its first use");
     let game: &'static dyn Game = latest("lantern").unwrap();
 
     let data = tempfile::tempdir().unwrap();
@@ -51,7 +51,7 @@ async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_colle
     let mut client = Client::connect(server.address()).await;
     let listed = client.spin.list_games(ListGamesRequest {}).await.unwrap().into_inner().games;
     assert!(listed.iter().any(|of| of.game == "lantern"));
-    assert!(server.ledger().books(|books| books.pool("lantern").is_some()), "the game's own pool is open");
+    assert!(server.ledger().books(|books| books.pool("lantern").is_some()), "the pool of the sixth game is open");
 
     let account = client.fund("lucy", EUR, DEPOSIT).await;
     let (mut balance, mut lit, mut carried, mut own, mut jackpots) = (DEPOSIT, 0, 0, 0, vec![]);

@@ -1,4 +1,4 @@
-//! Modules of a crate do not import each other in a circle.
+//! Modules of a crate must not have circular imports.
 
 use std::{fs, path::Path};
 
@@ -58,7 +58,7 @@ fn no_modules_import_each_other_in_a_circle() {
         imported += imports.values().map(|of| of.len()).sum::<usize>();
         let mut found = vec![];
         for circle in circles(&imports) {
-            found.push(format!("{name}: a circle of {} modules", circle.len()));
+            found.push(format!("{name}: {} modules import each other in a circle", circle.len()));
             for module in &circle {
                 let within = imports[module].intersection(&circle).map(in_words).collect::<Vec<_>>().join(", ");
                 found.push(format!("  {} imports {within}", in_words(module)));
@@ -76,7 +76,7 @@ fn no_floor_imports_one_above_it() {
         let floor = |module: &Module| floors.iter().position(|floor| module.first().is_some_and(|of| of == floor));
         for (module, imported) in imports(files.iter().map(|(file, text)| (file.as_str(), text.as_str()))) {
             let Some(stands) = floor(&module) else {
-                assert!(module.is_empty(), "{name}: {} is on no floor", in_words(&module));
+                assert!(module.is_empty(), "{name}: the folder {} is in no layer", in_words(&module));
                 continue;
             };
             for other in imported {

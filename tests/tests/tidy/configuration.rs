@@ -13,7 +13,7 @@ const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const PAGE: &str = "docs/reference/generated/configuration.md";
 
-/// A type is looked up in the file that names it first, then in these files in order.
+/// A type is searched first in the file that names it, then in these files in order.
 const SOURCES: [&str; 3] =
     ["services/runtime/src/config.rs", "services/runtime/src/jurisdiction.rs", "engine/state/src/play/profile.rs"];
 
@@ -68,9 +68,9 @@ impl Sources {
             Item::Fn(item) if item.sig.ident == function => Some(item),
             _ => None,
         });
-        match found.expect("the default's function is in the field's file").block.stmts.last() {
+        match found.expect("the function of a default must be in the file of its field").block.stmts.last() {
             Some(syn::Stmt::Expr(Expr::Lit(value), None)) => literal(&value.lit),
-            _ => panic!("{function}: a default that is no literal"),
+            _ => panic!("{function}: the default is not a literal"),
         }
     }
 }
@@ -224,7 +224,6 @@ fn the_reference_of_the_configuration_is_current() {
         fs::write(&path, &text).unwrap();
     }
     assert!(fs::read_to_string(&path).unwrap_or_default() == text, "{PAGE} is stale: run `just documents`");
-    // Keys that operators depend on, whatever this test's parser makes of the structs.
     for key in ["listen", "token_sha256", "connections_max", "answer_ms_max", "otlp_endpoint"] {
         assert!(text.contains(&format!("| `{key}` |")), "{key}");
     }

@@ -6,7 +6,7 @@ use std::{
 
 const FILES: [&str; 5] = [".rs", ".py", ".proto", ".toml", ".md"];
 
-/// Left out: generated folders, and files of other projects.
+/// Omitted parts of paths: generated folders, and files of other projects.
 const ELSEWHERE: [&str; 4] = ["target/", "tests/.venv/", "fuzz/corpus/", "fuzz/artifacts/"];
 
 pub(crate) fn paths() -> Vec<PathBuf> {
@@ -71,7 +71,7 @@ fn every_path_in_a_document_is_there() {
             }
         }
     }
-    assert!(missing.is_empty(), "documents name what is not there: {missing:#?}");
+    assert!(missing.is_empty(), "documents name paths that do not exist: {missing:#?}");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn every_column_of_an_export_is_documented() {
     assert!(missing.is_empty(), "docs/reference/exports.md lacks {missing:?}");
 }
 
-/// A number after its name in a file.
+/// Reads the number that follows a name in a file.
 fn number(file: &str, name: &str) -> u64 {
     let text = fs::read_to_string(root().join(file)).unwrap();
     let found = text.split_once(name).map(|(_, rest)| rest.trim_start_matches([' ', '=']).to_owned());

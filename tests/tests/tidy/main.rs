@@ -38,7 +38,7 @@ const ENGINE_MAY_USE: [&str; 12] = [
 const ROUNDS_MAY_USE: [&str; 6] =
     ["motherlode-state", "motherlode-proto", "motherlode-slots", "prost", "prost-types", "thiserror"];
 
-/// Forbidden even indirectly: I/O, async, clocks, ambient randomness.
+/// Dependencies that are forbidden even indirectly: I/O, async, clocks, ambient randomness.
 const ENGINE_MUST_NOT_REACH: [&str; 15] = [
     "async-std",
     "chrono",
@@ -82,7 +82,7 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Leaves out dependencies of tests. The package is resolved alone, so that no other member of the workspace enables features.
+/// Omits dependencies of tests. The package is resolved alone, so that no other crate of the workspace enables features.
 fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
@@ -121,7 +121,7 @@ fn the_engine_depends_on_nothing_that_does_io_or_tells_the_time() {
 
 fn lines_of_crates() -> Vec<Vec<String>> {
     let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let drawing = architecture.split("depends only on crates of lower lines:\n\n```\n").nth(1).unwrap();
+    let drawing = architecture.split("depends only on crates on lower lines:\n\n```\n").nth(1).unwrap();
     let lines = drawing.split("```").next().unwrap().lines().rev();
     let names = |line: &'_ str| line.trim_start().split("   ").next().unwrap_or_default().to_owned();
     lines.map(|line| names(line).split_whitespace().map(str::to_owned).collect()).collect()
@@ -139,14 +139,17 @@ fn crates_stand_on_lower_lines_of_architectures_drawing_only() {
                 continue;
             }
             found += 1;
-            let line = line_of(&name).unwrap_or_else(|| panic!("{name} is not in the drawing"));
+            let line = line_of(&name).unwrap_or_else(|| panic!("the list of crates in ARCHITECTURE.md lacks {name}"));
             let package = if name == "motherlode" { name.clone() } else { format!("motherlode-{name}") };
             for beneath in beneath(&package, "1").iter().filter_map(|beneath| beneath.strip_prefix("motherlode-")) {
-                assert!(line_of(beneath).is_some_and(|lower| lower < line), "{name} stands on {beneath}");
+                assert!(
+                    line_of(beneath).is_some_and(|lower| lower < line),
+                    "{name} depends on {beneath}, which is not on a lower line of ARCHITECTURE.md"
+                );
             }
         }
     }
-    assert_eq!(found, lines.iter().flatten().count(), "each crate is drawn, and nothing else");
+    assert_eq!(found, lines.iter().flatten().count(), "the list in ARCHITECTURE.md has exactly the crates");
 }
 
 #[test]
@@ -182,7 +185,7 @@ fn pl_09_no_floating_point_near_money() {
     let files = sources(&["rs"]);
     let files: Vec<_> =
         files.iter().filter(|(path, _)| near_money.iter().any(|folder| path.starts_with(folder))).collect();
-    assert!(files.len() > 30, "the folders are there");
+    assert!(files.len() > 30, "the protos' folders are found");
     for (path, text) in files {
         for (number, line) in text.lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();

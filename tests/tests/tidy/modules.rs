@@ -7,7 +7,8 @@ pub type Module = Vec<String>;
 
 pub type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Returns `parts::reels` for `parts/reels.rs` below `src`, `parts` for `parts/mod.rs`.
+/// Returns the module of a file below `src`, such as `parts::reels` for `parts/reels.rs` and `parts` for
+/// `parts/mod.rs`.
 pub fn module_of(file: &str) -> Module {
     let mut names: Module = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if names.len() == 1 && names[0] == "lib" || names.last().is_some_and(|name| name == "mod") {
@@ -58,7 +59,7 @@ pub fn circles(imports: &Imports) -> Vec<BTreeSet<Module>> {
     found
 }
 
-/// Words, `::` and single characters, without comments, literals and white space.
+/// Splits source code into words, `::` and single characters. Omits comments, literals and white space.
 fn tokens(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let at = |place: usize| letters.get(place).copied().unwrap_or('\0');

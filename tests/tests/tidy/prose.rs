@@ -1,7 +1,8 @@
 //! Turns of phrase that make technical English hard to read stay below the ceilings of eight well-regarded codebases,
 //! and all text below a length.
 //!
-//! Text is comments, docstrings, Markdown, and messages: string literals of three words and more in Rust outside tests.
+//! Text means comments, docstrings, Markdown, and messages, which are string literals of at least three words in Rust
+//! outside tests.
 
 use crate::root;
 use fancy_regex::Regex;
@@ -53,7 +54,7 @@ const PATTERNS: [(&str, &str, f64); 13] = [
 
 const NOT_IN_MESSAGES: &str = "fragment-opens";
 
-/// Parts of paths whose text is foreign or generated.
+/// Parts of paths of foreign or generated text.
 const LEFT_OUT: [&str; 8] = [
     "engine/slots/games/",
     "LICENSE",
@@ -100,7 +101,7 @@ fn clean(text: &str) -> String {
     URL.replace_all(&text, "LINK").trim().to_owned()
 }
 
-/// Joins lines to paragraphs, without fenced code, drawings and table rules.
+/// Joins lines to paragraphs. Omits fenced code, drawings and table rules.
 fn paragraphs(lines: impl IntoIterator<Item = Line>) -> Vec<Vec<Line>> {
     let (mut found, mut fenced, mut previous) = (Vec::<Vec<Line>>::new(), false, None);
     for (number, text) in lines {
@@ -198,7 +199,7 @@ fn slashed(text: &str, has_messages: bool, kind: &'static str) -> Vec<(&'static 
     messages
 }
 
-/// Returns whether this many matches or more have a probability below 1 in 100 by a Poisson distribution with this mean.
+/// Returns whether at least this many matches have a probability below 1 in 100 in a Poisson distribution with this mean.
 fn is_improbable(matches: usize, mean: f64) -> bool {
     let (mut below, mut term) = (0.0, (-mean).exp());
     for count in 0..matches {
@@ -215,7 +216,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Whether a pattern is above its ceiling; in fewer than 10,000 words, whether the matches are improbable at the ceiling.
+    /// Returns whether a pattern is above its ceiling or, in fewer than 10,000 words, whether so many matches are improbable
+    /// at the ceiling.
     fn above(&self, pattern: usize, factor: f64) -> bool {
         let allowed = factor * PATTERNS[pattern].2 * self.words as f64 / 10_000.0;
         let matches = self.places[pattern].len();

@@ -102,7 +102,7 @@ fn rules_are_in_order_without_gaps() {
         }
         assert!(count > 0, "{prefix} has no rule");
     }
-    assert_eq!(rest.next(), None, "an unknown prefix, or a part in another place");
+    assert_eq!(rest.next(), None, "unknown prefix, or rule in the wrong part");
 }
 
 #[test]

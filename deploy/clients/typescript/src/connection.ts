@@ -9,21 +9,21 @@ export interface Target {
   /** `host:port`. */
   readonly address: string;
   readonly token?: string;
-  /** PEM; the system's authorities by default. */
+  /** Certificate authorities in PEM; by default those of the system. */
   readonly ca?: string | Buffer;
   /** Client certificate and its key in PEM. */
   readonly certificate?: string | Buffer;
   readonly key?: string | Buffer;
-  /** Exposes the token. */
+  /** Connects without TLS, which exposes the token. */
   readonly plain?: boolean;
   /** Allows `plain` beyond loopback. */
   readonly plainRemote?: boolean;
-  /** Options of Connect; replace the client's. */
+  /** Options of Connect, which override those of this client. */
   readonly options?: Options;
 }
 
-// Replace a silent connection within 9 s. An idle one is checked before its next call: with pings while idle, connect-node 2.1.2 throws
-// in a timer after an abort.
+// A silent connection is replaced within 9 s. An idle connection is checked only before its next call, because connect-node
+// 2.1.2 throws in a timer after an abort if it pings idle connections.
 const PINGS = { pingIntervalMs: 4_000, pingTimeoutMs: 4_000 };
 const OPENING_MS_MAX = 3_000;
 
@@ -73,7 +73,7 @@ export class Connection {
     const timer = setTimeout(() => this.#sessions.abort(late), OPENING_MS_MAX);
     let probe: ClientHttp2Stream | undefined;
     try {
-      // Only a stream has the session; it is cancelled.
+      // Only a stream gives access to the session, so this stream is opened and cancelled.
       probe = await this.#sessions.request("POST", "/", {}, {});
       const { session } = probe;
       await new Promise<void>((resolve, reject) => {

@@ -7,13 +7,13 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "./gen/google
 
 const DOMAIN = "motherlode";
 
-// Statuses of lost answers. A connection that breaks during an answer can appear as Canceled, Unknown or Internal. From the
-// service itself these statuses have a reason.
+// Statuses of lost answers. A connection that breaks during an answer can appear as Canceled, Unknown or Internal. If the
+// service itself returns one of these statuses, it has a reason.
 const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown, Code.Internal]);
-// Refusals before the request id is checked: an earlier, lost attempt can have been applied.
+// The service refuses with these statuses before it checks the request id, so an earlier attempt may have been applied.
 const AT_THE_DOOR: ReadonlySet<Code> = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.ResourceExhausted]);
 
-/** Error of a call. `requestId` is empty for calls without one. */
+/** Error of a call. `requestId` is empty for calls without a request id. */
 export class MotherlodeError extends Error {
   readonly requestId: string;
 
@@ -40,7 +40,7 @@ export class Refused extends MotherlodeError {
   /** Reason of ErrorInfo; empty if the service itself did not answer. */
   readonly reason: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Faults by field. */
+  /** Faults by field name. */
   readonly fields: Readonly<Record<string, string>>;
   /** Undefined if a retry does not help. */
   readonly retryAfterMs: number | undefined;
@@ -59,7 +59,7 @@ export class Refused extends MotherlodeError {
     return LOST.has(this.code);
   }
 
-  /** Whether an earlier attempt can still have been applied. */
+  /** Whether an earlier attempt may have been applied. */
   get leavesOpen(): boolean {
     return this.isLost || AT_THE_DOOR.has(this.code);
   }
@@ -83,7 +83,7 @@ export class InvalidArgument extends Refused {}
 /** An account, round or game is unknown, or belongs to another operator. */
 export class NotFound extends Refused {}
 
-/** The object exists already. */
+/** The object already exists. */
 export class AlreadyExists extends Refused {}
 
 /** The request id was used for another request (REQUEST_ID_REUSED). */
@@ -104,7 +104,7 @@ export class Unauthenticated extends Refused {}
 /** A limit of the operator is reached. */
 export class ResourceExhausted extends Refused {}
 
-/** A read-only call got no answer of the service in time. */
+/** A read-only call got no answer from the service in time. */
 export class Unavailable extends Refused {}
 
 /** The call was never sent: no connection could be opened, or the client is closed. */
@@ -121,7 +121,8 @@ export class NotSent extends Unavailable {
 /**
  * The deadline has passed, and the request may have been applied.
  *
- * Repeat the request with this `requestId`, look it up by `getRequest`, or end it by `cancelRequest`.
+ * To resolve this, repeat the request with the same `requestId`, look it up by `getRequest`, or cancel it with
+ * `cancelRequest`.
  */
 export class OutcomeUnknown extends MotherlodeError {}
 
@@ -139,7 +140,7 @@ const BY_CODE: Readonly<Partial<Record<Code, typeof Refused>>> = {
   [Code.Canceled]: Unavailable,
 };
 
-/** Converts Connect's own error, such as a stream's, to a refusal. */
+/** Converts an error of Connect, such as that of a stream, to a refusal. */
 export function refusalOf(error: unknown, requestId = ""): Refused {
   const told = ConnectError.from(error);
   const info = told.findDetails(ErrorInfoSchema).find((detail) => detail.domain === DOMAIN);
@@ -157,7 +158,7 @@ export function refusalOf(error: unknown, requestId = ""): Refused {
   return new kind(refusal, requestId, error);
 }
 
-/** Returns the status's code. Without a status, Connect's code describes only the connection: Unavailable. */
+/** Returns the code of the status. Without a status, returns Unavailable: Connect's code describes only the connection. */
 function codeOf(error: ConnectError): Code {
   return LOST.has(error.code) || error.metadata.has("grpc-status") ? error.code : Code.Unavailable;
 }

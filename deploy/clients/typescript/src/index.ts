@@ -29,7 +29,7 @@ export * from "./errors.js";
 export { newRequestId, POLICY, type Policy } from "./retry.js";
 
 /**
- * One connection for concurrent calls. `timeoutMs` limits all attempts of a call.
+ * Client with one connection for concurrent calls. `timeoutMs` limits all attempts of a call.
  *
  * Unary calls throw `Refused` or `OutcomeUnknown`. Streams are not retried and throw Connect's error (`refusalOf`).
  */
@@ -107,7 +107,7 @@ class Insisting implements Transport {
     }
   }
 
-  /** Returns the refusal if there is no connection. */
+  /** Returns a refusal if no connection can be opened. */
   async #connect(until: number, end: AbortSignal, requestId: string): Promise<NotSent | undefined> {
     const none = (text: string, cause?: unknown) => new NotSent({ code: Code.Unavailable, text }, requestId, cause);
     const done = new AbortController();

@@ -5,12 +5,12 @@ import { reflect } from "@bufbuild/protobuf/reflect";
 
 import { OutcomeUnknown, type Refused } from "./errors.js";
 
-// Safe to repeat without a request id.
+// Calls that are safe to repeat without a request id.
 const REPEATABLE = /^(Get|List|Read|CloseSession|CancelJob|AcknowledgeRealityCheck|RunSelfCheck)/;
-// Their request id is another request's.
+// Calls whose request id names another request.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
-/** Returns a unique id. A caller that stores the id before sending can look the request up after a crash. */
+/** Returns a unique id. A caller that stores the id before sending can look up the request after a crash. */
 export function newRequestId(): string {
   return crypto.randomUUID();
 }
@@ -25,7 +25,7 @@ export interface Policy {
 
 export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, firstWaitMs: 50, waitMsMax: 2_000 };
 
-// A day is within the limits of timers and of the protocol's deadlines.
+// One day, which is within the limits of timers and of the protocol's deadlines.
 const DAY_MS = 86_400_000;
 
 function isTime(ms: number): boolean {
@@ -49,7 +49,7 @@ export interface Method<I extends DescMessage> {
 export class Asking<I extends DescMessage> {
   readonly request: MessageShape<I>;
   readonly requestId: string;
-  /** Whether the service may have applied an attempt without answering. */
+  /** Whether the service may have applied an attempt that it did not answer. */
   lost = false;
 
   readonly #method: Method<I>;
@@ -92,14 +92,14 @@ export class Asking<I extends DescMessage> {
       this.giveUp(refused);
     }
     const backoff = Math.min(this.#policy.firstWaitMs * 2 ** (this.#attempts - 1), this.#policy.waitMsMax);
-    // Full jitter spreads refused callers. Attempts last until the deadline.
+    // Full jitter spreads the retries of many callers. Retries end at the deadline.
     return least + Math.min(this.draw(0, backoff), left / 2);
   }
 
   /** Throws the refusal, or OutcomeUnknown if an attempt may have been applied. */
   giveUp(refused: Refused): never {
     if (this.#changes && this.lost && refused.leavesOpen) {
-      throw new OutcomeUnknown(`${this.#method.name} has no known outcome: ${refused.message}`, this.requestId, refused);
+      throw new OutcomeUnknown(`the outcome of ${this.#method.name} is unknown: ${refused.message}`, this.requestId, refused);
     }
     throw refused;
   }
@@ -113,7 +113,7 @@ export class Asking<I extends DescMessage> {
   }
 }
 
-/** Returns a copy of the request and its id, a new one if the caller set none. */
+/** Returns a copy of the request with its id, or with a new id if the caller set none. */
 function named<I extends DescMessage>(method: Method<I>, given: MessageInitShape<I>): [MessageShape<I>, string] {
   const request = clone(method.input, create(method.input, given));
   const field = method.input.fields.find(({ name }) => name === "request_id");

@@ -1,4 +1,4 @@
-//! Shuffles the strips for the target hit frequency, and solves the wheel for the return and jackpot chance.
+//! Tunes the strips for the hit frequency, and the wheel for the return and the jackpot.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal};
@@ -12,9 +12,9 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// With all lines.
+/// Target with all lines.
 const HITS_PER_MILLE: u64 = 290;
-/// Amounts with their chances in thousandths. The return is tuned by moving weight between the first two.
+/// Money prizes, in thousandths. Weight is moved between the first two to meet the return.
 const MONEY: [(u32, u64); 12] = [
     (15, 300),
     (20, 180),
@@ -58,8 +58,8 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, for the mean money m. The jackpot's
-/// chance per coin is y / (1 - phi) times its share of the weight.
+/// Solves T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, for the mean money m. The
+/// probability of the jackpot per coin is y / (1 - phi) times the jackpot's share of the weight.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let whole = |n: u64| Exact::from_integer(n.into());
@@ -89,7 +89,9 @@ fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
         decimal(&per_coin, 9),
     );
     if of_high.is_negative() || of_low.is_negative() {
-        return Err("no weights of the first two prizes meet the return: change paytable or shape".into());
+        return Err(
+            "no weights of the first two prizes meet the return: change the paytable or the other prizes".into()
+        );
     }
     let mut prizes = vec![("multiple", *low, of_low), ("multiple", *high, of_high)];
     prizes.extend(rest.iter().map(|&(m, share)| ("multiple", m, mille(share))));

@@ -1,4 +1,4 @@
-//! Shuffles the stacks for the target hit frequency, and searches the crystal weight for the return.
+//! Tunes the stacks for the hit frequency, and the crystal weight for the return.
 
 use std::error::Error;
 
@@ -13,10 +13,10 @@ use num_traits::{Signed, ToPrimitive};
 const ORDERS: u8 = 60;
 const HITS_PER_MILLE: i64 = 280;
 const WEIGHT: u32 = 100_000_000;
-/// Crystal weight while ordering strips.
 const FIRST_CRYSTAL: u32 = 330_000;
 
-/// Symbol, maximum rows of its stacks, numbers on paid and free strips, expanded rows in thousandths.
+/// Symbol, highest stack, numbers on the paid strips and on the free strips, and weight on expanded rows in
+/// thousandths.
 type Contents = (&'static str, usize, [usize; 5], [usize; 5], u32);
 
 const CONTENTS: [Contents; 9] = [

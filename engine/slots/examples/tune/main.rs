@@ -3,7 +3,7 @@
 //! `cargo run --release -p motherlode-slots --example tune -- GAME > new.toml`
 //!
 //! Deterministic and idempotent. Rewrites the part between `# tuned: begin` and `# tuned: end` in the latest rules
-//! version. Tables of played versions are frozen.
+//! version.
 
 mod bewitched;
 mod dwarf_mine;

@@ -1,5 +1,5 @@
-//! Shuffles the runs for the target hit frequency, moves weight between two Bonus values for the return of the paid
-//! spin, and adds Bonus symbols to the bought reels for theirs.
+//! Tunes the runs for the hit frequency, two Bonus values for the return of the paid spin, and the bought reels for
+//! the return of the bought feature.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};

@@ -1,4 +1,4 @@
-//! Shuffles the strips for the target hit frequency, and solves the mean treasure for the return.
+//! Tunes the strips for the hit frequency, and the mean treasure for the return.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -12,11 +12,11 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Line or scatter wins with all lines.
+/// Target of line or scatter wins with all lines.
 const HITS_PER_MILLE: u64 = 320;
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// Amounts with their chances in thousandths. The return is tuned by moving weight between the first two.
+/// Amounts in thousandths. Weight is moved between the first two to meet the return.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),
@@ -81,7 +81,9 @@ fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
         decimal(&of_high, 6),
     );
     if of_high.is_negative() || of_low.is_negative() {
-        return Err("no weights of the two lowest treasures meet the return: change paytable or shape".into());
+        return Err(
+            "no weights of the two lowest treasures meet the return: change the paytable or the other treasures".into(),
+        );
     }
     let mut amounts = vec![(*low, of_low), (*high, of_high)];
     amounts.extend(rest.iter().map(|&(coins, share)| (coins, mille(share))));

@@ -1,4 +1,4 @@
-//! Shuffles the strips for the target hit frequency, and solves the Explosion's chance for the return.
+//! Tunes the strips for the hit frequency, and the Explosion's probability for the return.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
@@ -11,7 +11,7 @@ use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 24;
-/// Line wins.
+/// Target of line wins.
 const HITS_PER_MILLE: u64 = 350;
 
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
@@ -38,7 +38,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
         decimal(&chance, 6)
     );
     if chance.is_negative() || chance > exact(1) {
-        return Err("no chance of an Explosion meets the return: change the paytable or the features".into());
+        return Err("no probability of the Explosion meets the return: change the paytable or the features".into());
     }
     let of = 1_000_000_000_000_000u64;
     let times = (chance * exact(of)).round().to_integer().to_u64().ok_or("a chance below 1 has 64 bits")?;

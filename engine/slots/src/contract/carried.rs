@@ -19,7 +19,7 @@ impl Carried {
 pub struct Carries {
     pub keys: &'static [&'static str],
     pub scope: CarriedScope,
-    /// Keys whose figures all real-money currencies share: the maximum counts (DM-14).
+    /// Keys whose figures all real-money currencies share; the highest counts (DM-14).
     pub shared: &'static [&'static str],
 }
 

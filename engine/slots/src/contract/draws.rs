@@ -1,5 +1,5 @@
-//! Random numbers: one ChaCha20 stream per seed. Known-answer tests freeze the mapping, so that rounds replay exactly
-//! (PL-06, PL-14).
+//! Random numbers. Each seed gives one ChaCha20 stream. Known-answer tests freeze the mapping from seeds to numbers,
+//! so that rounds replay exactly (PL-06, PL-14).
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

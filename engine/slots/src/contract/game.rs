@@ -10,7 +10,7 @@ use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::{Stake, StakeRefused};
 
-/// A played file never changes, since logs contain its hash (PL-01).
+/// A played data file never changes, since logs contain its hash (PL-01).
 #[derive(Clone, Copy, Debug)]
 pub struct RulesVersion {
     pub name: &'static str,
@@ -41,7 +41,7 @@ impl Edition {
     }
 }
 
-/// Version of a game. Methods with a stake return its first fault.
+/// Version of a game. Methods with a stake return the stake's first fault.
 pub trait Game: Sync + Send {
     fn edition(&self) -> &Edition;
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
@@ -50,7 +50,6 @@ pub trait Game: Sync + Send {
     /// Takes up to seconds (WF-04).
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// Highest over all carried figures (PL-36, PL-43).
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
     }
@@ -95,7 +94,7 @@ pub trait Game: Sync + Send {
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         self.info().limits.check(stake)
     }
-    /// ME-05.
+    /// See ME-05.
     fn special_win(&self, bets: u32) -> Option<&str> {
         self.info().specials.iter().find(|of| of.bets == bets).map(|of| of.name.as_str())
     }
@@ -112,11 +111,11 @@ pub trait Game: Sync + Send {
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }
-    /// Hours until [`Round::automatic`] resolves an abandoned round (PL-03).
+    /// Hours until [`Round::automatic`] finishes an abandoned round (PL-03).
     fn interruption_hours(&self) -> Option<u32> {
         None
     }
-    /// Reverses a voided round's change from `before` to `after` (PL-04), except consumed figures.
+    /// Reverses a voided round's change from `before` to `after` (PL-04), except figures used since.
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         now.without(before, after)
     }

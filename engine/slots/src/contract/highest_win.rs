@@ -1,17 +1,16 @@
 use crate::contract::par::Exact;
 
-/// Without the jackpot.
+/// Excludes the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
     /// Upper bound in bets.
     pub bets: Exact,
-    /// Decimal exponent of the upper bound of its chance.
+    /// Decimal exponent of the upper bound of this win's probability.
     pub chance_exponent: i32,
-    /// Whether free spins retrigger without limit; `bets` excludes retriggers.
+    /// Whether free spins can retrigger without limit; `bets` excludes retriggers.
     pub unlimited: bool,
     /// Windows that pay at another coin value; `bets` assumes a constant one.
     pub collected: Option<CollectedTop>,
-    /// Not in `bets`.
     pub gamble: Option<GambleTop>,
 }
 
@@ -19,16 +18,16 @@ pub struct HighestWin {
 pub struct CollectedTop {
     pub own: Vec<TopWindows>,
     pub collected: Vec<TopWindows>,
-    /// Number of earlier rounds in the mean.
+    /// Number of earlier rounds in the mean coin value.
     pub earlier: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopWindows {
     pub windows: u32,
-    /// Per window.
+    /// Coins per window.
     pub coins: u64,
-    /// Decimal logarithm of the bound of a window's chance.
+    /// Decimal logarithm of the upper bound of a window's probability.
     pub log_chance: f64,
     pub log_chance_rounded: f64,
 }

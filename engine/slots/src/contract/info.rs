@@ -9,42 +9,39 @@ pub struct GameInfo {
     pub reels: u32,
     pub rows: u32,
     pub symbols: Vec<SymbolInfo>,
-    /// Sorted by symbol, highest count first.
     pub paytable: Vec<PayRow>,
-    /// Row per reel, 0 for the top.
+    /// Rows of each line by reel, 0 for the top.
     pub lines: Vec<Vec<u8>>,
     pub ways: bool,
     pub rows_max: u32,
     pub limits: StakeLimits,
     pub buy_feature_bets: Option<u32>,
     pub picks_of: u8,
-    /// Whether Bonus symbols count on active lines only (NP-09).
+    /// Whether Bonus symbols count only on active lines (NP-09).
     pub bonus_on_line: bool,
     pub picks: (u8, u8),
     pub multipliers: Vec<u32>,
-    /// With the jackpot, in millionths (BW-21).
+    /// Lowest and highest return with the jackpot, in millionths (BW-21).
     pub rtp_span_micros: Option<(u64, u64)>,
     pub jackpot_assumes: String,
     pub prizes: Vec<PrizeInfo>,
     pub specials: Vec<SpecialInfo>,
     pub values: Vec<ValueSet>,
-    /// Starts of features (WF-07 to WF-10).
     pub combinations: Vec<FeatureCombination>,
     pub jackpot: bool,
     pub witches: bool,
     pub doubles_max: u32,
-    /// ME-16.
+    /// See ME-16.
     pub halve: bool,
     pub autoplay: Autoplay,
     pub free_spin_multiplier: u32,
-    /// Crystals per collection (DM-11).
     pub collection_needs: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Autoplay {
     pub loss: AutoplayLoss,
-    /// Whether a win must exceed its limit (ME-19) or only reach it (BW-25, WF-19).
+    /// Whether a series ends only at a win above the limit (ME-19), or also at the limit (BW-25, WF-19).
     pub ends_above_win: bool,
 }
 
@@ -94,7 +91,7 @@ pub enum SymbolRole {
 pub struct PayRow {
     pub symbol: u8,
     pub count: u8,
-    /// Pay, multiplied by coins per line, for scatters by the total bet, for ways by their number.
+    /// Multiplied by the coins per line, for scatters by the total bet, for ways by their number.
     pub pays: u64,
     pub free_spins: u32,
     pub scatter: bool,
@@ -110,7 +107,7 @@ pub enum PrizeInfo {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueSet {
-    /// `treasure`
+    /// Such as `treasure`.
     pub key: &'static str,
     pub title: &'static str,
     pub values: Vec<u64>,

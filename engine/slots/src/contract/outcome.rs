@@ -1,4 +1,4 @@
-//! Reusable outcome of a step. Wins are whole coins with multipliers.
+//! Outcome of a step, which can be reused for the next step. Wins are whole coins and include multipliers.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub struct Outcome {
     pub prize: Option<Prize>,
     pub reveals: Vec<Reveal>,
     pub unopened: Vec<Reveal>,
-    /// Mean coin value at which the step pays, if it is not the stake's (DM-12). Not logged.
+    /// Mean coin value at which the step pays, if it differs from the stake's (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
     pub pick: Option<PickOffer>,
     pub card: Option<CardTurn>,
@@ -32,10 +32,10 @@ pub struct Outcome {
     pub round_win_coins: u64,
     /// After gambles, without jackpot.
     pub round_win_minor: u64,
-    /// ME-16.
+    /// See ME-16.
     pub credited_minor: u64,
     pub carried: Option<Carried>,
-    /// Coins by [`crate::Game::parts`]. Not logged.
+    /// Coins of each part in [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 
@@ -80,7 +80,7 @@ pub enum Awaiting {
     Pick,
     FreeSpins,
     Feature,
-    /// The round awaits a card, the end of the gamble, or half of it to be secured.
+    /// The round waits for a guess, Collect or Halve.
     Double,
 }
 
@@ -88,19 +88,19 @@ pub enum Awaiting {
 pub enum SpinKind {
     Base,
     Free,
-    /// Super-high symbol (DM-11).
+    /// Collection Free Spin with this super-high symbol (DM-11).
     Collection(u8),
-    /// ME-10.
+    /// See ME-10.
     HoldAndWin,
-    /// WF-07.
+    /// See WF-07.
     HighSymbols,
-    /// WF-08.
+    /// See WF-08.
     RandomWilds,
-    /// WF-09.
+    /// See WF-09.
     MultiplierRespin,
-    /// WF-10.
+    /// See WF-10.
     MegaWild,
-    /// WF-13.
+    /// See WF-13.
     Explosion,
 }
 
@@ -121,19 +121,19 @@ pub struct Mark {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Symbol index (DM-09).
+    /// Index of the crystal's symbol (DM-09).
     Crystal,
-    /// Total bets (ME-04).
+    /// Pay in total bets (ME-04).
     Bonus,
-    /// Mystery Bonus, with its pay in total bets; 0 until it is revealed (ME-05).
+    /// Mystery Bonus, with its pay in total bets; 0 until revealed (ME-05).
     Mystery,
-    /// Factor, 0 until revealed (ME-06).
+    /// Factor; 0 until revealed (ME-06).
     Multiplier,
-    /// Symbol index (WF-05).
+    /// Index of the Potion's symbol (WF-05).
     Potion,
-    /// Side length, 1 to 3 (WF-08, WF-10).
+    /// Side in cells, 1 to 3 (WF-08, WF-10).
     PlacedWild,
-    /// WF-13.
+    /// See WF-13.
     Question,
 }
 
@@ -146,7 +146,6 @@ pub struct PickOffer {
 /// Mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
-    /// Millionths of the major unit.
     pub sum_micros: u64,
     pub count: u64,
 }
@@ -236,14 +235,13 @@ pub enum Prize {
     Jackpot,
 }
 
-/// Card. A guess is the heart for red or the spade for black.
+/// Playing card. A guess is the red heart or the black spade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
     RedHeart,
     BlackSpade,
     RedDiamond,
     BlackClub,
-    /// Matches both colours (ME-17).
     Joker,
 }
 

@@ -1,4 +1,4 @@
-//! PAR sheet. Only the standard deviation is a float.
+//! PAR sheet. All figures except the standard deviation are exact.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -15,13 +15,13 @@ pub struct Par {
     pub rules_version: &'static str,
     pub model_hash: [u8; 32],
     pub bet_coins: u64,
-    /// Includes the jackpot's seed, not its increments.
+    /// Includes the jackpot's seed, but not its increments.
     pub rtp: Exact,
     pub rtp_without_jackpot: Exact,
     pub parts: Vec<ReturnPart>,
-    /// Chance of a win or feature.
+    /// Probability of a win or feature.
     pub hit_frequency: Exact,
-    /// Standard deviation of a round without jackpot and double.
+    /// Standard deviation of a round, without jackpot and gamble.
     pub std_dev: f64,
     pub max_win_bets: Exact,
     pub max_win_probability: Exact,
@@ -84,7 +84,7 @@ impl ReelSet {
 pub struct Combination {
     pub symbol: u8,
     pub count: u8,
-    /// Chance on one line or anywhere; for ways, their expected number.
+    /// Probability on one line or anywhere; for ways, their expected number.
     pub chance: Exact,
     pub rtp: Exact,
 }
@@ -106,7 +106,6 @@ impl Rate {
 pub struct ConditionalRtp {
     pub key: &'static str,
     pub title: &'static str,
-    /// Relative to the price.
     pub rtp: Exact,
     pub condition: Condition,
 }
@@ -128,7 +127,8 @@ impl Par {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// Returns 1.96 standard deviations: 95 % of means over N rounds are within it / sqrt(N).
+    /// 1.96 standard deviations: in 95 % of cases, the mean of N rounds is within this number / sqrt(N) of the
+    /// return.
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev
@@ -155,7 +155,7 @@ pub fn exact(n: impl Into<BigInt>) -> Exact {
     Exact::from_integer(n.into())
 }
 
-/// Panics on denominator 0.
+/// Panics if the denominator is 0.
 #[must_use]
 pub fn ratio(numerator: impl Into<BigInt>, denominator: impl Into<BigInt>) -> Exact {
     Exact::new(numerator.into(), denominator.into())

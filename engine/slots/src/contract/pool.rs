@@ -1,4 +1,4 @@
-//! Return of a progressive jackpot at its pool's terms (BW-21, PL-43).
+//! Return of a game with a progressive jackpot under its pool's terms (BW-21, PL-43).
 
 use thiserror::Error;
 
@@ -11,11 +11,10 @@ pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the ja
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolTerms {
-    /// In billionths of a EUR.
+    /// Seed in billionths of a EUR.
     pub seed_nanos: u64,
-    /// Millionths of the bet.
     pub contribution_ppm: u32,
-    /// Coin value that wins the whole pool, in millionths of a EUR.
+    /// Lowest coin value that wins the whole pool, in millionths of a EUR.
     pub base_coin_micros: u64,
 }
 
@@ -23,13 +22,13 @@ pub struct PoolTerms {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
     pub seed: Exact,
-    /// Share of the increments at a coin of one EUR.
+    /// Return of the increments at a coin of one EUR.
     pub increments_per_eur: Exact,
     pub increments_max: Exact,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the return would be {lowest} to {highest}, outside the published span of {span_min} to {span_max}")]
+#[error("the return would be between {lowest} and {highest}, but the published range is {span_min} to {span_max}")]
 pub struct OutOfSpan {
     pub lowest: String,
     pub highest: String,
@@ -51,7 +50,7 @@ impl Par {
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// Adds the jackpot at the pool's terms; `None`, for a suspended pool, removes it.
+    /// Adds the jackpot under the pool's terms; `None` (a suspended pool) removes it.
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {
@@ -68,7 +67,6 @@ impl Par {
         self
     }
 
-    /// Compares the returns with the published span (PL-43).
     pub fn check_pool_terms(&self, info: &GameInfo, terms: &PoolTerms) -> Result<(), OutOfSpan> {
         let (Some((min, max)), Some(jackpot)) = (info.rtp_span_micros, self.jackpot_return(terms)) else {
             return Ok(());

@@ -6,13 +6,12 @@ use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Whether the pool is open. If not, money prizes have the jackpot's chances.
+    /// Whether the pool is open. If not, the jackpot's probability goes to money prizes.
     pub jackpot: bool,
-    /// Whether a win waits for the gamble (BW-23, ME-14).
+    /// Whether the round waits for the gamble of a win (BW-23, ME-14).
     pub double: bool,
-    /// Millionths of the major unit.
     pub minor_micros: u64,
-    /// ME-14, ME-15.
+    /// See ME-14, ME-15.
     pub gamble_max_minor: u64,
     pub carried: Carried,
 }
@@ -30,9 +29,9 @@ pub enum Choice {
     Pick(Picked),
     StartFreeSpins,
     StartFeature,
-    /// Heart for red, spade for black.
+    /// Guess: heart for red, spade for black.
     Double(Card),
-    /// ME-16.
+    /// See ME-16.
     Halve,
     Collect,
 }
@@ -82,18 +81,18 @@ impl Picked {
     }
 }
 
-/// Refused choice. No draw is consumed, and the round is unchanged.
+/// A refused choice uses no draw and leaves the round unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
-    #[error("the round awaits {awaiting:?}")]
+    #[error("the round waits for {awaiting:?}")]
     NotAwaited { awaiting: Awaiting },
-    #[error("{given} objects are picked instead of {needs}")]
+    #[error("{given} objects were picked, but {needs} are required")]
     PickCount { needs: u8, given: u8 },
-    #[error("object {object} does not exist: there are {of}")]
+    #[error("object {object} does not exist; objects are numbered 1 to {of}")]
     UnknownObject { object: u8, of: u8 },
-    #[error("object {object} is named twice")]
+    #[error("object {object} was picked twice")]
     SameObject { object: u8 },
-    #[error("the round does not offer this: {what}")]
+    #[error("the round does not offer this choice: {what}")]
     NotOffered { what: &'static str },
 }
 
@@ -105,7 +104,7 @@ pub trait Round: Send {
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }
-    /// Resolves one step into `out`. An error consumes no draw, leaves the round unchanged, and `out` unspecified.
+    /// Resolves one step into `out`. An error uses no draw, leaves the round unchanged, and `out` unspecified.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
     /// Restarts at the same stake and terms, without allocating.
     fn reopen(&mut self, carried: &Carried);

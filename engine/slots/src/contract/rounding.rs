@@ -1,6 +1,6 @@
 use crate::contract::par::Exact;
 
-/// Worth of a coin in minor units, as a fraction in lowest terms with parts above 0.
+/// Worth of a coin in minor units, as a positive fraction in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CoinFraction {
     pub numerator: u64,
@@ -26,7 +26,7 @@ pub struct Rounding {
     /// Change of the return, in coins.
     pub adds: Exact,
     pub adds_to_own: Exact,
-    /// Bound of the increase, in bets.
+    /// Bound of the standard deviation's increase, in bets.
     pub spread_at_most: f64,
     /// Error bound of `adds`.
     pub within: Exact,

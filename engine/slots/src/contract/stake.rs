@@ -1,10 +1,8 @@
 use thiserror::Error;
 
-/// Millionths of the major unit.
 pub const COIN_MICROS_MAX: u64 = 10_000_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stake {
-    /// Millionths of the major unit.
     pub coin_value_micros: u64,
     pub lines: u32,
     pub coins_per_line: u32,
@@ -15,17 +13,17 @@ pub struct Stake {
 pub enum StakeRefused {
     #[error("coin value {micros} millionths is not offered")]
     CoinValue { micros: u64 },
-    #[error("{lines} lines is outside {min} to {max}")]
+    #[error("the number of lines must be {min} to {max}, not {lines}")]
     Lines { lines: u32, min: u32, max: u32 },
-    #[error("{coins} coins per line is outside {min} to {max}")]
+    #[error("the number of coins per line must be {min} to {max}, not {coins}")]
     CoinsPerLine { coins: u32, min: u32, max: u32 },
-    #[error("the game has no feature to buy")]
+    #[error("the game does not sell a feature")]
     BuyFeature,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending; for EUR if the game has ladders.
+    /// In millionths of the major unit, ascending. With coin ladders, the values in EUR.
     pub coin_values_micros: Vec<u64>,
     pub by_currency: bool,
     pub lines: (u32, u32),
@@ -33,14 +31,14 @@ pub struct StakeLimits {
 }
 
 impl StakeLimits {
-    /// Returns the common divisor of bets, in coins.
+    /// Returns the common divisor of all bets, in coins.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// `None` with ladders.
+    /// `None` with coin ladders.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));

@@ -1,4 +1,4 @@
-//! Coin values by game and currency (PL-35, DM-19, DM-25).
+//! Coin values per game and currency (PL-35, DM-19, DM-25).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,8 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Fractional coins that keep the published return with rounding (DM-19). A check takes a second, so a test makes it.
+/// Fractional coins for which rounding preserves the published return (DM-19). A check takes a second, so a test
+/// makes it.
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
@@ -36,13 +37,7 @@ pub enum LadderRefused {
     #[error("{game} in {currency}: {fault}")]
     Ladder { game: String, currency: String, fault: &'static str },
     #[error("{game} in {currency}, coin value {coin}: {refused}")]
-    Coin {
-        game: String,
-        currency: String,
-        /// In the major unit.
-        coin: String,
-        refused: CoinRefused,
-    },
+    Coin { game: String, currency: String, coin: String, refused: CoinRefused },
 }
 
 impl Ladders {
@@ -50,9 +45,9 @@ impl Ladders {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the standard ladders with replacements, in the enabled currencies (`None` for all) and play money. Bets
-    /// of replacements must be whole minor units, and returns within 0.05 points of the published ones (DM-19).
-    /// Rounding costs some hundred milliseconds once.
+    /// Creates the standard ladders with the given replacements, in the enabled currencies (`None` for all) and in
+    /// play money. In a replacement, bets must be whole minor units, and returns must be within 0.05 percentage
+    /// points of the published ones (DM-19). The first check of rounding takes some hundred milliseconds.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,
@@ -124,7 +119,6 @@ impl Ladders {
         Some(Ladder { coins_micros, default_micros })
     }
 
-    /// Returns the highest coin value over all versions, or 0.
     #[must_use]
     pub fn highest_coin(&self, game: &dyn Game, currency: &str) -> u64 {
         let versions = games().iter().filter(|of| of.name() == game.name());

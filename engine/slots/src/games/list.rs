@@ -8,7 +8,7 @@ use crate::games::neptune::{self, Neptune};
 use crate::games::witch_feature::{self, WitchFeature};
 use crate::parts::file::ModelError;
 
-/// Returns the versions of all games, by game and the oldest first. Played versions stay (PL-01).
+/// Versions of all games, by game, oldest first. Played versions stay (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     GAMES.get_or_init(built_in)
@@ -27,7 +27,7 @@ fn built_in() -> Vec<&'static dyn Game> {
     .concat()
 }
 
-/// Adds games to the list; returns false after its first use.
+/// Returns false if the list was used before.
 pub fn add_games(games: &[&'static dyn Game]) -> bool {
     GAMES.set([&built_in(), games].concat()).is_ok()
 }

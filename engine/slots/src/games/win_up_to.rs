@@ -12,15 +12,15 @@ pub struct WinUpTo {
     pub bets: Exact,
     pub chance_exponent: i32,
     pub lines: u32,
-    /// `None` if all are equal.
+    /// Currency and coin value; `None` if all have this win.
     pub at: Option<(String, u64)>,
     pub gambled_bets: Option<Exact>,
 }
 
-/// Returns a currency's minor unit in millionths of the major unit, and its gamble limit in minor units or 0.
+/// Maps a currency to its minor unit, in millionths of the major unit, and its gamble limit in minor units (0 for
+/// none).
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
-/// Costs up to seconds.
 pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused> {
     let limits = &game.info().limits;
     let stake = |lines| Stake {
@@ -32,7 +32,7 @@ pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused>
     (limits.lines.0..=limits.lines.1).map(|lines| Ok((lines, game.highest_win(&stake(lines))?))).collect()
 }
 
-/// Without the price.
+/// Excludes the price.
 #[must_use]
 pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     let limits = &game.info().limits;
@@ -64,7 +64,7 @@ pub fn win_up_to(
         gambled_bets: None,
     };
     let gambled = |highest: &HighestWin| match &highest.gamble {
-        // Equal at every coin value, as there is no limit.
+        // The win is equal at every coin value because the gamble has no limit.
         Some(GambleTop::Lines { bets, turns }) => Some(&highest.bets + bets * exact((1_u64 << turns) - 1)),
         _ => None,
     };

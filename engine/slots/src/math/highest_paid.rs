@@ -1,4 +1,4 @@
-//! Highest win of a round in cash, or an upper bound (PL-43). Windows are rounded separately (DM-17).
+//! Highest win of a round in cash, or an upper bound of it (PL-43). Each window is rounded separately (DM-17).
 
 use num_bigint::BigInt;
 
@@ -58,7 +58,7 @@ impl CollectedTop {
         for (windows, worth, apart) in [own, collected] {
             for TopWindows { windows, coins, log_chance, log_chance_rounded } in windows {
                 minor += BigInt::from(worth.minor(*coins)) * *windows;
-                // With a coin of at least a minor unit, different wins are different amounts.
+                // If a coin is worth at least a minor unit, different wins are different amounts.
                 log += f64::from(*windows) * if apart { log_chance } else { log_chance_rounded };
             }
         }
@@ -67,8 +67,7 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Returns the highest gambled win. Each card but the last adds at most half of the limit, since a higher win ends the
-    /// gamble.
+    /// Each card except the last adds at most half of the limit, because a higher win ends the gamble.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {
@@ -86,7 +85,7 @@ impl GambleTop {
     }
 }
 
-/// Bounds the chance that a fair gamble reaches `bets`, by Markov's inequality.
+/// Bounds, by Markov's inequality, the probability that a fair gamble reaches `bets`.
 #[must_use]
 pub fn chance_of_gambled(rtp: &Exact, bets: &Exact) -> Exact {
     if *bets <= exact(0) { exact(1) } else { (rtp / bets).min(exact(1)) }

@@ -1,5 +1,5 @@
-//! Exact sums over the full cycle of a line game, from symbol counts per reel. Does not use the evaluator, so that
-//! [`crate::math::scan`] is an independent check.
+//! Exact sums over the full cycle of a game with lines, computed from symbol counts per reel. The evaluator is not
+//! used, so [`crate::math::scan`] is an independent check.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +38,8 @@ impl SpinTable {
     }
 }
 
-/// Counts the ways to an automaton's final states. `letter` maps a stop to an input; `read` returns the next state, if
-/// any.
+/// Counts the ways to each final state of an automaton. `letter` maps a stop to an input; `read` returns the next
+/// state, if any.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,
@@ -83,7 +83,7 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// Counts each combination on a line, equal for all lines: each cell shows each strip position equally often.
+/// All lines have the same counts because each cell shows each strip position equally often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];
@@ -174,7 +174,7 @@ pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> b
     run.end(3, &of.lines).pays(&of.lines) > 0
 }
 
-/// Highest window win and the number of such windows, by branch and bound.
+/// Highest win of a window and number of such windows, by branch and bound.
 #[must_use]
 pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
     max_win_at(of, lines, |_, _| true)

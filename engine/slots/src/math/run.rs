@@ -10,7 +10,7 @@ pub(crate) enum Run {
         symbol: u8,
         wilds: usize,
     },
-    /// Highest combination of an ended run.
+    /// Ended run, with its highest combination.
     Over {
         symbol: u8,
         count: usize,

@@ -1,4 +1,5 @@
-//! Evaluates every stop combination, to check [`crate::math::moments`]. Tens of nanoseconds per combination.
+//! Evaluates every combination of stops, to check [`crate::math::moments`]. Takes tens of nanoseconds per
+//! combination.
 
 use std::ops::Range;
 
@@ -37,7 +38,8 @@ impl ScanTotals {
     }
 }
 
-/// Evaluates the combinations numbered by [`crate::parts::reels::Reels::stops_at`], at one coin per line.
+/// Evaluates the combinations with the given numbers (see [`crate::parts::reels::Reels::stops_at`]), at one coin per
+/// line.
 #[must_use]
 pub fn scan(of: &Windows, lines: u32, range: Range<u64>) -> ScanTotals {
     let played = Lines::first(lines);

@@ -27,7 +27,7 @@ impl Sum {
     }
 }
 
-/// Upper bounds of the classes of wins, exclusive, in tenths of the bet.
+/// Upper bounds (exclusive) of the classes of wins, in tenths of the bet.
 pub const WIN_BOUNDS_TENTHS: [u64; 18] =
     [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000];
 pub const WIN_CLASSES: usize = WIN_BOUNDS_TENTHS.len() + 2;
@@ -40,13 +40,13 @@ pub fn win_class(coins: u64, bet_coins: u64) -> usize {
     }
 }
 
-/// Sums of simulated rounds in coins, without the jackpot's money.
+/// Sums over simulated rounds in coins, excluding jackpot money.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub rounds: u64,
     pub bet_coins: u128,
     pub win: Sum,
-    /// Fourth powers of wins, saturating.
+    /// Fourth powers of wins; saturates.
     pub win_fourths: u128,
     /// Rounds by [`Game::features`] in the first step.
     pub features: [u64; FEATURES_MAX],
@@ -100,7 +100,8 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// Returns a player's figures after the first rounds. Long-run returns don't hold without them (WF-11, DM-14).
+/// A simulation of the long-run return must start with the figures of a player who has played for a while (WF-11,
+/// DM-14).
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)
 }
@@ -134,7 +135,7 @@ fn play(
                 tally.free_spins += u64::from(spin.kind.is_free());
             }
             tally.jackpots += u64::from(out.jackpot);
-            // A step with a second window counts as a feature, even if it wins nothing.
+            // A first step with a second window counts as a feature even if it wins nothing.
             let hit = out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing || out.spins.len() > 1;
             tally.hits += u64::from(first && hit);
             if first {

@@ -1,7 +1,7 @@
 //! Exact sums over all windows of a ways game.
 //!
-//! Reels are independent, so a symbol's summed win is the product of the reels' sums. The same holds for products of
-//! two symbols' wins and, by inclusion and exclusion, for windows without a win.
+//! Reels are independent, so the sum of a symbol's wins over all windows is the product of the sums of the reels. The
+//! same holds for products of two symbols' wins and, by inclusion and exclusion, for windows without a win.
 
 use std::collections::BTreeMap;
 
@@ -61,11 +61,11 @@ impl Law {
 pub struct Sums {
     law: Law,
     pub all: BigInt,
-    /// Counts and absences, per symbol.
+    /// Counts and absences of each symbol.
     of: Vec<[BigInt; 2]>,
-    /// Mean products, per pair of symbols.
+    /// Mean products of each pair of symbols.
     pairs: Vec<Pair>,
-    /// Weight with all symbols, per set.
+    /// Weight with all symbols of a set, per set.
     covers: Vec<BigInt>,
 }
 
@@ -141,7 +141,7 @@ pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     sum * &fourth.all * &fifth.all
 }
 
-/// Mean square of a window's coins, with a relative error below 1e-13.
+/// The relative error is below 1e-13.
 #[must_use]
 pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
     let n = paying.symbols.len();

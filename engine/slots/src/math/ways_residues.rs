@@ -1,7 +1,7 @@
-//! Win of a ways window modulo a small number, which determines its rounding to minor units (DM-17).
+//! Win of a ways window modulo a small number. The residue determines how the win is rounded to minor units (DM-17).
 //!
-//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. Chances have a relative
-//! error of at most 1e-13. Independent of the evaluator.
+//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. Probabilities have a
+//! relative error of at most 1e-13. The evaluator is not used.
 
 use crate::math::ways_moments::{Law, Paying};
 use crate::parts::expansion::CRYSTALS;
@@ -9,7 +9,7 @@ use crate::parts::reels::REELS;
 
 /// Bits per residue.
 const BITS: u32 = 5;
-/// Maximum symbols in a state.
+/// In a state.
 const SYMBOLS: usize = 11;
 const WON: u32 = BITS * 11;
 
@@ -30,8 +30,8 @@ impl<'a> ReelShows<'a> {
 
 type State = u64;
 
-/// Chances of the residues, with sum `chance`. Drops states less likely than `least`. Panics on a modulus of 0 or above
-/// 32, and on too many symbols.
+/// Probabilities of the residues, with the sum `chance`. States less likely than `least` are dropped. Panics on a
+/// modulus of 0 or above 32, and on too many symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");
@@ -43,7 +43,7 @@ pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8
     let mut states: Vec<(State, Chances)> = vec![(all_run, [chance, 0.0, 0.0, 0.0, 0.0])];
     for (reel, shows) in reels.iter().enumerate() {
         let mut next = Sums::default();
-        // States with the same running symbols share one list of contents.
+        // States with the same running symbols share a list of contents.
         let mut contents: Vec<(u64, Vec<Content>)> = Vec::new();
         for (state, chances) in &states {
             let running = running(*state, pays.len());
@@ -122,18 +122,18 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
         if content.shows >> place & 1 == 0 {
             won += ways * pays[reel];
         } else if pays[reel + 1..].iter().any(|pay| *pay > 0) {
-            // A symbol that pays nothing from here counts as ended.
+            // A symbol that cannot pay any more counts as ended.
             next |= (ways * residue(content.counts, shift(place)) % n) << shift(place);
         }
     }
     next | ((won % n) << WON)
 }
 
-/// Hash table with a deterministic order of additions.
+/// Hash table that adds in a deterministic order.
 #[derive(Default)]
 struct Sums {
     all: Vec<(State, Chances)>,
-    /// 1-based index into `all`, 0 if free.
+    /// 1-based indexes into `all`; 0 if free.
     places: Vec<u32>,
 }
 

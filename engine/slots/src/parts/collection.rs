@@ -1,4 +1,4 @@
-//! Crystals collected over rounds, with their coin values (DM-11 to DM-15). Gifted crystals have none.
+//! Crystals collected over many rounds, with their coin values (DM-11 to DM-15). Gifted crystals have no coin value.
 
 use serde::Deserialize;
 
@@ -49,7 +49,6 @@ const GIVEN: usize = GIFTED + 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Collections {
     crystals: [u64; CRYSTALS],
-    /// Millionths of the major unit.
     micros: [u64; CRYSTALS],
     gifted: u64,
     given: bool,
@@ -87,9 +86,9 @@ impl Collections {
         }
     }
 
-    /// Reverses a voided round's change from `before` to `after` per colour (PL-04), except completed collections and
-    /// used gifts. Each colour keeps fewer than `needs` crystals; the mean coin value is within `coins` or the existing
-    /// means.
+    /// Reverses, per colour, the change from `before` to `after` that a voided round made (PL-04), except completed
+    /// collections and used gifts. Each colour keeps fewer than `needs` crystals, with a mean coin value within
+    /// `coins` or the existing means.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;
@@ -111,7 +110,7 @@ impl Collections {
             let micros = undone(self.micros[colour], before.micros[colour], after.micros[colour]);
             left.micros[colour] = match coins {
                 Some((lowest, highest)) => micros.max(lowest.saturating_mul(own)).min(highest.saturating_mul(own)),
-                // `self` can contain the round's crystals, so the subtraction is exact.
+                // `self` can still contain the round's crystals, so the subtraction is exact.
                 None if crystals < needs && self.holds(&after, colour) => micros,
                 None => within_means(micros, own, [self, before, &after].map(|of| of.own(colour))),
             };
@@ -129,7 +128,7 @@ impl Collections {
         (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
-    /// Collects a crystal. The last one of a colour resets it and returns the mean coin value (DM-12).
+    /// Collects a crystal. The last one of a colour resets the colour, and returns its mean coin value (DM-12).
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);

@@ -1,4 +1,4 @@
-//! Shared sections of data files. Unknown fields are refused. Faults are [`ModelError::Part`].
+//! Sections that data files of several games share. Unknown fields are refused. Faults are [`ModelError::Part`].
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use crate::parts::reels::{REELS, Reels};
 
 const COINS_PER_LINE_MAX: u32 = 1000;
 
-/// Declares a game's data file: the sections of all games, then its own.
+/// Declares a game's data file: the sections of all games, then the sections of this game.
 macro_rules! game_data {
     ($($(#[$doc:meta])* $section:ident: $data:ty,)*) => {
         #[derive(Clone, Debug, serde::Deserialize)]
@@ -20,7 +20,7 @@ macro_rules! game_data {
             pub title: String,
             pub rules_version: String,
             pub rules_date: String,
-            /// Without the jackpot, with all features unlocked.
+            /// Return without the jackpot, with all features unlocked.
             pub rtp: String,
             pub rules: String,
             pub stake: $crate::parts::data::StakeData,
@@ -53,7 +53,7 @@ pub(crate) use game_data;
 pub struct StakeData {
     #[serde(default)]
     pub coin_values: Vec<String>,
-    /// Game in `games/ladders.toml`.
+    /// Key in `games/ladders.toml`.
     #[serde(default)]
     pub ladders: Option<String>,
     pub lines: (u32, u32),
@@ -68,7 +68,7 @@ pub struct SymbolData {
     #[serde(default)]
     pub short: Option<String>,
     pub role: SymbolRole,
-    /// Pays for 1, 2, 3 and more of a kind.
+    /// Pays for 1, 2, 3 and more of the symbol.
     #[serde(default)]
     pub pays: Vec<u64>,
     /// Free spins for 1, 2, 3 and more scatters.
@@ -79,7 +79,7 @@ pub struct SymbolData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinesData {
-    /// Digits per line, 0 for the top.
+    /// One digit per reel for each line, 0 for the top.
     pub rows: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ pub struct WheelData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrizeData {
-    /// In total bets.
+    /// Prize in total bets.
     pub multiple: Option<u32>,
     pub free_spins: Option<u32>,
     pub weight: u64,
@@ -124,7 +124,7 @@ pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
     index.ok_or_else(|| ModelError::part("reels", format!("unknown symbol `{code}`")))
 }
 
-/// Fails unless there is exactly one.
+/// Fails unless exactly one symbol has the role.
 pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> {
     let mut of_role = symbols.iter().filter(|s| s.role == role);
     match (of_role.next(), of_role.next()) {
@@ -137,7 +137,7 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
 pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
-        return Err(ModelError::part("symbols", "a code is used twice, or there are too many"));
+        return Err(ModelError::part("symbols", "a code is used twice, or there are too many symbols"));
     }
     strips_of(symbols, strips)
 }
@@ -152,7 +152,7 @@ pub fn lines(reels: &Reels, symbols: &[SymbolData], lines: &LinesData) -> Result
 }
 
 fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
-    let bad = |text: &str| ModelError::part("lines", format!("`{text}` is not a digit for each reel"));
+    let bad = |text: &str| ModelError::part("lines", format!("`{text}` must have one digit per reel"));
     let line = |text: &String| {
         let digits: Option<Vec<u8>> = text.bytes().map(|b| b.is_ascii_digit().then(|| b - b'0')).collect();
         digits.and_then(|d| d.try_into().ok()).ok_or_else(|| bad(text))
@@ -192,11 +192,11 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);
     if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {
-        return Err(ModelError::part("stake", "unordered limits, or more lines than the game has"));
+        return Err(ModelError::part("stake", "limits must ascend, and must not exceed the number of lines"));
     }
     let coin_values_micros = match &stake.ladders {
         Some(game) if stake.coin_values.is_empty() => crate::parts::ladder::in_eur(game).unwrap_or_default(),
-        Some(_) => return Err(ModelError::part("stake", "coin values and ladders")),
+        Some(_) => return Err(ModelError::part("stake", "coin values and ladders exclude each other")),
         None => stake.coin_values.iter().map(|text| micros("stake", text)).collect::<Result<_, _>>()?,
     };
     if coin_values_micros.is_empty() || coin_values_micros.windows(2).any(|pair| pair[0] >= pair[1]) {

@@ -1,4 +1,5 @@
-//! Rows added to a window (DM-08), drawn by reel, from the top. Each crystal lands at most once (DM-09).
+//! Rows added to a window (DM-08). Cells are drawn reel by reel, from the top. Each crystal lands at most once
+//! (DM-09).
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
@@ -10,7 +11,7 @@ pub struct Expansion {
     symbols: Vec<u8>,
     limits: Vec<u32>,
     crystal: u32,
-    /// Sum of the weights before a crystal has landed.
+    /// Sum of the weights while no crystal has landed.
     total: u32,
 }
 
@@ -42,14 +43,14 @@ impl Expansion {
         let mut sum = 0u32;
         let mut limits = Vec::with_capacity(weights.len());
         for &(_, weight) in weights {
-            sum = sum.checked_add(weight).ok_or_else(|| bad("the weights exceed 32 bits"))?;
+            sum = sum.checked_add(weight).ok_or_else(|| bad("the sum of the weights exceeds 32 bits"))?;
             limits.push(sum);
         }
         if weights.is_empty() || crystal == 0 || weights.iter().any(|&(_, weight)| weight == 0) {
-            return Err(bad("no symbol, or a weight of 0"));
+            return Err(bad("there is no symbol, or a weight is 0"));
         }
         let crystals = crystal.checked_mul(4).ok_or_else(|| bad("the crystals' weights exceed 32 bits"))?;
-        let total = sum.checked_add(crystals).ok_or_else(|| bad("the weights exceed 32 bits"))?;
+        let total = sum.checked_add(crystals).ok_or_else(|| bad("the sum of the weights exceeds 32 bits"))?;
         Ok(Self { symbols: weights.iter().map(|&(symbol, _)| symbol).collect(), limits, crystal, total })
     }
 

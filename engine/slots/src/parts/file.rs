@@ -5,15 +5,14 @@ use thiserror::Error;
 pub enum ModelError {
     #[error("the data file does not parse: {0}")]
     Parse(String),
-    /// Contradicts other parts or the engine's limits.
     #[error("{part}: {what}")]
     Part { part: &'static str, what: String },
-    #[error("the game's return is {actual} instead of {promised}")]
+    #[error("the game's return is {actual}, but the data file states {promised}")]
     Return { actual: String, promised: String },
-    #[error("a coin wins the jackpot with chance {actual}, not 1/{promised_odds}")]
+    #[error("a coin wins the jackpot with the probability {actual}, but the data file states 1/{promised_odds}")]
     JackpotChance {
         actual: String,
-        /// The promised chance is 1 in this number.
+        /// Denominator of the stated probability, whose numerator is 1.
         promised_odds: u64,
     },
 }
@@ -28,7 +27,6 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ModelError> {
     toml::from_str(text).map_err(|e| ModelError::Parse(e.to_string()))
 }
 
-/// Parses a decimal such as `0.05` as millionths.
 pub fn micros(part: &'static str, text: &str) -> Result<u64, ModelError> {
     let bad = || ModelError::part(part, format!("`{text}` is not a decimal with at most six places"));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

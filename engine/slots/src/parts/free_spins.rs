@@ -1,4 +1,4 @@
-/// The series is unbounded.
+/// The number per series is unbounded.
 pub const FREE_SPINS_PER_STEP: u32 = 100;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Gambles on a card (BW-22, BW-24) or its colour (ME-14 to ME-17). Amounts are minor units.
+//! Gamble on the colour of a card (BW-22, BW-24, ME-14 to ME-17). Amounts are in minor units.
 
 use serde::Deserialize;
 
@@ -53,10 +53,10 @@ pub struct ColourRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// The limit applies to the win after a right guess. If that could exceed it, no card is offered.
+    /// Limits the win after a correct guess. No card is offered if this win could exceed the limit.
     #[default]
     Result,
-    /// The limit applies to the gambled win (ME-14). A win above it ends the gamble (ME-15).
+    /// Limits the amount to gamble (ME-14). A win above the limit ends the gamble (ME-15).
     Win,
 }
 
@@ -87,7 +87,8 @@ impl ColourGamble {
         offered.then(|| Self { at_risk: win_minor, secured: 0, limit, turns_max, rules, strip: Strip::default() })
     }
 
-    /// Turns a card: the guess is right with even odds, then the card is drawn. A Joker needs a right guess (ME-17).
+    /// Turns a card: a guess is correct with even odds, then a matching card is drawn. A Joker is drawn only for a
+    /// correct guess (ME-17).
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let won = draws.below(2) == 0;
         let card = Self::card((guess == Card::RedHeart) == won, won, draws);

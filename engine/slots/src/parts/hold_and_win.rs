@@ -1,8 +1,9 @@
-//! Hold and Win: Bonus symbols are held during respins, then their functions apply (ME-04 to ME-13). Each position is
-//! an independent reel (ME-13).
+//! Hold and Win: Bonus symbols are held during respins, then they act (ME-04 to ME-13). Each position is an
+//! independent reel.
 //!
-//! At the end, in reading order, Mysteries reveal special wins, Multiplying ones draw a multiplier of every other
-//! Bonus, and functions turn into values. With a GRAND, only factors up to 2 are drawn (ME-07).
+//! At the end, the symbols act in reading order: Mysteries reveal special wins, each Multiplying Bonus draws a
+//! multiplier for all other Bonus symbols, and functions turn into values. With a GRAND, only factors up to 2 are
+//! drawn (ME-07).
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{CELLS_MAX, Mark, MarkKind, Outcome, Spin, SpinKind, Stops};
@@ -13,7 +14,7 @@ pub const ROWS: usize = 3;
 pub const CELLS: usize = REELS * ROWS;
 pub const MULTIPLYING_REEL: usize = 2;
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
-/// Total bets (ME-04).
+/// In total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
 /// Multiplier of a full screen (ME-12).
 pub const FULL_SCREEN: u32 = 2;
@@ -23,7 +24,7 @@ const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bonus {
     Value(u32),
-    /// Mystery Bonus, with its pay in total bets; 0 until it is revealed (ME-05).
+    /// Mystery Bonus, with its pay in total bets; 0 until revealed (ME-05).
     Mystery(u32),
     Multiplying(u32),
 }
@@ -92,9 +93,8 @@ impl Board {
 pub struct HoldAndWin {
     pub symbol: u8,
     pub needs: u8,
-    /// Number of respins, which each new Bonus symbol restores.
+    /// Each new Bonus symbol resets the count to this number.
     pub respins: u8,
-    /// Strip of a single position.
     pub strip: Vec<u8>,
     pub outer: Weights<Bonus>,
     pub middle: Weights<Bonus>,
@@ -106,7 +106,6 @@ pub struct HoldAndWin {
 }
 
 impl HoldAndWin {
-    /// Returns whether the feature starts.
     pub fn land(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> bool {
         *board = Board::default();
         let Some(spin) = out.spins.last_mut() else { return false };
@@ -164,7 +163,6 @@ impl HoldAndWin {
         board.count > before
     }
 
-    /// Returns the pay in total bets.
     fn end(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> u64 {
         let mut grand = false;
         let (mut paid, mut factor, mut functions) = (0u64, 1u64, false);
@@ -211,7 +209,7 @@ impl HoldAndWin {
     }
 }
 
-/// Converts an index, of at most 30 windows with 15 marks each.
+/// Converts an index; there are at most 30 windows with 15 marks each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

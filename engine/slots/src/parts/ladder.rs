@@ -1,4 +1,4 @@
-//! Coin values by game and currency (PL-35, DM-19, DM-25).
+//! Coin values per game and currency (PL-35, DM-19, DM-25).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ pub type LaddersData = BTreeMap<String, BTreeMap<String, LadderData>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladder {
-    /// Millionths of the major unit, ascending.
+    /// In millionths of the major unit, ascending.
     pub coins_micros: Vec<u64>,
     pub default_micros: u64,
 }

@@ -1,7 +1,7 @@
 //! Paylines: the highest win per line, from left to right (BW-01, BW-03).
 //!
-//! Bit masks per reel, stop and symbol yield the few winning lines, which are read cell by cell. About 10 ns per
-//! window.
+//! Bit masks per reel, stop and symbol yield the few winning lines, and only those are read cell by cell. Takes about
+//! 10 ns per window.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};
@@ -9,13 +9,13 @@ use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 pub const SYMBOLS_MAX: usize = 16;
 pub const LINES_MAX: usize = 64;
 
-/// Highest pay, which keeps sums over a cycle within 64 bits.
+/// Keeps sums over a cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
 /// Bit 0 is the first line.
 pub type LineMask = u64;
 
-/// Pays of 0 to 5 of each symbol, to be multiplied by the coins per line.
+/// Pays for 0 to 5 of each symbol, to be multiplied by the coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Lines {
     rows: Vec<[u8; REELS]>,
     pays: LinePays,
     wild: u8,
-    /// Symbols substituted by wilds, and the wild.
+    /// Wild and symbols for which it substitutes.
     on_lines: [bool; SYMBOLS_MAX],
     /// Lines that show the symbol or a wild, by reel, stop and symbol.
     masks: [Vec<[LineMask; SYMBOLS_MAX]>; REELS],
@@ -38,7 +38,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Fails on a row outside the window, and on pays not ascending from two or three of a kind.
+    /// Fails on a row outside the window, and on pays that do not ascend from two or three of a kind.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,
@@ -107,7 +107,7 @@ impl Lines {
         any & played
     }
 
-    /// Returns the best win of a line; it is 0 except for [`Lines::winners`].
+    /// Returns the best win of a line; 0 unless the line is among [`Lines::winners`].
     #[inline]
     #[must_use]
     pub fn best(&self, line: usize, window: &[Column; REELS]) -> LineWin {

@@ -1,5 +1,5 @@
-//! Picks of hidden amounts: a run of a symbol starts a pick of as many objects (NP-09 to NP-12). Values are drawn
-//! before the choice.
+//! Picks of hidden amounts (NP-09 to NP-12). A run of a symbol starts a pick of as many objects as the run is long.
+//! Values are drawn before the player chooses.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::parts::reels::{REELS, Reels};
 pub const NEEDS: u8 = 3;
 pub const OBJECTS_MAX: usize = 16;
 
-/// Runs of a symbol, without substitution.
+/// Runs of a symbol on lines, without substitution.
 #[derive(Clone, Debug)]
 pub struct LineRuns {
     masks: [Vec<LineMask>; REELS],
@@ -33,7 +33,7 @@ impl LineRuns {
         Self { masks }
     }
 
-    /// Bounds the objects picked per window.
+    /// Upper bound per window.
     #[must_use]
     pub fn picks_max(&self) -> u64 {
         let masks = |reel: usize| {
@@ -55,7 +55,7 @@ impl LineRuns {
         threes.map(picks).max().unwrap_or(0)
     }
 
-    /// Returns run lengths of at least [`NEEDS`].
+    /// Lengths of runs of at least [`NEEDS`].
     #[inline]
     pub fn at(&self, stops: &[u16], played: LineMask) -> impl Iterator<Item = u8> + use<> {
         let mut on = [0; REELS];
@@ -96,7 +96,7 @@ pub enum MaxOf {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
-    /// Multiple of the coins per line.
+    /// To be multiplied by the coins per line.
     pub coins: u64,
     pub weight: u64,
 }
@@ -114,13 +114,13 @@ impl Objects {
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {
-            return Err(bad("the objects are fewer than the reels, or too many"));
+            return Err(bad("the number of objects is below the number of reels, or too high"));
         }
         let total = data.amounts.iter().try_fold(0u64, |sum, of| sum.checked_add(of.weight));
-        let total = total.filter(|&t| t > 0).ok_or_else(|| bad("no weights, or too large"))?;
+        let total = total.filter(|&t| t > 0).ok_or_else(|| bad("the sum of the weights is 0 or too large"))?;
         let highest = data.amounts.iter().map(|of| of.coins).max().unwrap_or(0);
         if highest.checked_mul(REELS as u64).is_none_or(|most| most > data.max_coins) {
-            return Err(bad("five of the highest amount are more than may be won"));
+            return Err(bad("five objects with the highest amount exceed the maximum win"));
         }
         let amounts = data.amounts.iter().map(|of| (of.coins, of.weight)).collect();
         Ok(Self { count: data.objects, amounts, total, max_coins: data.max_coins })

@@ -1,4 +1,4 @@
-//! Windows with cells that don't come from strips (WF-07 to WF-13).
+//! Windows with cells that are not read from strips (WF-07 to WF-13).
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, WinKind};
@@ -29,7 +29,6 @@ pub struct Placed {
 }
 
 impl Windows {
-    /// Returns coins won.
     pub fn show_placed(&self, bet: &LineBet, window: &Window, placed: &Placed, out: &mut Outcome) -> u64 {
         let wins_from = out.wins.len();
         let mut coins = 0;
@@ -65,7 +64,7 @@ impl Windows {
     }
 }
 
-/// Converts an index, of at most 200 windows with 64 cells each.
+/// Converts an index; there are at most 200 windows with 64 cells each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

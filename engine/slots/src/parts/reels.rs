@@ -1,5 +1,5 @@
-//! A strip is a ring; a stop is the position in the top row. Stops are equally likely (PL-14), one draw per reel from
-//! the left.
+//! A strip is a ring, and a stop is the position in the top row. Stops are equally likely (PL-14); one draw per reel,
+//! from the left.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
@@ -12,7 +12,7 @@ pub const CYCLE_MAX: u64 = 1 << 36;
 
 pub type StopsAt = [usize; REELS];
 
-/// Symbols at a stop, from the top; rows beyond the window are 0.
+/// Symbols shown at a stop, from the top; rows below the window are 0.
 pub type Column = [u8; ROWS_MAX];
 
 #[derive(Clone, Debug)]
@@ -26,14 +26,14 @@ impl Reels {
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
-            strips.try_into().map_err(|_| bad(format!("{} strips, not {REELS}", strips.len())))?;
+            strips.try_into().map_err(|_| bad(format!("there are {} strips instead of {REELS}", strips.len())))?;
         if !(1..=ROWS_MAX).contains(&rows) {
             return Err(bad(format!("{rows} rows")));
         }
         let mut lengths = [0; REELS];
         for (length, strip) in lengths.iter_mut().zip(strips) {
             if strip.len() < rows || strip.len() > STOPS_MAX {
-                return Err(bad(format!("invalid strip length: {} stops", strip.len())));
+                return Err(bad(format!("a strip cannot have {} stops", strip.len())));
             }
             *length = u32::try_from(strip.len()).map_err(|e| bad(e.to_string()))?;
         }
@@ -96,7 +96,7 @@ impl Reels {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
-    /// The rightmost reel turns fastest.
+    /// The rightmost reel changes fastest.
     #[must_use]
     pub fn stops_at(&self, place: u64) -> StopsAt {
         let mut rest = place;

@@ -1,4 +1,4 @@
-//! Symbols that count anywhere (BW-04, BW-06).
+//! Symbols that count in any position (BW-04, BW-06).
 
 use crate::contract::info::SymbolRole;
 use crate::parts::data::{self, SymbolData};
@@ -12,14 +12,14 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Fails if a reel can show the symbol twice.
+    /// Fails if a reel can show the symbol twice in a window.
     pub fn new(reels: &Reels, symbol: u8) -> Result<Self, ModelError> {
         let shows = std::array::from_fn(|reel| {
             let columns = reels.columns(reel).iter();
             columns.map(|c| c.iter().take(reels.rows()).map(|&s| u8::from(s == symbol)).sum()).collect()
         });
         if shows.iter().flatten().any(|&n: &u8| n > 1) {
-            let what = format!("two of symbol {symbol} show in one window of a reel");
+            let what = format!("a reel can show symbol {symbol} twice in one window");
             return Err(ModelError::part("reels", what));
         }
         Ok(Self { shows })
@@ -41,7 +41,7 @@ impl Counter {
 pub struct Scatters {
     pub symbol: u8,
     pub counter: Counter,
-    /// Pays of 0 to 5 scatters, to be multiplied by the total bet.
+    /// Pays for 0 to 5 scatters, to be multiplied by the total bet.
     pub pays: [u64; REELS + 1],
     pub free_spins: [u32; REELS + 1],
 }

@@ -1,20 +1,20 @@
-//! Wins on ways (DM-02, DM-03). About 10 ns per window.
+//! Wins by ways (DM-02, DM-03). Takes about 10 ns per window.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, STOPS_MAX, StopsAt};
 
-/// Further symbols aren't counted.
+/// Symbols with higher indexes are not counted.
 pub const WAYS_SYMBOLS_MAX: usize = 16;
 pub const WAYS_ROWS_MAX: usize = 7;
 
 const LOWEST: u64 = 0x1111_1111_1111_1111;
 
-/// Pays of 0 to 5 of each symbol per way, in coins.
+/// Pays per way for 0 to 5 of each symbol, in coins.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
-/// Four bits per symbol, at most seven.
+/// Four bits per symbol, at most seven of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts(u64);
 
@@ -49,12 +49,12 @@ pub struct WaysWin {
 #[derive(Clone, Debug)]
 pub struct Ways {
     pays: WaysPays,
-    /// Lowest bit of each symbol that pays from two reels.
+    /// Lowest bit of each symbol that pays from two reels on.
     from_two: u64,
 }
 
 impl Ways {
-    /// Fails if pays don't start at two or three reels or aren't ascending.
+    /// Fails if pays do not start at two or three reels, or do not ascend.
     pub fn new(pays: WaysPays) -> Result<Self, ModelError> {
         let mut from_two = 0;
         for (symbol, pays) in pays.iter().enumerate().filter(|(_, pays)| pays.iter().any(|&pay| pay > 0)) {
@@ -71,7 +71,7 @@ impl Ways {
         &self.pays
     }
 
-    /// Calls `win` in symbol order.
+    /// Calls `win` in the order of symbols.
     #[inline]
     pub fn evaluate(&self, counts: &[Counts; REELS], mut win: impl FnMut(WaysWin)) {
         let mut running = counts[0].there() & counts[1].there() & (counts[2].there() | self.from_two);
@@ -109,12 +109,12 @@ impl WaysReels {
     pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
         let bad = |what: String| ModelError::part("reels", what);
         let strips: &[Vec<u8>; REELS] =
-            strips.try_into().map_err(|_| bad(format!("{} strips, not {REELS}", strips.len())))?;
+            strips.try_into().map_err(|_| bad(format!("there are {} strips instead of {REELS}", strips.len())))?;
         if !(1..=WAYS_ROWS_MAX).contains(&rows) {
             return Err(bad(format!("{rows} rows")));
         }
         if let Some(strip) = strips.iter().find(|strip| strip.len() < rows || strip.len() > STOPS_MAX) {
-            return Err(bad(format!("invalid strip length: {} stops", strip.len())));
+            return Err(bad(format!("a strip cannot have {} stops", strip.len())));
         }
         let columns = strips.each_ref().map(|strip| (0..strip.len()).map(|stop| column(strip, stop, rows)).collect());
         let lengths = strips.each_ref().map(|strip| u32::try_from(strip.len()).unwrap_or(u32::MAX));

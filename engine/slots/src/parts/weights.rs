@@ -13,7 +13,7 @@ impl<T: Copy> Weights<T> {
         let total = items.iter().try_fold(0u32, |sum, item| sum.checked_add(item.1));
         match total {
             Some(total) if total > 0 => Ok(Self { items, total }),
-            _ => Err(ModelError::part(part, "no weight above 0, or weights beyond 32 bits")),
+            _ => Err(ModelError::part(part, "the sum of the weights is 0 or exceeds 32 bits")),
         }
     }
 
@@ -26,7 +26,6 @@ impl<T: Copy> Weights<T> {
                 Some(rest) => place = rest,
             }
         }
-        // Unreachable: the weights sum to the total.
         self.items[0].0
     }
 

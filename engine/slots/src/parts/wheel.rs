@@ -1,7 +1,7 @@
-//! Bonus wheel with a jackpot weight proportional to the coins staked (BW-15).
+//! Bonus wheel. The weight of its jackpot is proportional to the coins staked (BW-15).
 //!
-//! Per coin, a money prize `m` loses twice `jackpot_per_coin` of weight: half goes to the prize `2m`, half to the
-//! jackpot. Weight and money are unchanged: `2 * m = 1 * 2m + 1 * 0`.
+//! For each staked coin, a money prize `m` loses a weight of twice `jackpot_per_coin`: half of it goes to the prize
+//! `2m`, half to the jackpot. Total weight and mean money do not change: `2 * m = 1 * 2m + 1 * 0`.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;
@@ -13,18 +13,18 @@ pub struct Wheel {
     prizes: Vec<(PrizeInfo, u64)>,
     total: u64,
     per_coin: u64,
-    /// Prizes `m` and `2m`.
+    /// Prize `m`, which loses weight.
     gives: usize,
     takes: usize,
 }
 
 impl Wheel {
-    /// Fails without a double of the lowest money prize or enough weight to trade.
+    /// Fails if no prize is twice the lowest money prize, or the lowest has too little weight.
     pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("wheel", what);
         let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;
         let total = prizes.iter().try_fold(0u64, |sum, p| sum.checked_add(p.1));
-        let total = total.filter(|&t| t > 0).ok_or_else(|| bad("no weights, or too large"))?;
+        let total = total.filter(|&t| t > 0).ok_or_else(|| bad("the sum of the weights is 0 or too large"))?;
         let multiples = prizes.iter().filter_map(|(p, _)| match p {
             PrizeInfo::Multiple(m) => Some(*m),
             _ => None,
@@ -33,15 +33,15 @@ impl Wheel {
         let place = |multiple| prizes.iter().position(|p| p.0 == PrizeInfo::Multiple(multiple));
         let gives = place(lowest).ok_or_else(|| bad("no money prize"))?;
         let takes = lowest.checked_mul(2).and_then(place);
-        let takes = takes.ok_or_else(|| bad("no prize of twice the lowest"))?;
+        let takes = takes.ok_or_else(|| bad("no prize is twice the lowest money prize"))?;
         let traded = data.jackpot_per_coin.checked_mul(2).and_then(|w| w.checked_mul(coins_max));
         if traded.is_none_or(|w| w > prizes[gives].1) {
-            return Err(bad("the lowest money prize is too light to trade for the jackpot"));
+            return Err(bad("the lowest money prize has too little weight for the jackpot"));
         }
         Ok(Self { prizes, total, per_coin: data.jackpot_per_coin, gives, takes })
     }
 
-    /// Turns the wheel. `coins` are the coins staked, 0 if the pool is closed.
+    /// `coins` are the coins staked; 0 if the pool is closed.
     #[inline]
     pub fn turn(&self, coins: u64, draws: &mut Draws) -> PrizeInfo {
         let mut place = draws.below_u64(self.total);
@@ -51,7 +51,6 @@ impl Wheel {
                 Some(rest) => place = rest,
             }
         }
-        // Unreachable: the weights sum to the total.
         self.prizes[self.gives].0
     }
 
@@ -85,7 +84,7 @@ fn prize(data: &PrizeData) -> Result<(PrizeInfo, u64), ModelError> {
     let prize = match (data.multiple, data.free_spins) {
         (Some(multiple), None) => PrizeInfo::Multiple(multiple),
         (None, Some(spins)) => PrizeInfo::FreeSpins(spins),
-        _ => return Err(ModelError::part("wheel", "a prize is money or free spins, not both")),
+        _ => return Err(ModelError::part("wheel", "a prize must be either money or free spins")),
     };
     Ok((prize, data.weight))
 }

@@ -45,7 +45,7 @@ impl LineBet {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// With the multiplier.
+    /// Includes the multiplier.
     pub line_coins: u64,
     pub scatter_coins: u64,
     pub free_spins_won: u32,
@@ -62,7 +62,7 @@ impl Shown {
 
 impl Windows {
     pub fn of_lines(reels: Reels, lines: Lines) -> Result<Self, crate::parts::file::ModelError> {
-        // Absent from all reels.
+        // Symbol that is on no reel.
         let nothing = u8::try_from(SYMBOLS_MAX).unwrap_or(u8::MAX);
         let counter = Counter::new(&reels, nothing)?;
         let scatters =
@@ -130,7 +130,7 @@ impl Windows {
     fn cells(&self, stops: &StopsAt) -> [u8; CELLS_MAX] {
         let mut cells = [0; CELLS_MAX];
         let rows = self.reels.rows();
-        // The next column overwrites the excess rows.
+        // The next column overwrites the rows below the window.
         for (reel, column) in self.reels.window(stops).iter().enumerate() {
             cells[reel * rows..][..ROWS_MAX].copy_from_slice(column);
         }
@@ -138,7 +138,7 @@ impl Windows {
         cells
     }
 
-    /// Calls `line_win` for each win and counts special symbols. The production evaluator.
+    /// Calls `line_win` for each win, and counts special symbols. Rounds use this evaluator.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);
@@ -163,7 +163,7 @@ pub(crate) fn stops_of(stops: &StopsAt) -> Stops {
     all
 }
 
-/// Converts an index, of at most 100 windows with 65 wins each.
+/// Converts an index; there are at most 100 windows with 65 wins each.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index(of: usize) -> u32 {
     of as u32

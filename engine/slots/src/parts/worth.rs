@@ -1,4 +1,4 @@
-//! Coins in whole minor units, rounded half to even (PL-09, DM-17).
+//! Converts coins to whole minor units, rounded half to even (PL-09, DM-17).
 
 use crate::contract::outcome::MeanCoin;
 

@@ -115,7 +115,7 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     let neptune = latest("neptune").unwrap();
     assert_eq!(ladders.for_game(neptune, "CLF").unwrap().coins_micros, [100, 200]);
     assert!(ladders.offers(neptune, "CLF", 100) && ladders.for_game(dwarf_mine(), "CLF").is_none());
-    assert!(ladders.enabled("XTS") && !ladders.enabled("EUR"), "only what is named, and play money");
+    assert!(ladders.enabled("XTS") && !ladders.enabled("EUR"), "only the listed currencies and play money are enabled");
     for (game, currency, coins, default, said) in [
         ("solitaire", "EUR", "1", "1", "unknown game solitaire"),
         ("neptune", "EUR", "", "1", "neptune in EUR: there must be 1 to 40 coin values"),

@@ -4,7 +4,7 @@ use rand_chacha::{
     rand_core::{Rng as _, SeedableRng as _},
 };
 
-/// ChaCha20 block of zero key, nonce and counter: RFC 8439, A.1, test vector 1.
+/// First block for a zero key, nonce and counter: RFC 8439, A.1, test vector 1.
 const RFC_8439_ZERO_BLOCK: [u32; 8] =
     [0xade0_b876, 0x903d_f1a0, 0xe56a_5d40, 0x28bd_8653, 0xb819_d2bd, 0x1aed_8da0, 0xccef_36a8, 0xc70d_778b];
 
@@ -36,7 +36,7 @@ fn the_reduction_is_the_high_half_of_the_product() {
     }
 }
 
-/// PL-14: for n = 3 * 2^30 one word in four is rejected.
+/// PL-14: for n = 3 * 2^30, one word in four must be rejected.
 #[test]
 fn pl_14_range_reduction_rejects_biased_words() {
     let n: u32 = 3 << 30;
@@ -47,7 +47,7 @@ fn pl_14_range_reduction_rejects_biased_words() {
         let expected = loop {
             let word = words.next_u32();
             let product = u64::from(word) * u64::from(n);
-            // 2^32 mod n = 2^30: products with a smaller low half have one preimage too many.
+            // Products with a smaller low half have one preimage too many, since 2^32 mod n = 2^30.
             if product % (1 << 32) >= 1 << 30 {
                 break product >> 32;
             }

@@ -58,7 +58,9 @@ fn a_fault_is_refused_with_its_part() {
         let refused = compile(&FILE.replacen(from, to, 1)).map(|_| ());
         match refused {
             Err(ModelError::Part { part: other, .. }) => assert_eq!(other, part, "{to}"),
-            other if to.contains("1_000_000_000") => assert_eq!(other, Ok(()), "four of it fit into 32 bits"),
+            other if to.contains("1_000_000_000") => {
+                assert_eq!(other, Ok(()), "four times this weight fits into 32 bits")
+            }
             other => panic!("`{to}` gives {other:?}"),
         }
     }

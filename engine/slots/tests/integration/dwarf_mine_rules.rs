@@ -201,7 +201,7 @@ fn dm_09_crystals_land_on_expanded_rows_each_colour_once_a_spin() {
         landed[shown.len()] += 1;
     }
     assert!(landed.iter().all(|&n| n > 50), "{landed:?}");
-    // 3 degrees of freedom: the 1 - 1e-6 quantile is about 30.8.
+    // Chi-square, 3 degrees of freedom; the 1 - 1e-6 quantile is about 30.8.
     let mut colours = BTreeMap::<u8, u32>::new();
     for (_, steps) in rounds(60_000, 9) {
         for crystal in crystals(&steps[0]) {
@@ -279,7 +279,7 @@ fn completes_green(coin_value_micros: u64, micros: i64) -> Vec<Outcome> {
 
 #[test]
 fn dm_12_collection_spins_are_played_at_the_mean_coin_value() {
-    // 0.01, 0.01, 0.02, 0.1 and 0.4: 0.54 / 5 is 10.8 cents per coin.
+    // The mean of 0.01, 0.01, 0.02, 0.1 and 0.4 is 10.8 cents per coin.
     let steps = completes_green(400_000, 140_000);
     for spin in &steps[1].spins {
         let tenths = spin.win_coins * 108;
@@ -338,7 +338,7 @@ fn dm_14_a_new_player_is_given_3_red_crystals_once() {
     let mut gifted = 0;
     for number in 0..200 {
         let out = step(open(10_000, Carried::default()).as_mut(), Choice::Spin, &mut Draws::from_seed(seed(number)));
-        let after = out.carried.expect("the gift changes what is carried");
+        let after = out.carried.expect("the gift changes the carried figures");
         let landed = |code: &str| i64::from(crystals(&out).contains(&Naive::read(FILE).index(code)));
         let crystals_after = [landed("Gc"), landed("Yc"), landed("Bc"), 3 + landed("Rc")];
         assert_eq!(after, carried(crystals_after, crystals_after.map(|n| n % 3 * 10_000), 3));
@@ -415,7 +415,7 @@ fn dm_17_each_spin_is_rounded_to_whole_cents_and_the_round_pays_their_sum() {
         let mut paid = 0;
         for out in play(round.as_mut(), &mut draws) {
             for spin in &out.spins {
-                // 0.4 cents per coin has no exact halves; dm_12 covers those.
+                // Coins of 0.4 cents cannot give exact halves; the test of DM-12 covers halves.
                 let tenths = spin.win_coins * 4;
                 let nearest = (tenths + 5) / 10;
                 assert_eq!(spin.win_minor, nearest);

@@ -2,7 +2,7 @@ use crate::common::seed;
 use motherlode_slots::{Awaiting, Choice, Draws, Game, Outcome, Stake, Terms, games, latest};
 use std::collections::BTreeSet;
 
-/// Limit of ME-14 in cents.
+/// Terms with the gamble limit of ME-14, in cents.
 const WITH_GAMBLE: Terms = Terms { gamble_max_minor: 12_500_000, ..crate::common::WITH_DOUBLE };
 
 fn smallest(game: &dyn Game) -> Stake {
@@ -23,7 +23,7 @@ fn by_the_rules(stands: &Outcome) -> Choice {
         Awaiting::FreeSpins => Choice::StartFreeSpins,
         Awaiting::Feature => Choice::StartFeature,
         Awaiting::Double => Choice::Collect,
-        Awaiting::Nothing | Awaiting::Spin => panic!("no choice is left to anybody"),
+        Awaiting::Nothing | Awaiting::Spin => panic!("the round waits for no choice"),
     }
 }
 
@@ -47,7 +47,7 @@ fn left_alone(game: &'static dyn Game, awaited: &[Awaiting]) {
             return;
         }
     }
-    panic!("{} never awaits {missing:?}", game.name());
+    panic!("{} never waits for {missing:?}", game.name());
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn pl_03_what_a_round_awaits_is_chosen_by_the_rules_of_its_game_and_nothing_is_r
                 "dwarf-mine" | "witch-feature" => &[Awaiting::FreeSpins],
                 "mystery-elves" => &[Awaiting::Feature, Awaiting::Double],
                 "neptune" => &[Awaiting::Pick, Awaiting::FreeSpins],
-                other => panic!("say what {other} awaits"),
+                other => panic!("add the choices for which {other} waits"),
             },
         );
     }

@@ -119,7 +119,7 @@ fn bw_15_the_wheel_turns_by_its_weights() {
             chi_square += (count as f64 - expected).powi(2) / expected;
         }
         assert!(counts.is_empty());
-        // 18 degrees of freedom: the 1 - 1e-6 quantile is about 60.
+        // Chi-square, 18 degrees of freedom; the 1 - 1e-6 quantile is about 60.
         assert!(chi_square < 60.0, "{coins} coins: {chi_square}");
     }
 }
@@ -140,7 +140,7 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
             *cell = rest % n;
             rest /= n;
         }
-        // One of a kind pays nothing, and two pay only for wilds.
+        // One symbol pays nothing, and only wilds pay for two.
         let ways: u64 = (0..5).map(|r| counts[r][cells[r]]).product();
         if ways > 0 && (cells[0] == cells[1] || cells[0] == 0 || cells[1] == 0) {
             coins += ways * one_row.line(0, &cells);
@@ -261,14 +261,13 @@ fn played_rounds_return_what_the_mathematics_says() {
         }
         let p = tally.hits as f64 / n;
         close("hits", p, &par.hit_frequency, p * (1.0 - p), rounds);
-        // Counts of rare events have a variance near their mean; clusters in free spins add to it.
+        // Counts of rare events have a variance near their mean; clusters in free spins raise it.
         let jackpots = tally.jackpots as f64 / n;
         close("jackpots", jackpots, par.rate("jackpot").unwrap(), 1.2 * jackpots, rounds);
         let bonuses = tally.bonuses as f64 / n;
         close("bonuses", bonuses, par.rate("bonuses_per_paid_spin").unwrap(), 1.5 * bonuses, rounds);
         let spins = tally.free_spins as f64 / n;
         close("free spins", spins, par.rate("free_spins_per_paid_spin").unwrap(), 30.0 * spins, rounds);
-        // Heavy tails move the sample deviation.
         let mean = tally.win.coins as f64 / n / bet;
         let deviation = (tally.win.squares as f64 / n / bet / bet - mean * mean).sqrt();
         assert!((deviation / par.std_dev - 1.0).abs() < 0.15, "{deviation} against {}", par.std_dev);
@@ -343,7 +342,7 @@ fn the_variance_holds_where_free_spins_breed() {
     assert!(spread < moments.variance.to_f64().unwrap() / 10.0, "the sample is too small to tell");
 }
 
-/// Uses no products of moments, so that a missing covariance shows as a difference.
+/// Computes without products of moments, so that a missing covariance would show as a difference.
 #[test]
 fn the_moments_are_those_of_every_window_and_prize() {
     let strip = "Wi Sc Fw Me Re Gr Fw Wi";

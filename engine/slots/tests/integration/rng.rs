@@ -1,4 +1,5 @@
-//! PL-14: in paid spins with separate seeds, stops are equally likely and independent of the adjacent reel.
+//! PL-14: in paid spins with separate seeds, the stops of a reel are equally likely, and independent of the adjacent
+//! reel.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 

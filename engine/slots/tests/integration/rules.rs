@@ -119,7 +119,7 @@ fn bw_03_wild_replaces_all_but_scatter_and_bonus() {
     assert_eq!(middle_line(["Fw", "Wi", "Fw", "Wi", "Fw"]), won("Fair Witch", 5, 2500));
     assert_eq!(middle_line(["Wi", "Fw", "Fw", "Dw", "Fw"]), won("Fair Witch", 3, 60));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Wi", "Wi"]), won("Wild", 5, 10_000));
-    // Two wilds pay more than three potions with them, less than three cats.
+    // Two wilds pay more than three potions, but less than three cats.
     assert_eq!(middle_line(["Wi", "Wi", "Bl", "Re", "Re"]), won("Wild", 2, 10));
     assert_eq!(middle_line(["Wi", "Wi", "Ca", "Re", "Re"]), won("Black Cat", 3, 25));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Bl", "Re"]), won("Wild", 3, 100));
@@ -201,7 +201,7 @@ fn bw_06_the_round_waits_for_three_different_vials() {
     let mut refusal = |choice| {
         let mut out = Outcome::default();
         let refused = round.resolve(&choice, &mut Draws::from_seed(seed(1)), &mut out);
-        assert_eq!(out, Outcome::default(), "a refused choice shows nothing");
+        assert_eq!(out, Outcome::default(), "a refused choice leaves the outcome empty");
         refused
     };
     assert_eq!(refusal(crate::common::pick([0, 6, 1])), Err(ChoiceRefused::UnknownObject { object: 6, of: 6 }));
@@ -261,7 +261,7 @@ fn bw_06_a_bonus_awards_money_free_spins_or_the_jackpot() {
     }
     assert_eq!((money.iter().min(), money.iter().max()), (Some(&15), Some(&300)));
     assert_eq!((spins.iter().min(), spins.iter().max()), (Some(&15), Some(&60)));
-    // A quarter free spins; jackpot 150 x 0.0003176 = 0.0476, so 191 +- 54.
+    // A quarter give free spins. The jackpot has the probability 150 x 0.0003176 = 0.0476, so 191 +- 54 are expected.
     assert!((850..1150).contains(&spins.len()), "{}", spins.len());
     assert!((137..245).contains(&jackpots), "{jackpots}");
 }
@@ -335,7 +335,7 @@ fn bw_07_free_spins_come_from_scatters_and_from_the_bonus() {
             from_bonus += by_bonus;
         }
         let played = steps.iter().flat_map(|out| &out.spins).filter(|s| s.kind.is_free()).count();
-        assert_eq!(u32::try_from(played).unwrap(), won, "all that are won are played, and no more");
+        assert_eq!(u32::try_from(played).unwrap(), won, "exactly the free spins that were won are played");
     }
     assert!(from_scatters > 0 && from_bonus > 0);
 }

@@ -1,6 +1,5 @@
 use motherlode_slots::latest;
 
-/// Characteristic words, in the order of each document.
 const STATEMENTS: [(&str, &[&str]); 5] = [
     (
         "bewitched",

@@ -54,7 +54,7 @@ fn pl_01_every_game_has_its_first_rules_and_the_revised_ones_and_plays_the_lates
     let played = |name, of| PLAYED.iter().any(|&(game, version, _)| (game, version) == (name, of));
     for (name, version, _) in PLAYED {
         let versions: Vec<_> = all.iter().filter(|of| of.0 == name).map(|of| of.1).collect();
-        assert_eq!(versions, [version.to_owned(), format!("{version}.1")], "{name}, the oldest first");
+        assert_eq!(versions, [version.to_owned(), format!("{version}.1")], "{name}: versions are sorted, oldest first");
         let newest = latest(name).unwrap();
         assert!(!played(name, newest.rules_version()), "{name}");
         assert_eq!(newest.rules_date(), "2026-11-22", "{name}");
@@ -137,5 +137,5 @@ fn dm_14_the_gift_belongs_to_the_player_and_not_to_a_currency() {
     let [old, revised] = ["1.0", "1.0.1"].map(|version| game("dwarf-mine", version).unwrap());
     assert_eq!(revised.carries().shared, ["given"]);
     assert!(old.carries().shared.is_empty());
-    assert_eq!(revised.carries().keys, old.carries().keys, "what is carried goes on with either");
+    assert_eq!(revised.carries().keys, old.carries().keys, "both versions carry the same figures");
 }

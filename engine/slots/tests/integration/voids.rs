@@ -170,9 +170,9 @@ proptest! {
             }
             let left = game.without(&now.carried(), &before, &after);
             let unlocked = now.unlocked - (pair[1].unlocked - pair[0].unlocked);
-            prop_assert_eq!(left.0[2], unlocked, "what the round unlocked is locked again");
+            prop_assert_eq!(left.0[2], unlocked, "features that the round unlocked are locked again");
             if combined[round..].contains(&true) {
-                prop_assert!(left.0[0] > 0 || left.0[1] == 0, "no gap: {left:?}");
+                prop_assert!(left.0[0] > 0 || left.0[1] == 0, "the shelf has no gap: {left:?}");
                 prop_assert!(left.0[..2].iter().all(|potion| (0..=3).contains(potion)));
             } else {
                 let mut without = now.clone();
@@ -190,8 +190,16 @@ fn pl_04_what_a_void_round_used_up_is_given_back() {
     let (before, after) = (mine(4, 40_000), mine(0, 0));
     assert_eq!(dwarf.without(&mine(1, 10_000), &before, &after), mine(4, 40_000));
     let old = motherlode_slots::game("dwarf-mine", "1.0").unwrap();
-    assert_eq!(old.without(&mine(1, 10_000), &before, &after), mine(4, 50_000), "as it was (PL-01)");
-    assert_eq!(dwarf.without(&mine(0, 0), &mine(2, 20_000), &mine(3, 30_000)), mine(0, 0), "completed since: not owed");
+    assert_eq!(
+        old.without(&mine(1, 10_000), &before, &after),
+        mine(4, 50_000),
+        "the old version behaves as before (PL-01)"
+    );
+    assert_eq!(
+        dwarf.without(&mine(0, 0), &mine(2, 20_000), &mine(3, 30_000)),
+        mine(0, 0),
+        "a collection completed since then is not restored"
+    );
     let shelf = |potions: [i64; 2], unlocked| {
         let mut carried = Carried::default();
         carried.0[..3].copy_from_slice(&[potions[0], potions[1], unlocked]);
@@ -199,10 +207,14 @@ fn pl_04_what_a_void_round_used_up_is_given_back() {
     };
     let witch = latest("witch-feature").unwrap();
     let (before, after) = (shelf([1, 2], 1), shelf([0, 0], 2));
-    assert_eq!(witch.without(&shelf([3, 0], 2), &before, &after), shelf([1, 2], 1), "no room for the green one");
+    assert_eq!(
+        witch.without(&shelf([3, 0], 2), &before, &after),
+        shelf([1, 2], 1),
+        "the shelf has no room for the green Potion"
+    );
     assert_eq!(
         witch.without(&shelf([3, 0], 3), &shelf([1, 0], 2), &shelf([1, 2], 2)),
         shelf([3, 0], 3),
-        "used up since"
+        "the Potions were used since then"
     );
 }

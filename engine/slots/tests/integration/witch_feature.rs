@@ -174,7 +174,7 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
                 let landed: Vec<_> = out.marks_of(spin).iter().filter(|mark| mark.kind == MarkKind::Potion).collect();
                 assert!(landed.is_empty() || (step, place) == (0, 0), "only the paid spin has Potions");
                 let reels: Vec<u8> = landed.iter().map(|mark| mark.cell / 4).collect();
-                assert!(reels.windows(2).all(|pair| pair[0] < pair[1]), "from the left, one a reel");
+                assert!(reels.windows(2).all(|pair| pair[0] < pair[1]), "from the left, at most one per reel");
                 assert!(reels.iter().all(|reel| (1..=3).contains(reel)));
                 for mark in landed {
                     *on.entry((mark.cell, mark.value)).or_insert(0u32) += 1;
@@ -183,7 +183,7 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
             }
         }
     }
-    // 1/6 per reel, 1/4 per row, (2, 1, 1)/4 per colour.
+    // Probabilities: 1/6 per reel, 1/4 per row, and 2/4, 1/4, 1/4 for the colours.
     assert_eq!(on.len(), 36);
     for ((cell, potion), count) in on {
         let expected = 20_000.0 / 24.0 * if code(u8::try_from(potion).unwrap()) == "PR" { 0.5 } else { 0.25 };
@@ -206,7 +206,7 @@ fn wf_05_windows_are_the_strips_at_their_stops() {
     }
 }
 
-/// WF-06 to WF-13, with all features unlocked.
+/// WF-06 to WF-13: with all features unlocked, three Potions decide the feature.
 #[test]
 fn wf_06_wf_13_three_potions_decide_what_follows() {
     let mut seen = BTreeMap::new();
@@ -220,7 +220,11 @@ fn wf_06_wf_13_three_potions_decide_what_follows() {
                 assert_eq!(combination.replace(sorted(&std::mem::take(&mut shelf))), None);
             }
         }
-        assert_eq!(colours(&first.carried.unwrap_or(round.before)), shelf, "WF-06: what is left is kept");
+        assert_eq!(
+            colours(&first.carried.unwrap_or(round.before)),
+            shelf,
+            "WF-06: the remaining Potions stay on the shelf"
+        );
         let after = first.spins.get(1).map(|spin| spin.kind);
         let feature = combination.as_deref().and_then(|of| FEATURES.iter().find(|(potions, _)| *potions == of));
         match (&combination, feature) {
@@ -310,7 +314,7 @@ fn wf_10_mega_wilds_are_one_of_3x3_or_two_of_2x2() {
     let pairs = corners.iter().enumerate().flat_map(|(at, a)| corners[at + 1..].iter().map(move |b| (*a, *b)));
     let model = Model::new(&file::parse(FILE).unwrap()).unwrap();
     assert_eq!((model.three_by_three.len(), model.two_by_two.len()), (6, pairs.filter(apart).count()));
-    assert!(places[1].len() == 6 && places[0].len() > 20, "nearly all are seen");
+    assert!(places[1].len() == 6 && places[0].len() > 20, "nearly all placements occur");
 }
 
 #[test]
@@ -333,7 +337,7 @@ fn wf_11_features_are_unlocked_one_after_the_other() {
 fn wf_11_a_locked_combination_counts_as_one_that_triggers_none() {
     let (mut exploded, mut nothing) = (0, 0);
     for number in 0..4000 {
-        // With red and blue on the shelf and only High Symbols unlocked, a second blue would be Random Wilds.
+        // With red and blue on the shelf, a second blue completes Random Wilds, which is locked.
         let round = &rounds(1, [1, 2, 1], number, 1)[0];
         let first = &round.steps[0];
         if potions(first, &first.spins[0]).starts_with('B') {
@@ -405,7 +409,7 @@ fn wf_14_wf_16_free_spins_are_won_on_reels_1_and_5() {
             }
             assert_eq!(i64::from(out.free_spins_left), left);
         }
-        assert_eq!(left, 0, "all are played");
+        assert_eq!(left, 0, "no free spins are left");
     }
     assert!(triggered > 80 && more.iter().all(|&seen| seen > 3), "{triggered} {more:?}");
 }
@@ -460,7 +464,7 @@ fn wf_18_all_wins_are_added() {
 #[test]
 fn wf_09_a_long_series_is_cut_into_steps() {
     let mut data: GameData = file::parse(FILE).unwrap();
-    // Without a common symbol on the first two reels, no line can win.
+    // If the first two reels have no common symbol, no line can win.
     data.respin_reels.strips = ["A K A K", "Q J Q J", "Q J Q J", "Q J Q J", "Q J Q J"].map(str::to_owned).to_vec();
     let model = Model::new(&data).unwrap();
     let mut carried = Carried::default();

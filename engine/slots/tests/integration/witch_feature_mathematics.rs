@@ -86,7 +86,7 @@ fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
     assert_eq!(means.trigger, ratio(4, 9) * ratio(4, 8));
 }
 
-/// WF-06: with a single colour.
+/// WF-06: all Potions have a single colour.
 #[test]
 fn wf_06_every_third_potion_completes_a_combination() {
     let mut data: GameData = file::parse(FILE).unwrap();
@@ -128,7 +128,6 @@ fn wf_21_played_rounds_return_what_the_mathematics_says() {
     close("hits", hits, float(&par.hit_frequency), hits * (1.0 - hits));
     let spins = tally.free_spins as f64 / n;
     close("free spins", spins, float(par.rate("free_spins_per_paid_spin").unwrap()), 16.0 * spins);
-    // Heavy tails move the sample deviation.
     let mean = tally.win.coins as f64 / n / 50.0;
     let deviation = (tally.win.squares as f64 / n / 2500.0 - mean * mean).sqrt();
     assert!((deviation / par.std_dev - 1.0).abs() < 0.1, "{deviation} against {}", par.std_dev);

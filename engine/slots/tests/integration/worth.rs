@@ -25,7 +25,6 @@ fn dm_17_halves_go_to_the_even_cent() {
 #[test]
 fn dm_12_a_mean_is_an_exact_fraction() {
     let mean = |sum_micros, count| CoinWorth::mean(MeanCoin { sum_micros, count }, 10_000);
-    // 100 coins of 0.01333... are 133.33 cents.
     assert_eq!(mean(40_000, 3).minor(100), 133);
     assert_eq!(mean(30_000, 2).minor(1), 2);
     assert_eq!(mean(50_000, 2).minor(1), 2);

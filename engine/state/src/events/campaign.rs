@@ -5,11 +5,10 @@ use crate::values::{CoinValue, Currency, Minor, Nano};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
-    /// Operator's reference, see [`is_id`](crate::is_id).
+    /// Operator's reference of the campaign; must pass [`is_id`](crate::is_id).
     pub id: SmolStr,
     pub game: SmolStr,
     pub currency: Currency,
-    /// Above 0, per round.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub lines: u32,
@@ -23,7 +22,7 @@ impl Campaign {
     pub const ROUNDS_MAX: u32 = 10_000;
 }
 
-/// Reserves the highest cost of a campaign before its grants (PL-36).
+/// Reservation of a campaign's highest cost before its grants (PL-36).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiabilityReserved {
     pub operator: SmolStr,
@@ -32,7 +31,7 @@ pub struct LiabilityReserved {
     /// Reserved amount in EUR, above 0: the highest sum of wins.
     pub max_liability: Nano,
     pub expires_ms: i64,
-    /// Cap on the cost of the operator's open campaigns in EUR, or 0.
+    /// Cap in EUR on the cost of the operator's open campaigns; 0 for none.
     pub cap: Nano,
     /// Empty in older logs.
     pub player_ids: Vec<SmolStr>,

@@ -3,18 +3,18 @@ use smol_str::SmolStr;
 use super::{event::Event, internal::InternalRequest};
 use crate::values::{Head, StreamId, Switch};
 
-/// Applied as a whole or not at all.
+/// Events that are applied together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     pub partition: u32,
     /// Contiguous and 1-based.
     pub position: u64,
     pub stream: StreamId,
-    /// Stream's version after it, contiguous and 1-based.
+    /// Stream's version after the commit, contiguous and 1-based.
     pub version: u64,
-    /// Position of the stream's previous commit, or 0.
+    /// Position of the stream's previous commit; 0 for none.
     pub previous: u64,
-    /// Id of the request, which is applied at most once (PL-11); also the transaction id of deposits and withdrawals.
+    /// Id of the request, which is applied at most once (PL-11); also the id of a deposit or withdrawal.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     /// Unix ms, never decreasing in a partition.
@@ -58,9 +58,8 @@ impl Commit {
         }
     }
 
-    /// Returns whether an operator may read the commit (PL-27, PL-30): those of its players and campaigns, rates,
-    /// switches that cover it, and generations. Awards name other operators' players; proposed changes have no owner
-    /// yet.
+    /// Whether an operator may read the commit (PL-27, PL-30). Awards name other operators' players, and proposed
+    /// changes have no owner yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;

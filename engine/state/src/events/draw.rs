@@ -8,11 +8,10 @@ pub struct Draw {
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
-    /// Caller's part of the seed, at most [`CLIENT_SEED_MAX`](crate::draw::CLIENT_SEED_MAX) bytes; if empty, the
-    /// request id.
+    /// Caller's part of the seed, at most [`CLIENT_SEED_MAX`](crate::draw::CLIENT_SEED_MAX) bytes; the request id if
+    /// the caller sent none.
     pub client_seed: Vec<u8>,
     pub next_epoch: Epoch,
-    /// PL-40.
     pub next_generation: u64,
     pub next_seal: Seal,
     /// `None` in older logs.
@@ -41,7 +40,6 @@ pub struct DrawSealed {
     /// 1, or one above the replaced draw.
     pub number: u64,
     pub epoch: Epoch,
-    /// PL-40.
     pub generation: u64,
     pub seal: Seal,
     pub reason: SealReason,
@@ -51,24 +49,24 @@ pub struct DrawSealed {
 pub enum SealReason {
     Opened,
     Unsealed,
-    /// The draw's key is lost. An unknown outcome could be retried, so each such draw is reported.
+    /// The draw's key is lost. Each such draw is reported, because a request with an unknown outcome could be
+    /// retried.
     KeyLost,
-    /// A start has revoked the unused seals of earlier generations (PL-40).
+    /// A restart revoked the unused seals of earlier generations (PL-40).
     SealsEnded,
 }
 
-/// A new generation of draws, at each start of a writer (see [`Generations`](crate::Generations)).
+/// Start of a generation of draws, at each start of a writer (see [`Generations`](crate::Generations)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,
     pub salt: Salt,
     pub unused_seals_end: bool,
     pub evidence: StartEvidence,
-    /// Last position accepted as lost, or 0.
+    /// Last position accepted as lost; 0 for none.
     pub lost_to: u64,
-    /// Keys named first here.
+    /// Names of keys that are used for the first time.
     pub keys_added: Vec<Epoch>,
-    /// Accepted losses.
     pub keys_lost: Vec<Epoch>,
 }
 
@@ -81,8 +79,7 @@ pub enum StartEvidence {
     StopMark,
     /// This process followed the log before.
     Followed,
-    /// Unused seals are revoked.
     Missing,
-    /// The loss of a longer log was accepted: unused seals are revoked.
+    /// The loss of a longer log was accepted, so unused seals are revoked.
     Restored,
 }

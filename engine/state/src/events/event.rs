@@ -1,5 +1,5 @@
-//! Events of the log, without derivable data. A released variant or field keeps its meaning: old logs must stay
-//! readable.
+//! Events of the log, which contain no derivable data. A released variant or field never changes its meaning, so that
+//! old logs stay readable.
 
 use std::sync::Arc;
 
@@ -16,186 +16,193 @@ use super::void::{Incident, SettledRound, VoidedJackpot};
 use super::wallet::{DebitAsked, WalletAnswer};
 use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Variant docs begin with the stream.
+/// Event on a player's stream, unless its name or comment states another stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Player (PL-15).
-    AccountOpened { currency: Currency },
-    /// Player (PL-15).
+    AccountOpened {
+        currency: Currency,
+    },
     Deposited {
         currency: Currency,
-        /// Above 0.
         amount: Minor,
     },
-    /// Player (PL-15).
     Withdrawn {
         currency: Currency,
         /// Above 0, at most the balance.
         amount: Minor,
     },
-    /// Player (PL-17).
     PlayMoneyGiven {
         /// Above 0, in [`Currency::PLAY`].
         amount: Minor,
     },
-    /// Player: changed collection, such as crystals or the picked witch (BW-05).
     CollectionChanged {
         game: SmolStr,
-        /// Bet level; empty for all.
+        /// Bet level; empty for all levels.
         scope: SmolStr,
         /// New values; 0 removes the key.
         changes: Vec<(SmolStr, i64)>,
     },
-    /// Player (PL-02).
     RoundStarted(Arc<RoundStarted>),
-    /// Player.
     StepResolved(Box<StepResolved>),
-    /// Player: jackpot won by the previous step of this commit; at most one (BW-15).
-    JackpotHit { round: u64, pool: SmolStr },
-    /// Player, outside a step.
+    /// Jackpot won by the previous step of this commit; at most one (BW-15).
+    JackpotHit {
+        round: u64,
+        pool: SmolStr,
+    },
+    /// Draw that was sealed outside a step.
     DrawSealed(DrawSealed),
-    /// Player: directly after the settlement or void.
+    /// Follows the settlement or void directly.
     DrawsRevealed {
         round: u64,
         /// Dealt values in the order of the sealed steps.
         dealt: Vec<Dealt>,
     },
-    /// Player: directly after a void, whose draws cannot be revealed without the key.
-    DrawsLost { round: u64 },
-    /// Player: secured part of an open round's win, after its step (ME-16).
+    /// Follows a void directly; the draws cannot be revealed because the key is lost.
+    DrawsLost {
+        round: u64,
+    },
+    /// Secured part of an open round's win, directly after its step (ME-16).
     WinCredited {
         round: u64,
         /// Credited amount, above 0. The sum of all credits is at most the latest step's win.
         amount: Minor,
     },
-    /// Player: credits the rest of the win.
+    /// Credits the uncredited part of the win.
     RoundSettled {
         round: u64,
-        /// Last step's win, without the jackpot.
         win: Minor,
     },
-    /// Player (PL-04, BW-28). If it hit the jackpot, the approval comes first (PL-38).
+    /// Void (PL-04, BW-28). If the round hit the jackpot, the approval precedes this event (PL-38).
     RoundVoided {
-        /// Open or settled.
         round: u64,
         reason: String,
         actor: String,
-        /// Refunded amount; 0 for a free round, which returns to its campaign (PL-18).
+        /// Refunded amount; 0 for a free round, which is returned to its campaign (PL-18).
         refund: Minor,
-        /// Wins taken back (ME-16), as far as the balance after the refund allows (PL-09).
+        /// Win taken back (ME-16), up to the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
         /// Facts of a settled round (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Player: void of a round that hit the jackpot. It holds unpaid awards until the platform decides, at most
-    /// [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The position is its id.
+    /// Proposed void of a round that hit the jackpot. Unpaid awards are held until the platform decides, for at most
+    /// [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The commit's position is the proposal's id.
     VoidProposed {
-        /// Open or settled.
         round: u64,
         reason: String,
         actor: String,
     },
-    /// Player.
     JackpotPaid {
         round: u64,
         pool: SmolStr,
-        /// Position of the hit.
         hit: u64,
         amount: Minor,
         currency: Currency,
     },
-    /// Player: the account has no room for the award, which remains a debt.
-    AwardSetAside { round: u64, pool: SmolStr, hit: u64, amount: Minor, currency: Currency, reason: String },
-    /// Any stream: the commit's actor, as its last event (PL-22, PL-27).
+    /// The account has no room for the award, which remains a debt.
+    AwardSetAside {
+        round: u64,
+        pool: SmolStr,
+        hit: u64,
+        amount: Minor,
+        currency: Currency,
+        reason: String,
+    },
+    /// Any stream: actor of the commit, as its last event (PL-22, PL-27).
     ActedBy {
         /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
-        /// Caller's remark, unverified.
+        /// Caller's remark, not verified.
         reference: String,
     },
-    /// Player: a session was opened, and replaces an earlier one of the game (PL-16).
+    /// A session was opened, and replaces the player's earlier session in the game (PL-16).
     SessionOpened(SessionOpened),
-    /// Player: a session was closed or disconnected (BW-27). Idle sessions expire without an event.
+    /// A session was closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
         session: SessionName,
-        /// 0 for a closed session.
+        /// Time for which the game is held; 0 for a closed session.
         hold_ms: u32,
     },
-    /// Player (PL-26).
-    RealityCheckAcknowledged { session: SessionName },
-    /// Player (PL-18).
+    RealityCheckAcknowledged {
+        session: SessionName,
+    },
     CampaignGranted(Campaign),
-    /// Player: before the first round (PL-18).
-    CampaignCancelled { campaign: SmolStr, reason: String, actor: String },
-    /// Player, or system at home for shared streams: the request (PL-33), or its remainder (PL-42), is never applied.
-    /// Only [`ActedBy`](Self::ActedBy) can follow in the commit.
+    /// Cancelled before its first round (PL-18).
+    CampaignCancelled {
+        campaign: SmolStr,
+        reason: String,
+        actor: String,
+    },
+    /// Player or system stream: the request, or its remaining commits (PL-42), are never applied (PL-33). Only
+    /// [`ActedBy`](Self::ActedBy) can follow in the commit.
     RequestCancelled,
-    /// Player or system: the commit is a part of a larger request on its stream, such as an Autospin series (PL-42),
-    /// and is refused after that request's cancellation.
-    PartOf { request_id: SmolStr },
-    /// Player: the operator keeps the money; in the commit of the first real-money account (PL-31).
+    /// Player or system stream: the commit is part of a larger request, such as an Autospin series (PL-42), and is
+    /// refused once that request is cancelled.
+    PartOf {
+        request_id: SmolStr,
+    },
+    /// Seamless wallet; in the commit that opens the first real-money account (PL-31).
     SeamlessChosen,
-    /// Player: a debit, which is sent to the operator's wallet once this event is durable (PL-31).
+    /// Requested debit, which is sent to the operator's wallet once this event is durable (PL-31).
     DebitAsked(DebitAsked),
-    /// Player: the debit's round is in the commit.
     DebitConfirmed {
         amount: Minor,
-        /// Balance reported by the wallet; forwarded only.
+        /// Reported balance; only forwarded to the caller.
         reported_balance: Minor,
-        /// Other logged parts of the answer.
         answer: Option<Box<WalletAnswer>>,
     },
-    /// Player.
     DebitRefused {
         reason: String,
-        /// `motherlode.wallet.v1.ReasonCode`; 0 for none.
+        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 for none.
         code: u32,
     },
-    /// Player: the debit must be rolled back, whatever the answer.
-    RollbackAsked { request_id: SmolStr, reason: String },
-    /// Player.
+    /// A debit must be rolled back, whatever the wallet answers.
+    RollbackAsked {
+        request_id: SmolStr,
+        reason: String,
+    },
     DebitRolledBack,
-    /// Player.
     CreditPaid {
         request_id: SmolStr,
         currency: Currency,
         amount: Minor,
-        /// Reported balance; 0 for none and in older logs.
+        /// Reported balance; 0 if none, and in older logs.
         reported_balance: Minor,
-        /// Other logged parts of the answer.
         answer: Option<Box<WalletAnswer>>,
     },
-    /// Player: the end of a round was reported by `CloseRound` (PL-39).
+    /// The end of a round was reported with `CloseRound` (PL-39).
     CloseReported {
         request_id: SmolStr,
         currency: Currency,
         round: u64,
-        /// Whether the call was left out, because the operator's settings no longer have it.
         skipped: bool,
     },
-    /// Player: the wallet refused a mandatory call, which is kept until an operator releases it.
+    /// The wallet refused a call that it must accept; an operator can release the call.
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
-        /// Round of a report; 0 for a credit.
+        /// Round of a round-end report; 0 for a credit.
         close: u64,
         reason: String,
-        /// `motherlode.wallet.v1.ReasonCode`; 0 for none.
+        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 for none.
         code: u32,
     },
-    /// Player: a held call must be repeated.
+    /// A held call must be retried.
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,
-        /// Round of a report; 0 for a credit.
+        /// Round of a round-end report; 0 for a credit.
         close: u64,
     },
-    /// Player: whether ends of rounds are reported from here on.
-    RoundReportsChosen { rounds: bool },
-    /// Player: the operator's session reference, not a secret. Without effect.
-    OperatorSession { session: SmolStr },
-    /// System (PL-32).
+    /// Round-end reports were switched on or off for later rounds.
+    RoundReportsChosen {
+        rounds: bool,
+    },
+    /// Operator's session reference, which must not be a secret. It does not affect the state.
+    OperatorSession {
+        session: SmolStr,
+    },
+    /// System stream (PL-32).
     WalletOverdue {
         operator: SmolStr,
         partition: u32,
@@ -203,51 +210,49 @@ pub enum Event {
         /// Unix ms.
         oldest_ms: i64,
     },
-    /// System, at home (PL-36).
+    /// System stream of the home partition (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Rates.
+    /// Stream of exchange rates.
     RateSet {
         currency: Currency,
-        /// EUR per major unit.
         rate: FxRate,
         source: String,
     },
-    /// Pool.
-    PoolOpened { pool: SmolStr, terms: PoolTerms },
-    /// Pool: added to the increments (BW-11).
+    PoolOpened {
+        pool: SmolStr,
+        terms: PoolTerms,
+    },
+    /// Pool's stream: added to the increments (BW-11).
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Last position, before any pending hit or void.
+        /// Last position; before any undecided hit or void.
         to: u64,
-        /// EUR.
         amount: Nano,
     },
-    /// Pool: for a voided round (BW-19).
+    /// Pool's stream: contribution of a voided round (BW-19).
     ContributionTakenBack {
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// Contribution in EUR, split into three parts.
+        /// Sum of the next three amounts, in EUR.
         amount: Nano,
         from_increments: Nano,
         from_reserve: Nano,
-        /// Seed funding.
         from_house: Nano,
     },
-    /// Pool: for a voided round (PL-38).
+    /// Pool's stream: award of a voided round (PL-38).
     AwardReversed {
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// EUR.
         amount: Nano,
         to_house: Nano,
         operator: SmolStr,
     },
-    /// Pool (PL-38).
+    /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool: contributions of an incident's voids in one partition were returned; the only event of its commit.
+    /// Pool's stream: contributions of an incident's voids in one partition; the only event of its commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -255,82 +260,104 @@ pub enum Event {
         amount: Nano,
         from_increments: Nano,
         from_reserve: Nano,
-        /// Seed funding.
         from_house: Nano,
     },
-    /// Pool: hits up to here may be awarded despite the suspension (BW-20).
-    HitsReleased { reason: String, actor: String },
-    /// Pool (BW-16, BW-17).
+    /// Pool's stream: hits up to this position may be awarded despite the suspension (BW-20).
+    HitsReleased {
+        reason: String,
+        actor: String,
+    },
+    /// Pool's stream (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
-    /// Pool: from the next cycle on (BW-20).
-    PoolTermsChanged { terms: PoolTerms },
-    /// Pool (BW-20).
-    PoolSuspended { reason: String, actor: String },
-    /// Pool (BW-20).
-    PoolResumed { actor: String },
-    /// Pool: its money moves to another (BW-20).
-    PoolRetired { into: SmolStr, increments: Nano, reserve: Nano, actor: String },
-    /// Pool: from a retired one (BW-20).
-    PoolReceived { from: SmolStr, increments: Nano, reserve: Nano },
-    /// Pool, at home.
+    /// Terms from the next cycle on (BW-20).
+    PoolTermsChanged {
+        terms: PoolTerms,
+    },
+    PoolSuspended {
+        reason: String,
+        actor: String,
+    },
+    PoolResumed {
+        actor: String,
+    },
+    /// The pool's money moves to another pool (BW-20).
+    PoolRetired {
+        into: SmolStr,
+        increments: Nano,
+        reserve: Nano,
+        actor: String,
+    },
+    PoolReceived {
+        from: SmolStr,
+        increments: Nano,
+        reserve: Nano,
+    },
+    /// Pool's stream in the home partition.
     PartitionReported(Box<PartitionReported>),
-    /// Pool, in another partition: a copy of home's decisions.
+    /// Pool's stream in another partition: a copy of home decisions.
     PoolMirrored(Box<PoolMirrored>),
-    /// System: new draw key (PL-28).
+    /// System stream: the draw key changed (PL-28).
     GeneratorReseeded {
         /// `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System (PL-40).
+    /// System stream (PL-40).
     GenerationBegun(Box<GenerationBegun>),
-    /// System: new rounds of a part of the service are switched off or on (PL-25).
-    SwitchSet { switch: Switch, on: bool, reason: String, actor: String },
-    /// System: a check of the program, the books or a game's return failed (PL-22, PL-23, PL-29).
-    IntegrityFailed { check: String, finding: String },
-    /// System: a start verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
+    /// System stream: new rounds were switched off or on for an operator, game or version (PL-25).
+    SwitchSet {
+        switch: Switch,
+        on: bool,
+        reason: String,
+        actor: String,
+    },
+    /// System stream: failed check of the program, the books or a game's return (PL-22, PL-23, PL-29).
+    IntegrityFailed {
+        check: String,
+        finding: String,
+    },
+    /// System stream: a restart verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
     LogVerified {
         /// Last verified position.
         to: u64,
     },
-    /// System (PL-22).
+    /// System stream (PL-22).
     ClockSkewed {
-        /// Milliseconds, negative for a step back.
+        /// Negative for a step back.
         by_ms: i64,
     },
-    /// System (PL-27). The position is its id.
+    /// System stream (PL-27). The commit's position is the change's id.
     ChangeProposed(ChangeProposed),
-    /// Approves the next event, on a pool's or the system's stream (PL-27), or the next void, on a player's (PL-38).
+    /// Approves the next event on a pool's or the system stream (PL-27), or the next void on a player's stream
+    /// (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
         proposed_by: String,
-        /// Another actor than the proposer.
+        /// Must differ from the proposer.
         actor: String,
     },
-    /// Rejects or withdraws a proposed change, on the system's stream (PL-27), or a proposed void, on a player's (PL-38).
+    /// Rejects or withdraws a proposed change (system stream, PL-27) or void (player's stream, PL-38).
     ChangeRejected {
         /// Position of the proposal.
         change: u64,
         actor: String,
         reason: String,
     },
-    /// Player: rest of a voided seamless round's win, to be taken back from the operator's wallet (PL-39).
+    /// Part of a voided seamless round's win that the operator's wallet must give back (PL-39).
     ReversalDue {
-        /// Voided in this commit.
+        /// Round that this commit voids.
         round: u64,
         /// Win less `win_taken_back`, above 0.
         amount: Minor,
     },
-    /// Player.
     ReversalTaken {
-        /// Request of the void.
+        /// Request id of the void.
         request_id: SmolStr,
         round: u64,
         currency: Currency,
         amount: Minor,
-        /// Reported balance; 0 for none.
+        /// Reported balance; 0 if none.
         reported_balance: Minor,
-        /// Other logged parts of the answer.
         answer: Option<Box<WalletAnswer>>,
     },
 }
@@ -354,7 +381,6 @@ impl ChangeProposed {
 impl Event {
     pub const CHECK_OF_LOG: &str = "log";
 
-    /// Returns the id of the whole request.
     #[must_use]
     pub fn series(events: &[Self]) -> Option<&SmolStr> {
         events.iter().find_map(|event| match event {

@@ -1,12 +1,12 @@
-//! Requests of services. Ids contain all parameters, so each has one effect after any crash. They have a slash, unlike
-//! callers' ids, and never change: logs contain them.
+//! Internal requests of services. An id contains all parameters, so a request takes effect once even after a crash.
+//! Unlike callers' ids, it contains a slash. Ids never change because logs contain them.
 
 use core::fmt;
 
 use super::session::SessionName;
 use crate::values::{Currency, is_id, number};
 
-/// `Display` gives its id.
+/// Internal request; `Display` formats its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
     /// On the winner's stream.
@@ -23,11 +23,11 @@ pub enum InternalRequest<'a> {
     },
     /// On the pool's stream.
     OpenPool,
-    /// At home.
+    /// In the home partition.
     PoolStep {
         version: u64,
     },
-    /// On the receiver's stream.
+    /// On the receiving pool's stream.
     ReceivePool {
         from: &'a str,
     },
@@ -39,12 +39,12 @@ pub enum InternalRequest<'a> {
     },
     MirrorPool {
         pool: &'a str,
-        /// Mirrored position of home.
+        /// Home position whose state is mirrored.
         home_position: u64,
     },
-    /// Copies home's rates or system stream.
+    /// Copies a commit on the home partition's rates or system stream.
     CopyHome {
-        /// At home.
+        /// Position in the home partition.
         position: u64,
     },
     AutomaticStep {
@@ -61,23 +61,23 @@ pub enum InternalRequest<'a> {
     SealDraw {
         number: u64,
     },
-    /// With the caller's fingerprint.
+    /// With the fingerprint of the caller's request.
     OpenSession {
         request_id: &'a str,
     },
-    /// Also the wallet's transaction id (PL-31).
+    /// The id is also the wallet's transaction id (PL-31).
     AskDebit {
         request_id: &'a str,
     },
     AskRollback {
         request_id: &'a str,
     },
-    /// Also the wallet's transaction id.
+    /// The id is also the wallet's transaction id.
     PayCredit {
         request_id: &'a str,
         currency: Currency,
     },
-    /// Also the wallet's transaction id.
+    /// The id is also the wallet's transaction id.
     TakeReversal {
         request_id: &'a str,
         currency: Currency,
@@ -99,9 +99,7 @@ pub enum InternalRequest<'a> {
     },
     LogSession {
         session: SessionName,
-        /// Open, seen or end.
         moment: &'static str,
-        /// Stream's version before it.
         version: u64,
     },
     LogClock {
@@ -112,7 +110,7 @@ pub enum InternalRequest<'a> {
     LogIntegrity {
         check: &'a str,
         hour: i64,
-        /// Digest, hexadecimal.
+        /// Hexadecimal digest.
         finding: &'a str,
     },
     LogDamage {
@@ -125,7 +123,7 @@ pub enum InternalRequest<'a> {
     LogRefusal {
         finding: &'a str,
     },
-    /// A caller's request on a shared stream, with its fingerprint.
+    /// Caller's request on a stream shared by operators, with the request's fingerprint.
     OfOperator {
         operator: &'a str,
         request_id: &'a str,
@@ -135,13 +133,13 @@ pub enum InternalRequest<'a> {
 impl InternalRequest<'_> {
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
-    /// Returns whether an id on a shared stream is a caller's, also as [`OfOperator`](Self::OfOperator).
+    /// Returns whether an id on a shared stream belongs to a caller's request, including ids like
+    /// [`OfOperator`](Self::OfOperator).
     #[must_use]
     pub fn is_callers(request_id: &str) -> bool {
         is_id(request_id) || request_id.starts_with("of/")
     }
 
-    /// Returns the home position of a [`CopyHome`](Self::CopyHome).
     #[must_use]
     pub fn copied_position(request_id: &str) -> Option<u64> {
         number(request_id.strip_prefix("copy/")?)

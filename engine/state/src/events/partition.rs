@@ -1,9 +1,10 @@
-//! Events between partitions about a pool.
+//! Events by which partitions exchange data about a pool.
 //!
 //! A pool is decided on its stream at [`HOME`](crate::HOME). Other partitions *report* contributions, hits and voids
-//! ([`PartitionReported`]); their *mirrors* ([`PoolMirrored`]) decide which bets they accept. A pool retires after all
-//! have confirmed its suspension (BW-20). [`Account::Interpartition`](crate::Account::Interpartition) has the money in
-//! between, so each partition's sums are zero (PL-09).
+//! ([`PartitionReported`]), and accept bets by a *mirror* of the pool ([`PoolMirrored`]). A pool retires after all
+//! partitions have confirmed its suspension (BW-20). Money in transit is in
+//! [`Account::Interpartition`](crate::Account::Interpartition), so the postings of each partition sum to zero
+//! (PL-09).
 
 use serde::{Deserialize, Serialize};
 
@@ -11,31 +12,30 @@ use super::pool::{Award, Decision, PoolStatus, PoolTerms};
 use super::void::{ReportedVoids, VoidReturn};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// Contributions of a stretch of another partition, and its decision. An empty first report (`from` 1, `to` 0) joins
-/// the pool.
+/// Contributions of a stretch of another partition, and the hit or void at its end. An empty first report (`from` 1,
+/// `to` 0) joins the partition to the pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReported {
     pub partition: u32,
     pub from: u64,
     pub to: u64,
-    /// EUR, also of voided rounds (BW-11).
+    /// Contributions in EUR, including those of voided rounds (BW-11).
     pub contributions: Nano,
     pub end: StretchEnd,
-    /// Voids with kept contributions (PL-38).
+    /// Voids whose contributions stay in the pool (PL-38).
     pub voids: Vec<ReportedVoids>,
-    /// Cycle of the pool to which the sums of voids refer, or 0.
+    /// Cycle of the pool to which `voids` refers; 0 without voids.
     pub cycle: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StretchEnd {
-    /// At the last position.
+    /// Hit or void at the last position.
     Decision(Decision),
-    /// Without a hit or void.
     Standing {
-        /// Contributing rounds that can still hit.
+        /// Number of contributing rounds that can still hit.
         open_rounds: u64,
-        /// Home position of the mirror, or 0.
+        /// Home position of the mirrored state; 0 for none.
         mirrored: u64,
     },
 }
@@ -50,11 +50,10 @@ pub struct PoolMirrored {
     /// Position in this partition.
     pub decided_to: u64,
     pub awards: Vec<MirroredAward>,
-    /// To houses of this partition (PL-38).
+    /// Contributions to return to houses of this partition (PL-38).
     pub returns: Vec<VoidReturn>,
 }
 
-/// Part of an [`Award`] for the winner's partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MirroredAward {
     pub hit: u64,
@@ -62,9 +61,9 @@ pub struct MirroredAward {
     pub round: u64,
     pub amount: Minor,
     pub currency: Currency,
-    /// EUR.
+    /// In EUR.
     pub paid: Nano,
-    /// EUR; 0 in older logs.
+    /// In EUR; 0 in older logs.
     pub seed_from_house: Nano,
 }
 

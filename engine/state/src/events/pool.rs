@@ -8,18 +8,18 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 pub struct PoolTerms {
     pub version: u32,
     pub contribution_ppm: u32,
-    /// EUR, after a win.
+    /// Seed after a win, in EUR.
     pub seed: Nano,
-    /// Coin value in EUR that wins the whole pool. It never changes.
+    /// Lowest coin value, in EUR, that wins the whole pool. It never changes.
     pub base_coin: CoinValue,
     pub refresh_ms: u32,
     pub collision_share: CollisionShare,
 }
 
-/// Second win within one refresh (BW-17).
+/// Pricing of a second win within one refresh (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
-    /// The second win is the coin's share of the seed, plus all increments since the first win.
+    /// The second win gets the coin value's share of the seed, plus all increments since the first win.
     Full,
     /// The second win is priced like a first one, in proportion to the coin value (BW-16).
     Proportional,
@@ -28,13 +28,13 @@ pub enum CollisionShare {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     Active,
-    /// The pool is suspended: new bets neither contribute nor win; earlier ones count.
+    /// The pool is suspended: new bets neither contribute nor win; earlier bets still count.
     Suspended,
     Retired {
         into: SmolStr,
-        /// K.
+        /// Increments (K).
         increments: Nano,
-        /// R.
+        /// Reserve (R).
         reserve: Nano,
     },
 }
@@ -85,32 +85,31 @@ pub struct TakeBack {
     pub position: u64,
     /// Position of the bet.
     pub contributed_at: u64,
-    /// EUR.
+    /// In EUR.
     pub amount: Nano,
 }
 
-/// Price of a hit (BW-16, BW-17), in EUR unless stated.
+/// Price of a hit (BW-16, BW-17). Amounts are in EUR unless stated otherwise.
 ///
-/// `increments + seed_from_reserve + seed_from_house` equals `paid` plus a fraction of a cent. `to_reserve` is the rest
-/// of the increments plus that fraction.
+/// `increments + seed_from_reserve + seed_from_house` equals `paid` plus a fraction of a cent. `to_reserve` is the
+/// sum of the remaining increments and this fraction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     pub hit: u64,
     pub partition: u32,
     pub stream: StreamId,
     pub round: u64,
-    /// Cycle that it ends, 1-based.
+    /// 1-based cycle that the award ends.
     pub cycle: u64,
     pub collision: bool,
     pub currency: Currency,
     pub coin_value: CoinValue,
     pub rate: FxRate,
-    /// In the player's currency.
     pub amount: Minor,
     pub increments: Nano,
     pub seed_from_reserve: Nano,
     pub seed_from_house: Nano,
     pub to_reserve: Nano,
-    /// EUR at the bet's rate.
+    /// In EUR at the exchange rate of the bet.
     pub paid: Nano,
 }

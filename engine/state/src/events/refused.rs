@@ -1,7 +1,7 @@
-//! Refusals of commits, which have no effect.
+//! Refusals of commits. A refused commit has no effect.
 //!
-//! The first fault is reported: place in log and stream, then events in order. A bet's order: switches, account,
-//! amount, round, rate, campaign or money, contribution.
+//! The first fault found is reported. Checks run in this order: position in log and stream, then the events in order.
+//! For a bet: switches, account, amount, round, rate, campaign or money, contribution.
 
 use smol_str::SmolStr;
 
@@ -14,47 +14,44 @@ use crate::values::{Currency, Minor, MoneyError, Nano, Switch};
 pub enum Refused {
     #[error("position {found}, expected {expected}")]
     WrongPosition { expected: u64, found: u64 },
-    /// VERSION_CONFLICT.
     #[error("stream version {found}, expected {expected}")]
     WrongVersion { expected: u64, found: u64 },
-    #[error("stream of partition {expected} in partition {found}")]
+    #[error("the stream belongs to partition {expected}, not to partition {found}")]
     WrongPartition { expected: u32, found: u32 },
-    #[error("previous commit {found}, expected {expected}")]
+    #[error("position {found} of the stream's previous commit, expected {expected}")]
     WrongPrevious { expected: u64, found: u64 },
-    #[error("time {found} before {latest}")]
+    #[error("time {found} is before the latest commit's time {latest}")]
     TimeRanBack { latest: i64, found: i64 },
-    #[error("commit without events")]
+    #[error("the commit has no events")]
     Empty,
     #[error("stream name is not well formed")]
     BadStream,
-    #[error("event does not belong on this stream")]
+    #[error("the event is not allowed on this stream")]
     WrongStream,
 
-    #[error("no {currency} account")]
+    #[error("the player has no {currency} account")]
     UnknownAccount { currency: Currency },
-    #[error("{currency} account exists")]
+    #[error("the {currency} account already exists")]
     AccountExists { currency: Currency },
     #[error("unknown player")]
     UnknownPlayer,
     #[error("the cancellation of a request must have no other events")]
     NotCancelled,
-    #[error("amount {amount} not allowed")]
+    #[error("amount {amount} is not allowed")]
     BadAmount { amount: Minor },
-    /// PL-17.
     #[error("play money cannot be deposited, withdrawn or granted, and cannot contribute to a pool")]
     PlayMoney,
-    /// BW-29, PL-10.
-    #[error("balance {balance}, {needed} needed")]
+    #[error("the balance is {balance}, but {needed} is needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
-    /// PL-31; the choice is final.
-    #[error("the operator's wallet has this player's money")]
+    /// The choice of the wallet is final (PL-31).
+    #[error("the player has a seamless wallet, so the operator's wallet has the money")]
     SeamlessWallet,
     #[error("the player has a transfer wallet")]
     TransferWallet,
-    #[error("a debit of this player is open")]
+    #[error("a debit of this player is pending")]
     DebitOpen,
-    #[error("there is no matching open debit")]
+    #[error("no pending debit matches")]
     NoSuchDebit,
     #[error("the debit differs from the cost of the round")]
     DebitUnused,
@@ -63,7 +60,6 @@ pub enum Refused {
     #[error("{most} credits are due to the operator's wallet, the maximum")]
     DuesWaiting { most: usize },
 
-    /// PL-25.
     #[error("{switch} is switched off: {reason}")]
     SwitchedOff { switch: Switch, reason: String },
     #[error("switch is not well formed")]
@@ -71,53 +67,49 @@ pub enum Refused {
     #[error("{switch} already has this state")]
     SwitchUnchanged { switch: Switch },
 
-    #[error("not a change that can be proposed")]
+    #[error("changes of this kind cannot be proposed")]
     BadChange,
-    #[error("{most} changes are pending already, which is the maximum")]
+    #[error("{most} changes are pending, which is the maximum")]
     TooManyChanges { most: usize },
     #[error("no pending change {change}")]
     NoSuchChange { change: u64 },
     #[error("change {change} has lapsed")]
     ChangeLapsed { change: u64 },
-    /// PL-27.
     #[error("{actor} proposed change {change}: another actor must approve it")]
     SameActor { change: u64, actor: String },
-    #[error("not the change that was proposed")]
+    #[error("the change differs from the proposed one")]
     NotAsProposed,
 
-    /// PL-20.
     #[error("round {round} of the game is open")]
     RoundOpen { round: u64 },
     #[error("round {found}, expected {expected}")]
     WrongRound { expected: u64, found: u64 },
     #[error("no open round {round}")]
     NoSuchRound { round: u64 },
-    #[error("round {round} is void already")]
+    #[error("round {round} was voided before")]
     AlreadyVoided { round: u64 },
-    #[error("round {round} is not open: its settlement must be recalled from the log")]
+    #[error("round {round} is not open, so its settlement must be read from the log")]
     RecallNeeded { round: u64 },
     #[error("step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
     #[error("round {round} has no step")]
     NothingResolved { round: u64 },
-    /// The step has no draw, or both a draw and a seed.
-    #[error("a step without the player's next draw, {number}")]
+    /// The step has no draw, or has both a draw and a seed.
+    #[error("the step does not use the player's next draw, {number}")]
     DrawMissing { number: u64 },
     #[error("draw {found}, expected {expected}")]
     WrongDraw { expected: u64, found: u64 },
-    #[error("draw {number} was not sealed in the record that the step names")]
+    #[error("the record that the step names did not seal draw {number}")]
     SealedElsewhere { number: u64 },
-    #[error("draw {number} must not be sealed for this reason")]
+    #[error("draw {number} cannot be sealed for this reason")]
     SealUnfounded { number: u64 },
     #[error("a client seed of {bytes} bytes is too long")]
     ClientSeedTooLong { bytes: usize },
-    /// PL-40.
-    #[error("draw {number} is sealed in generation {found} where {expected} is current")]
+    #[error("draw {number} was sealed in generation {found}, but generation {expected} is current")]
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
-    /// PL-40.
-    #[error("the seal of draw {number} was revoked, with generation {generation}")]
+    #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error("generation {number} of draws cannot begin here")]
+    #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
@@ -125,16 +117,16 @@ pub enum Refused {
     RevealWrong { round: u64, step: u32 },
     #[error("draws of round {round} must not be revealed here")]
     RevealUnfounded { round: u64 },
-    #[error("amount {found} but the log requires {expected}")]
+    #[error("the amount is {found}, but the log requires {expected}")]
     WrongAmount { expected: Minor, found: Minor },
-    #[error("no rate of {currency}")]
+    #[error("no exchange rate of {currency} is set")]
     NoRate { currency: Currency },
-    #[error("rate of {currency} is not the current one")]
+    #[error("the exchange rate of {currency} is not the current one")]
     WrongRate { currency: Currency },
 
-    #[error("campaign not allowed: {reason}")]
+    #[error("the campaign is not allowed: {reason}")]
     BadCampaign { reason: String },
-    #[error("campaign {campaign} exists")]
+    #[error("campaign {campaign} already exists")]
     CampaignExists { campaign: SmolStr },
     #[error("no campaign {campaign}")]
     UnknownCampaign { campaign: SmolStr },
@@ -153,95 +145,95 @@ pub enum Refused {
     PoolExists,
     #[error("pool is {status:?}")]
     PoolStatus { status: PoolStatus },
-    #[error("terms {found} of the pool, expected {expected}")]
+    #[error("version {found} of the pool's terms, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
     /// The terms are out of range, or change the base coin.
-    #[error("pool terms not allowed: {reason}")]
+    #[error("the pool terms are not allowed: {reason}")]
     BadTerms { reason: String },
     #[error("the contribution is {found}, but the bet requires {expected}")]
     ContributionWrong { expected: Nano, found: Nano },
     #[error("the bet does not contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },
-    #[error("coin worth more than the pool's base coin")]
+    #[error("the coin is worth more than the pool's base coin")]
     CoinTooLarge,
     #[error("no such session, or it has ended")]
     NoSuchSession,
     /// The bet exceeds the bet limit or the loss limit of the day (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
-    #[error("hit of round {round} without a step or a contribution to the pool")]
+    #[error("round {round} cannot hit the pool: the commit has no step, or the round has no contribution")]
     HitUnfounded { round: u64 },
     #[error("a commit can have at most one hit, void or report of a pool")]
     SecondDecision,
 
-    #[error("a pool is decided at home, and mirrored elsewhere")]
+    #[error("a pool is decided in partition 0 and mirrored in the other partitions")]
     DecidedAtHome,
-    #[error("report of a partition not allowed: {reason}")]
+    #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
-    #[error("mirror of position {found}, expected {expected} or later")]
+    #[error("the mirror is of position {found}, expected {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
-    #[error("stretch starts at {found}, expected {expected}")]
+    #[error("the stretch starts at {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// The end of the stretch is not durable yet, or not reported.
+    /// The end of the stretch is not durable yet, or was not reported.
     #[error("the stretch ends at {to}, after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("position {position} must be decided first")]
     DecisionWaits { position: u64 },
-    #[error("nothing to decide at position {position}")]
+    #[error("position {position} has no hit or void to decide")]
     NothingToDecide { position: u64 },
-    #[error("pool figure {found} but the log requires {expected}")]
+    #[error("the pool's figure is {found}, but the log requires {expected}")]
     WrongFigure { expected: Nano, found: Nano },
-    #[error("award is not the price of the hit")]
+    #[error("the award differs from the price of the hit")]
     AwardWrong { expected: Box<Award>, found: Box<Award> },
-    #[error("no unpaid award of the hit at {hit}")]
+    #[error("the hit at {hit} has no unpaid award")]
     NoSuchAward { hit: u64 },
-    /// PL-38.
     #[error("the void of round {round}, which hit the jackpot, is not approved")]
     VoidUnapproved { round: u64 },
-    #[error("the void of round {round} states an effect on its awards that differs from the log")]
+    #[error("the void of round {round} states another effect on awards than the log requires")]
     VoidedJackpotWrong { round: u64 },
-    #[error("the void of round {round} states no settled round, or one that differs from the log")]
+    #[error("the void of round {round} lacks the facts of the settled round, or they differ from the log")]
     VoidFactsWrong { round: u64 },
     #[error("the award of the hit at {hit} is not priced yet")]
     AwardPending { hit: u64 },
-    #[error("the award of the hit at {hit} is held: the void of its round is proposed")]
+    #[error("the award of the hit at {hit} is held because a void of its round is proposed")]
     AwardHeld { hit: u64 },
     #[error("the void of round {round} was proposed before")]
     VoidProposedBefore { round: u64 },
-    #[error("incident not allowed: {reason}")]
+    #[error("the incident is not allowed: {reason}")]
     BadIncident { reason: String },
-    #[error("an incident named {id} exists")]
+    #[error("incident {id} already exists")]
     IncidentExists { id: SmolStr },
-    #[error("no incident named {id} to return contributions for")]
+    #[error("incident {id} does not exist, so its contributions cannot be returned")]
     UnknownIncident { id: SmolStr },
-    #[error("the pool has {most} incidents")]
+    #[error("the pool already has {most} incidents, which is the maximum")]
     TooManyIncidents { most: usize },
-    #[error("pool has rounds, contributions or decisions outstanding")]
+    #[error("the pool still has open rounds, unpooled contributions or undecided hits or voids")]
     PoolOutstanding,
-    #[error("no transfer from {pool}")]
+    #[error("no money is in transfer from {pool}")]
     NoSuchTransfer { pool: SmolStr },
 
-    #[error("{amount} minor units of {currency} are more than the {ceiling} of one amount")]
+    #[error("{amount} minor units of {currency} exceed the ceiling of {ceiling} for one amount")]
     AmountAboveCeiling { currency: Currency, amount: Minor, ceiling: Minor },
-    #[error("the {currency} balance of {balance} leaves no room: the maximum is {ceiling} minor units")]
+    #[error("the {currency} balance of {balance} would exceed the maximum of {ceiling} minor units")]
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
-    #[error("the rate of {currency} is out of bounds: a minor unit is worth 10^-9 to 10^4 EUR")]
+    #[error("the rate of {currency} is out of bounds: a minor unit must be worth 10^-9 to 10^4 EUR")]
     RateOutOfBounds { currency: Currency },
-    #[error("the award of the hit at {hit} can be paid")]
+    #[error("the award of the hit at {hit} can be paid, so it must not be set aside")]
     AwardPayable { hit: u64 },
     #[error("{switch} was switched off by the platform")]
     PlatformsSwitch { switch: Switch },
-    #[error("change {change} must be approved by another operator's actors")]
+    #[error("change {change} belongs to another operator, whose actors must approve it")]
     OtherActors { change: u64 },
 
-    /// PL-36.
-    #[error("open campaigns can cost {open} EUR and this one {max_liability} EUR: together above the cap of {cap} EUR")]
+    #[error(
+        "open campaigns can cost {open} EUR and this campaign {max_liability} EUR, together more than the cap of {cap} EUR"
+    )]
     LiabilityAboveCap { open: Nano, max_liability: Nano, cap: Nano },
 
     #[error(transparent)]
     Money(#[from] MoneyError),
-    /// A bug.
-    #[error("postings in {currency} are off by {by}")]
+    /// Indicates a bug.
+    #[error("postings in {currency} do not sum to zero: the difference is {by}")]
     Unbalanced { currency: Currency, by: Nano },
 }

@@ -10,22 +10,20 @@ pub struct RoundStarted {
     /// Contiguous per player over all games, 1-based.
     pub round: u64,
     pub game: SmolStr,
-    /// PL-01.
     pub rules_version: SmolStr,
     /// SHA-256.
     pub model_hash: [u8; 32],
     pub currency: Currency,
-    /// Cost of the stake, above 0, also of a free round.
+    /// Cost of the stake, above 0 even for a free round.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub stake: LoggedTerms,
-    /// At this position; 1 for play money.
+    /// Exchange rate at this position; 1 for play money.
     pub rate: FxRate,
-    /// Contribution of the bet; `None` without an active pool, in free rounds (PL-18) and in play money (PL-17).
+    /// Contribution of the bet; `None` without an active pool, for free rounds (PL-18) and for play money (PL-17).
     pub contribution: Option<Contribution>,
-    /// PL-16, PL-21.
     pub session: Option<SessionName>,
-    /// Empty for the unrestricted one (PL-26).
+    /// Empty for the unrestricted jurisdiction (PL-26).
     pub jurisdiction: SmolStr,
     pub campaign: Option<SmolStr>,
 }
@@ -40,7 +38,7 @@ impl RoundStarted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedTerms {
     Terms(RoundTerms),
-    /// Invalid bytes, kept as logged.
+    /// Bytes that do not parse, kept as logged.
     Unreadable(Vec<u8>),
 }
 
@@ -54,19 +52,17 @@ impl LoggedTerms {
     }
 }
 
-/// Terms of a round, which a replay needs besides the bet.
+/// Terms of a round, which a replay needs in addition to the bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,
     pub coins_per_line: u32,
     pub jackpot: bool,
     pub double: bool,
-    /// ME-18.
     pub buy_feature: bool,
     pub gamble_max_minor: u64,
-    /// Carried figures at the bet.
     pub carried: Vec<i64>,
-    /// BW-05; 0 if not picked.
+    /// Number of the witch (BW-05); 0 if none was chosen.
     pub witch: u32,
 }
 
@@ -74,20 +70,18 @@ pub struct RoundTerms {
 pub struct Contribution {
     pub pool: SmolStr,
     pub terms_version: u32,
-    /// EUR.
+    /// In EUR.
     pub amount: Nano,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepResolved {
     pub round: u64,
-    /// Within the round, 1-based.
+    /// Number within the round, 1-based.
     pub step: u32,
     /// Only in older logs (PL-06).
     pub seed: Option<[u8; 32]>,
-    /// Encoded by the game.
     pub choice: Vec<u8>,
-    /// Encoded by the game.
     pub outcome: Vec<u8>,
     pub win: Minor,
     pub automatic: Option<Automatic>,
@@ -95,15 +89,10 @@ pub struct StepResolved {
     pub draw: Option<Draw>,
 }
 
-/// PL-03.
+/// Cause of an automatic choice (PL-03).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Automatic {
     Skipped,
-    /// The game's time expired (ME-20).
     TimeOver,
-    /// The operator closed the round (PL-20).
-    Closed {
-        actor: String,
-        reason: String,
-    },
+    Closed { actor: String, reason: String },
 }

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor, Nano, Rates, exchange};
 
-/// Public name, a digest.
+/// Public name of a session, a digest of its secret id.
 pub type SessionName = [u8; 16];
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,24 +13,24 @@ pub struct SessionOpened {
     pub session: SessionName,
     pub game: SmolStr,
     pub currency: Currency,
-    /// Empty for the unrestricted one.
+    /// Empty for the unrestricted jurisdiction.
     pub jurisdiction: SmolStr,
     pub idle_ms: NonZeroU32,
-    /// Limits until the end of the day, which also apply to later sessions.
+    /// Limits that apply until the end of the day, including to later sessions.
     pub limits: DayLimits,
 }
 
-/// The strictest of the day's sessions.
+/// Strictest limits among the day's sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Until bets are refused.
+    /// Time played after which bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
-    /// Whole EUR.
+    /// In whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Over all currencies.
+    /// Losses over all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
-    /// Per round, converted to its currency.
+    /// Highest bet per round, converted to the round's currency.
     pub bets_max: Vec<(Currency, Minor)>,
 }
 

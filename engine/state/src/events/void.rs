@@ -8,17 +8,18 @@ use crate::values::{Minor, Nano};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VoidedJackpot {
-    /// The contribution is taken back and the award unchanged; only in older logs.
+    /// The contribution is taken back, and the award is unchanged; only in older logs.
     TakenBack,
-    /// The contribution is kept until an incident, and unpaid awards are reversed. There is no paid award.
+    /// The contribution is kept until an incident, and unpaid awards are reversed. No award was paid.
     Kept,
-    /// Like [`VoidedJackpot::Kept`]; paid awards are charged to the operator's house.
+    /// Like [`VoidedJackpot::Kept`], and paid awards are charged to the operator's house.
     Charged,
-    /// Like [`VoidedJackpot::Kept`]; paid awards are the platform's loss.
+    /// Like [`VoidedJackpot::Kept`], and the platform bears paid awards.
     Lost,
 }
 
-/// Settled round for its void (PL-04), which the books drop and [`SettledRound::recall`] reads from the log.
+/// Facts of a settled round that its void needs (PL-04). The books drop them, and [`SettledRound::recall`] reads them
+/// from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {
     pub started: Arc<RoundStarted>,
@@ -27,14 +28,13 @@ pub struct SettledRound {
     pub opened_ms: i64,
     pub jackpots: Vec<RoundJackpot>,
     pub win: Minor,
-    /// Changes to its collection, in order.
     pub collected: Vec<(SmolStr, i64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundJackpot {
     pub hit: u64,
-    /// EUR.
+    /// In EUR.
     pub paid: Option<Nano>,
 }
 
@@ -44,44 +44,44 @@ pub struct Reversal {
     /// Position of the void.
     pub position: u64,
     pub operator: SmolStr,
-    /// EUR.
+    /// In EUR.
     pub amount: Nano,
-    /// Part that returns to the house; the rest joins the reserve.
+    /// Part that returns to the house; the reserve receives the remaining part.
     pub to_house: Nano,
 }
 
-/// Kept contributions of a stretch's voids, by operator, game, version and minute.
+/// Kept contributions of voids in a stretch, summed per operator, game, version and minute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedVoids {
     pub operator: SmolStr,
     pub game: SmolStr,
     pub rules_version: SmolStr,
-    /// Minute of the bets, Unix time.
+    /// Minute of the bets, counted from 1970.
     pub minute: i64,
     pub voids: u64,
-    /// EUR, of bets in the stretch.
+    /// From bets in the stretch, in EUR.
     pub in_stretch: Nano,
-    /// Contributions of earlier bets in the running cycle, EUR.
+    /// Contributions of earlier bets in the running cycle, in EUR.
     pub in_cycle: Nano,
-    /// EUR, of earlier cycles.
+    /// From earlier cycles, in EUR.
     pub earlier: Nano,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidReturn {
     pub operator: SmolStr,
-    /// EUR, above 0.
+    /// In EUR, above 0.
     pub amount: Nano,
 }
 
-/// Malfunction; contributions of its voided rounds return to the operator's house.
+/// Malfunction. The contributions of its voided rounds return to the operator's house.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
     /// Unique within the pool.
     pub id: SmolStr,
     pub operator: SmolStr,
     pub game: SmolStr,
-    /// Empty for all.
+    /// Empty for all versions.
     pub rules_version: SmolStr,
     /// Unix ms, a whole minute.
     pub from_ms: i64,

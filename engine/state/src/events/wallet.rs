@@ -5,39 +5,33 @@ use crate::values::{Currency, Minor};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebitAsked {
-    /// Id of the bet's request.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     pub currency: Currency,
     /// Above 0.
     pub amount: Minor,
-    /// Purpose of the debit, as it's stated to the wallet (PL-39); `None` in older logs.
+    /// Purpose of the debit, as sent to the wallet (PL-39); `None` in older logs.
     pub facts: Option<Box<DebitFacts>>,
 }
 
-/// Purpose of a debit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebitFacts {
-    /// Game of the bet.
     pub game: SmolStr,
-    /// Version of its rules at the time of the debit.
     pub rules_version: SmolStr,
     /// The operator's session reference; empty for none.
     pub session: SmolStr,
-    /// Whether the bet buys a feature (ME-18).
     pub feature_buy: bool,
     /// Campaign of a free round that is opened at the wallet.
     pub campaign: Option<SmolStr>,
-    /// Stake of that free round, which the operator's promotion pays; else 0.
+    /// Stake of this free round, which the operator's promotion pays; 0 without one.
     pub stake: Minor,
 }
 
-/// Logged parts of a wallet's answer besides the reported balance.
+/// Parts of a wallet's answer that are logged in addition to the reported balance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalletAnswer {
     /// The wallet's own id of the transaction; empty for none.
     pub transaction_id: SmolStr,
-    /// Whether the wallet reported no balance.
     pub balance_unknown: bool,
     /// Bonus money in the amount.
     pub bonus: Minor,

@@ -1,5 +1,5 @@
-//! Limits of new commits, which keep sums far below 64 bits. Deposits above a ceiling are refused; wins and awards are
-//! not. Only the writer calls [`Stage::admit`], so older logs still fold.
+//! Limits for new commits, which keep sums far below 64 bits. Deposits above a ceiling are refused; wins and awards
+//! are not. Older logs that exceed a limit can still be folded, because only the writer calls [`Stage::admit`].
 
 use super::stage::{Stage, Subject};
 use super::view::View;
@@ -7,13 +7,14 @@ use crate::events::{Award, ChangeProposed, Commit, Decision, Event, PoolTerms, R
 use crate::state::{Books, Changes, PlayerState, Wallet};
 use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Highest balance at which a bet is accepted, so that a win has room. Only older logs have higher balances.
+/// Highest balance at which a bet is accepted, so that the balance has room for a win. Only older logs have higher
+/// balances.
 const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 
-/// Range of a minor unit's worth in 1e-9 EUR, so that a pool of 10^9 EUR has at most 10^18 minor units.
+/// Allowed worth of a minor unit in 1e-9 EUR, so that a pool of 10^9 EUR has at most 10^18 minor units.
 const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
-/// Keeps a pool's figure far below an account's limit in any currency.
+/// Highest seed, which keeps a pool's figure far below an account's limit in any currency.
 const SEED_MAX: Nano = Nano::major(100_000_000);
 
 /// Per operator.
@@ -30,7 +31,7 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// Checks the limits. `subject` is the commit's stream after the staged commits.
+    /// `subject` is the commit's stream after the staged commits.
     pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
         Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
     }
@@ -136,7 +137,7 @@ impl Admission<'_> {
         }
     }
 
-    /// Checks that a part is switched on by the operator who switched it off, or by the platform (PL-25).
+    /// Only the operator that switched a part off, or the platform, may switch it on (PL-25).
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -153,7 +154,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// Checks that a win has room, and that few credits are due (PL-31).
+    /// The balance must have room for a win, and few credits may be due (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();
@@ -170,7 +171,7 @@ impl Admission<'_> {
 
 fn check_rate(currency: Currency, rate: FxRate) -> Result<(), Refused> {
     let (numerator, denominator) = rate.fraction();
-    // Below 1e18 * 1e9 and 1e12, times 1e13.
+    // The product is below (10^18 * 10^9 + 10^12) * 10^13.
     let worth = numerator * currency.nanos_per_minor();
     let (least, most) = MINOR_WORTH;
     let is_within = least * denominator <= worth && worth <= most * denominator;

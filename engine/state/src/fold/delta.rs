@@ -12,7 +12,7 @@ use crate::state::{
 };
 use crate::values::{Currency, End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Changed states replace earlier ones; totals are added to them.
+/// Changes of a commit. Changed states replace earlier states; changes of totals are added.
 #[derive(Default)]
 pub(super) struct Delta {
     pub end: End,
@@ -27,7 +27,7 @@ pub(super) struct Delta {
     pub void_sums: BTreeMap<VoidKey, VoidSum>,
     pub returned: Vec<VoidKey>,
     pub operator: OperatorTotals,
-    /// EUR.
+    /// In EUR.
     pub houses: Vec<(SmolStr, Nano)>,
     pub exchange: PerCurrency<Nano>,
     pub transfer: Nano,
@@ -45,10 +45,10 @@ pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// Copied and not shared, because threads would contend for the reference count.
+    /// Copied because threads would contend for a shared reference count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
-    /// Partition, position and amount.
+    /// Partition, position, amount.
     pub contribution: Option<(u32, u64, Nano)>,
     pub decision: Option<Box<Decision>>,
     pub voids: Vec<PendingVoid>,

@@ -32,7 +32,7 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Adds up voids, without those of too old bets.
+    /// Skips bets that are too old.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;
@@ -85,7 +85,7 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Returns contributions from K in the same cycle, else R, else H (BW-19).
+    /// Takes from K in the running cycle, otherwise from R, then from H (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -127,7 +127,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the house's seed share to it, the rest to the reserve.
+    /// The house gets its share of the seed back; the reserve gets the remaining amount.
     pub fn reverse(
         &mut self,
         name: &'s str,

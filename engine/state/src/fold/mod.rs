@@ -1,5 +1,5 @@
-//! Fold of commits: [`stage`] passes a commit to [`decide`], which runs its events on a [`transition`] and merges the
-//! [`delta`]. [`pool_steps`], [`price`](mod@price) and [`due`] compute events; [`admission`] checks limits.
+//! Fold of commits: [`stage`] passes a commit to [`decide`], which applies its events to a [`transition`] and merges
+//! the [`delta`]. [`pool_steps`], [`price`](mod@price) and [`due`] compute events; [`admission`] checks limits.
 
 mod admission;
 mod award;

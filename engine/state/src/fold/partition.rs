@@ -18,7 +18,7 @@ impl<'s> Transition<'s, '_> {
         self.decided = true;
         check_report(report)?;
         if partition == self.commit.partition {
-            return Err(Refused::BadReport { reason: "a partition does not report to itself".to_owned() });
+            return Err(Refused::BadReport { reason: "a partition must not report to itself".to_owned() });
         }
         let pool = self.pool(name)?;
         if cycle != if voids.is_empty() { 0 } else { pool.cycle } {
@@ -35,7 +35,7 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the mirror is ahead of home, or behind its earlier state".to_owned(),
+                    reason: "the mirror is ahead of the home partition, or behind its own earlier state".to_owned(),
                 });
             }
             (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
@@ -120,7 +120,7 @@ impl<'s> Transition<'s, '_> {
         self.transfer(Account::Interpartition, due, Currency::EUR, taken_back);
         for VoidReturn { operator, amount } in &mirrored.returns {
             if *amount <= Nano::ZERO {
-                return Err(Refused::BadReport { reason: "a return of zero".to_owned() });
+                return Err(Refused::BadReport { reason: "a returned amount is zero".to_owned() });
             }
             self.transfer(Account::Interpartition, Account::House(operator), Currency::EUR, *amount);
         }
@@ -161,7 +161,7 @@ fn pending_voids(
     let ReportedVoids { operator, game, rules_version, minute, voids: count, in_stretch, in_cycle, earlier } =
         voids.clone();
     let parts = [(BetPlace::InStretch, in_stretch), (BetPlace::InCycle(cycle), in_cycle), (BetPlace::Earlier, earlier)];
-    // The first part stores the number of voids, so later parts add none.
+    // The first part stores the number of voids, so the other parts add none.
     let counts = [count, 0, 0];
     parts.into_iter().zip(counts).filter(|((_, amount), count)| *amount != Nano::ZERO || *count > 0).map(
         move |((bet, amount), voids)| PendingVoid {
@@ -184,27 +184,27 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         voids.voids > 0 && [voids.in_stretch, voids.in_cycle, voids.earlier].iter().all(|part| *part >= Nano::ZERO)
     };
     let reason = match end {
-        _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => "invalid sums of voids",
-        _ if contributions < Nano::ZERO => "contributions below 0",
+        _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => "a sum of voids is negative or empty",
+        _ if contributions < Nano::ZERO => "the contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }
             if to == 0 && (contributions, *open_rounds, *mirrored) != (Nano::ZERO, 0, 0) =>
         {
-            "the first report is empty"
+            "the first report must be empty"
         }
         StretchEnd::Standing { .. } => return Ok(()),
         StretchEnd::Decision(decision) if to == 0 || (decision.partition(), decision.position()) != (partition, to) => {
-            "the decision is not at the end of the stretch"
+            "the hit or void is not at the end of the stretch"
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
-            "a void without an earlier contribution"
+            "the void takes back no earlier contribution"
         }
         StretchEnd::Decision(Decision::Reversal(reversal))
             if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>
         {
-            "a reversal of zero"
+            "the reversed amount is not positive"
         }
         StretchEnd::Decision(Decision::Hit(hit)) if !matches!(hit.stream, StreamId::Player { .. }) => {
-            "a hit without a player"
+            "the hit is not on a player's stream"
         }
         StretchEnd::Decision(_) => return Ok(()),
     };

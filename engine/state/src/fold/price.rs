@@ -1,10 +1,10 @@
-//! Arithmetic of pools in exact integers. Above 10^9 EUR it can return an error, never a wrong figure.
+//! Pool arithmetic in exact integers. Above 10^9 EUR it can return an error, but never a wrong figure.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// Returns the jackpot of a coin in the player's currency, P x coin / base coin (BW-13), rounded down to 1e-9.
+/// P x coin / base coin (BW-13), in the player's currency, rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0
@@ -14,17 +14,17 @@ pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
         .ok_or(MoneyError::OutOfRange)
 }
 
-/// Returns whether no refresh, at a multiple of the interval, is between two times (BW-17).
+/// Returns whether no refresh (a multiple of the interval) lies between two times (BW-17).
 fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     let interval = i64::from(refresh_ms).max(1);
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)
 }
 
-/// Prices a hit (BW-16, BW-17) on the pool as of its place: contributions up to it pooled, earlier hits awarded.
+/// Prices a hit (BW-16, BW-17). In `pool`, contributions up to the hit are pooled and earlier hits are awarded.
 ///
-/// The value is `weighted x coin / base coin + whole`: a proportion of the base pool or, for a second win within one
-/// refresh, of the seed plus all increments. It is rounded down to the player's minor unit; the rest goes to the
-/// reserve.
+/// The value is `weighted x coin / base coin + whole`: a share of the base pool or, for a second win within one
+/// refresh, of the seed, plus all increments. It is rounded down to the player's minor unit, and the reserve gets the
+/// fraction.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));
@@ -37,7 +37,7 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let paid = worth.paid(amount).ok_or(MoneyError::OutOfRange)?;
     let seed_share = worth.in_eur(terms.seed).ok_or(MoneyError::OutOfRange)?;
 
-    // Rounding can leave one nano more; at most K, since K is an integer.
+    // Rounding can leave one nano more. The sum is at most K because K is an integer.
     let increments = Nano(total.0 - seed_share.0);
     let seed_from_reserve = seed_share.min(pool.reserve);
     let left = total.0 - paid.0;
@@ -61,13 +61,12 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
 }
 
 struct Worth {
-    /// 1e-6 of the currency.
+    /// In 1e-6 of the currency's unit.
     coin: i128,
-    /// 1e-6 EUR.
+    /// In 1e-6 EUR.
     base: i128,
     /// EUR per unit, as a fraction.
     rate: (i128, i128),
-    /// Nanos per minor unit.
     minor: i128,
 }
 
@@ -96,11 +95,10 @@ impl Worth {
             (numerator, self.base.checked_mul(self.rate.0)?)
         };
         let minor = numerator.checked_div(denominator.checked_mul(self.minor)?)?;
-        // The excess goes to the reserve.
+        // The reserve receives the excess.
         Some(Minor(i64::try_from(minor).unwrap_or(i64::MAX)))
     }
 
-    /// Returns `amount x rate`, rounded down.
     fn paid(&self, amount: Minor) -> Option<Nano> {
         let nanos = i128::from(amount.0).checked_mul(self.minor)?;
         nanos.checked_mul(self.rate.0)?.checked_div(self.rate.1).map(Nano)

@@ -80,7 +80,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// Posts the contribution, which the house pays and the pool takes up later (BW-11).
+    /// Posts a contribution: the house pays it, and the pool takes it up later (BW-11).
     fn contribute(
         &mut self,
         house: Account<'s>,
@@ -107,7 +107,7 @@ impl<'s> Transition<'s, '_> {
         let Commit { partition, position, .. } = *self.commit;
         let change = self.pending(&given.pool);
         change.totals.open_rounds += 1;
-        // Rounds of a commit share one entry.
+        // All rounds of a commit share one entry.
         let earlier = change.contribution.map_or(Nano::ZERO, |(_, _, amount)| amount);
         change.contribution = Some((partition, position, super::transition::add_figure(earlier, expected)?));
         Ok(())
@@ -201,7 +201,7 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Checks the limits of the day (PL-26), the only limits in the log.
+/// Checks the day's limits (PL-26). The log has no other limits.
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! Seamless wallets (PL-31). A confirmed debit adds the bet in its round's commit; the balance after a commit becomes
-//! due.
+//! Seamless wallets (PL-31). A confirmed debit adds the bet in the commit of its round; the balance after a commit
+//! becomes due.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use crate::events::{Commit, DebitAsked, Event, InternalRequest, Refused, WalletA
 use crate::state::{Debit, DueKind, ReportedBalance, UnpaidCredit, Wallet};
 use crate::values::{Account, Currency, Minor, is_id};
 
-/// Reported balance, and the rest of the wallet's answer.
 pub(super) type Reported<'a> = (Minor, Option<&'a WalletAnswer>);
 
 impl<'s> Transition<'s, '_> {
@@ -28,7 +27,7 @@ impl<'s> Transition<'s, '_> {
         if self.player()?.wallet.is_some() { Err(Refused::SeamlessWallet) } else { Ok(()) }
     }
 
-    /// Refuses to cancel a request with a debit, because the wallet may have applied the debit.
+    /// Refuses to cancel a request that has a debit, because the wallet may have applied the debit.
     pub fn check_no_debit(&mut self) -> Result<(), Refused> {
         let request_id = &self.commit.request_id;
         match self.player()?.debit() {
@@ -130,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         amount: Minor,
         reported: Reported<'_>,
     ) -> Result<(), Refused> {
-        // Older logs have no balances of credits. A known 0 is skipped too, since a credit leaves money.
+        // Older logs have no balances of credits. A reported 0 is ignored too, since a credit leaves money.
         if reported.0 != Minor::ZERO {
             self.note_balance(currency, reported)?;
         }
@@ -181,7 +180,7 @@ impl<'s> Transition<'s, '_> {
         skipped.and_then(|index| dues.remove(index)).map(|_| ()).ok_or(Refused::NoSuchDue)
     }
 
-    /// Takes the next call of a kind. `round` is that of a report or a reversal, else 0.
+    /// Removes the next due call. `round` is that of a report or a reversal, otherwise 0.
     fn take_due(
         &mut self,
         request_id: &str,

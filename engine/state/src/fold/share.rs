@@ -11,10 +11,11 @@ use crate::state::{
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Books for folding some players, so that shares run on several threads.
+/// Books of some players, for folding on several threads.
 ///
-/// The [`Books`] judge other streams, and take each commit's [`Left`] in log order and the shares' [`Totals`]. Shares
-/// [follow](Share::follow) the shared state. The result equals [`Books::apply_recorded`].
+/// The main [`Books`] decide all other streams. They take each commit's [`Left`] in log order, and finally the
+/// [`Totals`] of the shares. Shares [follow](Share::follow) the shared state. The result equals that of
+/// [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
@@ -59,7 +60,7 @@ impl Share {
     }
 
     /// Applies a durable commit to its player in place; `record` returns the record's hash. After an error the player
-    /// is invalid. [`Books::take_left`] checks the order.
+    /// is invalid. Only [`Books::take_left`] checks the order of commits.
     pub fn apply_recorded(
         &mut self,
         player: &mut PlayerState,
@@ -88,8 +89,8 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Updates the shared state from another stream's commit, except figures of pools. `is_kept` selects the players
-    /// whose awards are kept.
+    /// Updates the shared state, except figures of pools, from a commit on another stream. `is_kept` selects the
+    /// players whose awards are kept.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;
         let StreamId::Pool(name) = &commit.stream else {
@@ -188,7 +189,7 @@ impl Books {
         CommonState { pools: pools.clone(), unpaid: unpaid.clone(), rates: rates.clone(), system: system.clone() }
     }
 
-    /// Takes entries in log order.
+    /// Must be called in log order.
     pub fn take_left(&mut self, commit: &Commit, left: &Left) -> Result<(), Refused> {
         let end = self.end(commit.partition);
         let expected = end.position + 1;
@@ -212,7 +213,7 @@ impl Books {
         self.interpartition.0 += totals.interpartition.0;
     }
 
-    /// Takes a player, after the share's totals.
+    /// Must be called after the share's totals were added.
     pub fn join(&mut self, stream: StreamId, player: PlayerState) {
         if let StreamId::Player { operator, player: name } = stream {
             self.operators.entry(operator).or_default().put(&name, Arc::new(player), self.watch);

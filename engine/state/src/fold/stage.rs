@@ -7,7 +7,8 @@ use crate::events::{Commit, Refused, SettledRound};
 use crate::state::{Books, PlayerState};
 use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
-/// Decided commits that are not durable yet, in groups over the durable [`Books`]. After a failed write it is dropped.
+/// Decided commits that are not durable yet, in groups on top of the durable [`Books`]. Drop the stage after a failed
+/// write.
 ///
 /// ```
 /// # use motherlode_state::{Books, Commit, Refused, Stage};
@@ -78,7 +79,7 @@ impl Stage {
         subject.0.copy(self.over(books), stream);
     }
 
-    /// Stages a commit, whose record is made by `record` from the player after it.
+    /// Decides and stages a commit; `record` makes its record from the resulting player.
     pub fn apply_recorded(
         &mut self,
         books: &Books,
@@ -91,7 +92,7 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Stages a commit like [`Stage::apply_recorded`], on a new copy of the stream.
+    /// Stages a commit like [`Stage::apply_recorded`], but on a new copy of the stream's state.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,

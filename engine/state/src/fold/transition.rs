@@ -6,7 +6,7 @@ use crate::state::PendingTotals;
 use crate::values::{Account, Currency, Minor, MoneyError, Nano, Posting};
 use smallvec::SmallVec;
 
-/// Events change only the delta.
+/// Commit being decided. Events change only the delta.
 pub(super) struct Transition<'s, 'd> {
     pub view: View<'s>,
     pub commit: &'s Commit,
@@ -14,18 +14,18 @@ pub(super) struct Transition<'s, 'd> {
     pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
     pub stepped: Option<u64>,
-    /// Whether the commit already has a hit, void or report; it can have only one.
+    /// Whether the commit already contains a hit, void or report; it can contain only one.
     pub decided: bool,
     /// Confirmed debit, until its round uses it (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
-    /// Voided round, and the rest of its win.
+    /// Voided round, and the part of its win that was not taken back.
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
-    /// Required as the next event (PL-27).
+    /// Approved event, which must be the next one (PL-27).
     pub approved: Option<Box<Event>>,
-    /// Round whose void is required next (PL-38).
+    /// Round whose void must follow (PL-38).
     pub approved_void: Option<u64>,
     pub void_approved: bool,
 }
@@ -52,7 +52,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         }
     }
 
-    /// Posts a transfer; handlers update balances and figures.
+    /// Posts a transfer. The caller updates balances and figures.
     pub fn transfer(&mut self, from: Account<'s>, to: Account<'s>, currency: Currency, amount: Nano) {
         if amount != Nano::ZERO {
             self.post(Posting { account: from, currency, amount: -amount });

@@ -6,18 +6,18 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes of a group: states replace those of lower layers, figures are added to them.
+/// Changes of a group. States replace those of lower layers; figures are added to them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
-    /// Whether `books.rates` replaces the rates below.
+    /// Whether `books.rates` replaces lower rates.
     pub rates_changed: bool,
     pub system_changed: bool,
     pub paid: BTreeSet<AwardKey>,
     pub returned: BTreeSet<VoidKey>,
 }
 
-/// View of the staged groups, the youngest first, and then of the books.
+/// View of the staged groups, from the newest to the oldest, and then of the books.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub durable: &'a Books,
@@ -61,7 +61,7 @@ impl<'a> View<'a> {
         self.staged().find_map(|books| books.pool(pool)).or_else(|| self.durable.pool(pool))
     }
 
-    /// Changed pools occur more than once.
+    /// A changed pool occurs more than once.
     pub fn pools(self) -> impl Iterator<Item = &'a PoolState> {
         let names = self.durable.pools.keys().chain(self.staged().flat_map(|books| books.pools.keys()));
         names.filter_map(move |name| self.pool(name))
@@ -101,19 +101,19 @@ impl<'a> View<'a> {
         self.durable.void_sums.get(key).copied()
     }
 
-    /// `last` is exclusive.
+    /// The end of the range is exclusive.
     pub fn void_keys(self, pool: &Arc<str>, (first, last): (i64, i64)) -> BTreeSet<&'a VoidKey> {
         let range = VoidKey::first(pool, first)..VoidKey::first(pool, last.max(first));
         let all = self.staged().chain([self.durable]);
         all.flat_map(|books| books.void_sums.range(range.clone())).map(|(key, _)| key).collect()
     }
 
-    /// Pools take up durable entries only.
+    /// A pool takes up only durable entries.
     pub fn durable_pending(self, pool: &str) -> Option<&'a Pending> {
         self.durable.pending.get(pool)
     }
 
-    /// Returns the durable end of the pool's partition, or of another's last report.
+    /// Durable end of the pool's own partition, or end of another partition's last report.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

@@ -32,7 +32,7 @@ impl<'s> Transition<'s, '_> {
                 if let Some(given) = &open.started.contribution {
                     self.pending(&given.pool).totals.open_rounds -= 1;
                 }
-                // Only HALVE has credited anything (ME-16).
+                // Only `Halve` credits a part of an open round's win (ME-16).
                 (&open.started, open.opened_at, open.opened_ms, &open.jackpots, open.credited)
             }
             (None, Some(settled)) if settled.started.round == number => {
@@ -54,7 +54,7 @@ impl<'s> Transition<'s, '_> {
             let bet = started.bet.to_nano(started.currency);
             self.transfer(house, Account::Promotion(operator), started.currency, bet);
         }
-        // PL-09: the house bears the missing part.
+        // The house pays the missing amount (PL-09).
         let balance = self.check_account(started.currency)?;
         expect_amount(win.min(balance), win_taken_back)?;
         self.charge_player(account, house, started.currency, win_taken_back)?;
@@ -88,7 +88,7 @@ impl<'s> Transition<'s, '_> {
         self.pending(&given.pool).voids.push(void);
     }
 
-    /// Returns unpaid awards to the pool; paid ones stay with the player (PL-38).
+    /// Reverses unpaid awards to the pool; the player keeps paid awards (PL-38).
     fn void_awards(
         &mut self,
         operator: &'s str,
@@ -131,7 +131,6 @@ impl<'s> Transition<'s, '_> {
         )
     }
 
-    /// Takes the contribution back from the pool (BW-19).
     fn give_back(&mut self, house: Account<'s>, started: &RoundStarted, opened_at: u64) -> Result<(), Refused> {
         let Some(given) = &started.contribution else {
             return Ok(());

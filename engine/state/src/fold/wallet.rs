@@ -33,7 +33,7 @@ impl<'s> Transition<'s, '_> {
         player.balance(currency).ok_or(Refused::UnknownAccount { currency })
     }
 
-    /// See PL-17.
+    /// Refuses play money (PL-17).
     pub fn check_real(&self, currency: Currency) -> Result<(), Refused> {
         self.check_account(currency)?;
         if currency.is_real() { Ok(()) } else { Err(Refused::PlayMoney) }
@@ -88,7 +88,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The balance is never negative (PL-09).
+    /// The balance must not become negative (PL-09).
     pub fn charge_player(
         &mut self,
         player: Account<'s>,

@@ -4,7 +4,6 @@ use crate::values::Minor;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AutospinLimits {
-    /// For the series.
     pub loss: Option<LossStop>,
     pub win: Option<WinStop>,
     pub on_jackpot: bool,
@@ -15,15 +14,15 @@ pub struct AutospinLimits {
 pub enum LossStop {
     /// Above the limit (BW-25, ME-19).
     Passed(Minor),
-    /// At the limit (WF-19).
+    /// At or above the limit (WF-19).
     Reached(Minor),
-    /// The next bet could exceed the limit, so it is not placed (DM-26).
+    /// A bet that could exceed the limit is not placed (DM-26).
     Prevented { limit: Minor, bet: Minor },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WinStop {
-    /// At the limit (BW-25, WF-19).
+    /// At or above the limit (BW-25, WF-19).
     Reached(Minor),
     /// Above the limit (ME-19).
     Passed(Minor),
@@ -62,7 +61,6 @@ pub enum AutospinStop {
 pub struct FinishedRound {
     /// Zero after a refund.
     pub bet: Minor,
-    /// Without the jackpot.
     pub win: Minor,
     pub jackpot: Option<Minor>,
     pub feature: bool,
@@ -105,7 +103,7 @@ impl Autospin {
         saturated(self.wins)
     }
 
-    /// DM-26.
+    /// See DM-26.
     #[must_use]
     pub fn prevented(&self) -> bool {
         matches!(self.limits.loss, Some(LossStop::Prevented { .. })) && self.ends_by_loss()

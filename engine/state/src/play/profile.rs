@@ -1,5 +1,5 @@
-//! Permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26). An open round keeps its bet's
-//! profile.
+//! Permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26). An open round keeps the profile
+//! that applied to its bet.
 
 use core::num::NonZeroU32;
 
@@ -17,7 +17,7 @@ pub struct Profile {
     pub gamble: bool,
     /// Allows faster display by the client.
     pub turbo: bool,
-    /// Allows jackpot games; their promised return includes the jackpot (BW-21).
+    /// Allows games with a jackpot (BW-21).
     pub jackpot: bool,
     /// Maximum cost of a round in whole EUR.
     pub bet_eur_max: Option<NonZeroU32>,
@@ -26,11 +26,11 @@ pub struct Profile {
     /// Idle limit of a session (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time per day until bets are refused.
+    /// Time played per day after which bets are refused.
     pub session_ms_max: Option<NonZeroU32>,
     /// Maximum loss of a day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Whether the player sets limits for each session.
+    /// Whether the player must set limits for each session.
     pub limits_by_player: bool,
 }
 

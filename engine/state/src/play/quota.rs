@@ -1,4 +1,4 @@
-//! Slots shared by operators: half divided evenly, half open to all.
+//! Slots shared by operators: half of them are divided evenly, and half are open to all operators.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use smol_str::SmolStr;
 
 #[derive(Debug, Clone)]
 pub struct Quota {
-    /// Reserved per operator.
+    /// Reserved slots per operator.
     own: usize,
     common: usize,
     taken: BTreeMap<SmolStr, usize>,
 }
 
 impl Quota {
-    /// Divides slots, at least one per operator.
+    /// Every operator gets at least one slot.
     #[must_use]
     pub fn new(places: usize, operators: usize) -> Self {
         let own = (places - places / 2) / operators.max(1);
@@ -61,10 +61,10 @@ mod tests {
             assert_eq!(taken(&mut quota, other), 10, "{other}");
         }
         quota.give("a");
-        assert!(quota.take("b") && !quota.take("a"), "a common place is whoever's comes first");
+        assert!(quota.take("b") && !quota.take("a"), "the first operator to ask gets a common slot");
         quota.give("b");
         quota.give("b");
-        assert!(!quota.take("a") || !quota.take("a"), "its own place is nobody else's");
+        assert!(!quota.take("a") || !quota.take("a"), "no other operator can take a reserved slot");
     }
 
     #[test]
@@ -75,6 +75,6 @@ mod tests {
             (0..7).for_each(|_| quota.give("a"));
         }
         quota.give("a");
-        assert_eq!(taken(&mut quota, "a"), 7, "what was not taken can't be given back");
+        assert_eq!(taken(&mut quota, "a"), 7, "only a taken slot can be returned");
     }
 }

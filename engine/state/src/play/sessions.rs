@@ -1,8 +1,8 @@
-//! Table of sessions (BW-26, BW-27, PL-16), not in the log.
+//! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
 //!
-//! A session ends when closed, idle or disconnected; a disconnected one holds its game for a while. Bets are refused
-//! while a reality check is due and after the time limit (PL-26). A player has one live session per game, plus one in
-//! play money.
+//! A session ends when closed, idle or disconnected. After a disconnection its game is held: no other session can be
+//! opened for a while. Bets are refused while a reality check is due and after the time limit (PL-26). A player has
+//! one live session per game, plus one in play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,9 +15,9 @@ use crate::values::{Currency, Minor, StreamId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// BW-26.
+    /// See BW-26.
     pub idle_ms_max: i64,
-    /// Hold after a dropped connection (BW-27).
+    /// Time for which a game is held (BW-27).
     pub hold_ms: i64,
     /// Sessions and holds.
     pub count_max: usize,
@@ -31,7 +31,6 @@ impl Default for SessionLimits {
 
 pub type SessionId = u128;
 
-/// PL-16.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOf {
     pub stream: StreamId,
@@ -39,11 +38,11 @@ pub struct SessionOf {
     pub game: SmolStr,
     pub jurisdiction: SmolStr,
     pub profile: Profile,
-    /// Minor units, set by the player.
+    /// Highest loss in minor units, set by the player.
     pub loss_max: Option<Minor>,
-    /// Highest bet of a round in minor units, set by player or operator.
+    /// Highest bet per round in minor units, set by the player or the operator.
     pub bet_max: Option<Minor>,
-    /// The operator's own session reference; empty for none (PL-39).
+    /// Operator's own session reference; empty for none (PL-39).
     pub operator_session: SmolStr,
 }
 
@@ -51,10 +50,9 @@ pub struct SessionOf {
 pub enum SessionRefused {
     #[error("the session is in use")]
     InUse,
-    /// BW-27.
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
     Held {
-        /// Milliseconds until it is possible.
+        /// Remaining hold.
         left_ms: i64,
     },
     #[error("the session is over")]
@@ -63,7 +61,6 @@ pub enum SessionRefused {
     Mismatch,
     #[error("the request id was used for a different session")]
     RequestIdReused,
-    /// PL-26.
     #[error("a reality check is due: it must be acknowledged before the next bet")]
     RealityCheckDue,
     #[error("the session's time limit is reached: it takes no more bets")]
@@ -79,11 +76,11 @@ pub struct Sessions<K> {
     quota: Quota,
     entries: BTreeMap<SessionId, Entry<K>>,
     by_seat: BTreeMap<SeatKey, SessionId>,
-    /// Next first.
+    /// Earliest first.
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
-/// Player, game, whether with real money (PL-17).
+/// Player, game, whether for real money (PL-17).
 type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
@@ -120,13 +117,12 @@ impl<K> Sessions<K> {
         Self { limits, quota, entries: BTreeMap::new(), by_seat: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    /// See [`Quota`].
     #[must_use]
     pub fn shared_by(self, operators: usize) -> Self {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session. A repetition returns the id of its live session.
+    /// Repeating the request of a live session returns its id.
     pub fn open(
         &mut self,
         of: SessionOf,
@@ -202,7 +198,7 @@ impl<K> Sessions<K> {
         Ok(&entry.of)
     }
 
-    /// Returns the session's terms and duration in ms.
+    /// Returns the session's terms and its duration in ms.
     pub fn acknowledge(&mut self, id: SessionId, now_ms: i64) -> Result<(&SessionOf, i64), SessionRefused> {
         self.expire(now_ms);
         self.live(id)?;
@@ -256,7 +252,6 @@ impl<K> Sessions<K> {
         }
     }
 
-    /// Returns the remaining idle time of a live session.
     pub fn left_ms(&mut self, id: SessionId, now_ms: i64) -> Option<i64> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| entry.deadline_ms.saturating_sub(now_ms))

@@ -1,10 +1,9 @@
-//! Ages count starts of snapshots.
+//! Ages count the snapshots that were started.
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watch {
-    /// 0 while not watched.
+    /// 0 while changes are not tracked.
     pub age: u32,
-    /// Latest age in a snapshot.
     pub written: u32,
     pub is_writing: bool,
 }

@@ -27,7 +27,7 @@ pub(crate) struct CurrentRates {
 }
 
 impl CurrentRates {
-    /// Returns EUR per unit; 1 for EUR and play money.
+    /// EUR per unit; 1 for EUR and play money.
     pub fn rate(&self, currency: Currency) -> Option<FxRate> {
         match currency {
             Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
@@ -50,7 +50,7 @@ pub(crate) type AwardKey = (u32, u64);
 
 /// State of one partition's log. Lookups are O(log n) in players or pools; memory does not grow with the log.
 ///
-/// Players are serialized separately ([`Books::freeze`]).
+/// Players are serialized separately, by [`Books::freeze`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     pub(crate) ends: BTreeMap<u32, End>,
@@ -58,7 +58,7 @@ pub struct Books {
     pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
-    /// Only at home.
+    /// Only in the home partition.
     pub(crate) void_sums: BTreeMap<VoidKey, VoidSum>,
     pub(crate) rates: CurrentRates,
     pub(crate) system: System,
@@ -122,7 +122,7 @@ impl Books {
         })
     }
 
-    /// Returns an operator's open rounds with bets after a position, the oldest first (PL-20).
+    /// Open rounds with bets after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
             Some((name, self.operators.get(operator)?.players.get(Name::new(name))?.open_round(number)?))
@@ -134,7 +134,7 @@ impl Books {
         self.operators.get(operator).map_or(0, |operator| operator.open.len())
     }
 
-    /// Returns positions, names and numbers of open rounds like [`Self::open_rounds`], including evicted players.
+    /// Position, player and number of the [open rounds](Self::open_rounds), including those of evicted players.
     pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let listed =
@@ -142,21 +142,20 @@ impl Books {
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
-    /// Returns players with a debit or credit in progress (PL-31).
+    /// Players with a debit or credit in progress (PL-31).
     pub fn busy_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(move |operator| operator.busy.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Returns players for whom the wallet must be called.
     pub fn owing_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(move |operator| operator.owing.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Returns debits waiting for their bets, oldest first: Unix ms, name.
+    /// Unix ms and player of debits that wait for their bets, oldest first.
     pub fn waiting_debits(&self, operator: &str) -> impl Iterator<Item = (i64, &str)> {
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(|operator| &operator.waiting).map(|(asked_ms, name)| (*asked_ms, name.as_str()))
@@ -176,7 +175,7 @@ impl Books {
         self.rates.rate(currency)
     }
 
-    /// Returns the operator's open liability in EUR (PL-36). Each campaign counts in full until its day of expiry ends.
+    /// Reserved EUR of the operator's campaigns (PL-36). A campaign counts in full until its day of expiry ends.
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)
@@ -201,7 +200,7 @@ impl Books {
         self.system.switches.against(operator, game, rules_version)
     }
 
-    /// Includes lapsed ones (PL-27).
+    /// Includes lapsed changes (PL-27).
     pub fn pending_changes(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
         self.system.changes.pending()
     }
@@ -230,7 +229,7 @@ impl Books {
         u64::try_from(totals.open_rounds).unwrap_or_default()
     }
 
-    /// Sorted by the hit's position.
+    /// Sorted by the position of the hit.
     pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
     }
@@ -257,7 +256,7 @@ impl Books {
         })
     }
 
-    /// Returns sums by operator (PL-38).
+    /// Sums per operator (PL-38).
     #[must_use]
     pub fn voids_not_returned(&self, pool: &str) -> BTreeMap<SmolStr, VoidSum> {
         let mut sums = BTreeMap::<_, VoidSum>::new();
@@ -319,7 +318,7 @@ impl Books {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// Empty at every position (PL-09).
+    /// Sums that are not zero; empty at every position (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();

@@ -63,7 +63,7 @@ impl CampaignState {
         }
     }
 
-    /// Fails after its first round.
+    /// Refused once the first round has begun.
     pub(crate) fn cancel(&mut self, now_ms: i64) -> Result<(), Refused> {
         let campaign = || self.campaign.id.clone();
         match self.over(now_ms) {

@@ -9,16 +9,16 @@ use crate::values::{Currency, Minor, Rates, exchange};
 /// Longest pause that counts as time played.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
-/// Day with real or with play money (PL-17), UTC. A loss counts for its bet's day. Time played is the time between
-/// actions, without breaks.
+/// Figures of a player's day (UTC), for real money or for play money (PL-17). A loss counts for the day of its bet.
+/// Time played is the time between actions, without breaks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     number: i64,
     acted_ms: Option<i64>,
     played_ms: u32,
-    /// Time played since the last acknowledged reality check, also on earlier days.
+    /// Time played since the last acknowledged reality check, including earlier days.
     unseen_ms: u32,
-    /// Wins minus bets in the first currency of the day.
+    /// Wins minus bets, in the currency of the day's first bet.
     net: Option<(Currency, i128)>,
     more: Option<Arc<Vec<(Currency, i128)>>>,
     limits: Option<Arc<DayLimits>>,
@@ -80,8 +80,8 @@ impl Day {
         i64::from(self.unseen_ms).saturating_add(self.pause(now_ms))
     }
 
-    /// Returns wins minus bets in minor units. Other currencies are converted, losses rounded up and wins down.
-    /// Jackpots and voids of settled rounds do not count.
+    /// Wins minus bets in minor units. Other currencies are converted, losses rounded up and wins down. Jackpots and
+    /// voids of settled rounds do not count.
     #[must_use]
     pub fn net(&self, currency: Currency, rates: Rates<'_>, now_ms: i64) -> i128 {
         let all = self.net.iter().chain(self.more.iter().flat_map(|more| more.iter()));

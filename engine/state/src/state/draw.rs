@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::{DrawName, Epoch, RecordHash, Seal};
 
-/// First draw that no step has used.
+/// First draw that no step has used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextDraw {
     /// Contiguous per player, 1-based.

@@ -10,18 +10,18 @@ use crate::values::{Epoch, Salt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generation {
-    /// 0 for logs without salts.
+    /// 0 in logs without salts.
     pub number: u64,
     pub salt: Option<Salt>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
-    /// From generation 1 on.
+    /// Starts with generation 1.
     salts: Vec<Salt>,
-    /// Unused seals of earlier generations are revoked.
+    /// First generation whose unused seals are not revoked.
     first_usable: u64,
-    /// Last position accepted as lost.
+    /// Last position accepted as lost; 0 for none.
     lost_to: u64,
     keys: BTreeSet<Epoch>,
     lost_keys: BTreeSet<Epoch>,

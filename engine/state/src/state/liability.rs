@@ -1,5 +1,4 @@
-//! Liability of open campaigns (PL-36). A campaign counts in full until its day of expiry ends, so one figure per day
-//! is enough.
+//! Liability of open campaigns (PL-36), one sum per day of expiry, since a campaign counts in full until then.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +8,12 @@ use smol_str::SmolStr;
 use crate::events::{LiabilityReserved, Refused};
 use crate::values::{MoneyError, Nano, date, is_id};
 
-/// EUR by operator and day of expiry.
+/// Reserved EUR per operator and day of expiry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 
 impl Liabilities {
-    /// Longest time from the grant to the expiry in days, which bounds the state.
+    /// Longest time in days from the grant to the expiry, which bounds the state.
     const DAYS_MAX: i64 = 3_660;
 
     pub(crate) fn open(&self, operator: &str, now_ms: i64) -> Nano {
@@ -29,8 +28,12 @@ impl Liabilities {
         let (today, last) = (date::day_of(now_ms), date::day_of(*expires_ms));
         match reserved {
             _ if !is_id(operator) || !is_id(campaign) => return bad("its name is not well formed"),
-            _ if *players == 0 || *max_liability <= Nano::ZERO || *cap < Nano::ZERO => return bad("it has no players"),
-            _ if named > 0 && named != *players => return bad("its number of players differs from its list"),
+            _ if *players == 0 || *max_liability <= Nano::ZERO || *cap < Nano::ZERO => {
+                return bad("its players and its cost must be above 0, and its cap not negative");
+            }
+            _ if named > 0 && named != *players => {
+                return bad("its number of players differs from its list of players");
+            }
             _ if *expires_ms <= now_ms => return bad("it expires before it begins"),
             _ if last - today > Self::DAYS_MAX => return bad("it expires in more than ten years"),
             _ => {}

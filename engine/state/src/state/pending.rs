@@ -1,5 +1,5 @@
-//! Entries waiting for a pool: players' commits leave contributions and [`Decision`]s, which the pool's stream takes up
-//! in log order (BW-16).
+//! Entries that wait for a pool. Players' commits leave contributions and [`Decision`]s, and the pool's stream takes
+//! them up in log order (BW-16).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,12 +16,11 @@ pub struct UnpaidAward {
     pub pool: Arc<str>,
     pub stream: StreamId,
     pub round: u64,
-    /// In the player's currency.
     pub amount: Minor,
     pub currency: Currency,
-    /// Booked as paid, EUR.
+    /// Booked as paid, in EUR.
     pub paid: Nano,
-    /// EUR; 0 in older logs.
+    /// In EUR; 0 in older logs.
     pub seed_from_house: Nano,
     /// Whether the account lacks room.
     pub set_aside: bool,
@@ -37,18 +36,18 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// Contributions by partition, in the order of positions, until the pool takes them up.
+    /// Contributions per partition that the pool has not taken up yet, by ascending position.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
-    /// Per partition, in ascending positions.
+    /// Voids per partition, by ascending position.
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PendingTotals {
-    /// Holding of `ContributionsDue`.
+    /// Balance of `ContributionsDue`.
     pub due: Nano,
-    /// Holding of `JackpotPayable`.
+    /// Balance of `JackpotPayable`.
     pub payable: Nano,
     pub open_rounds: i64,
 }

@@ -1,4 +1,4 @@
-//! State of a player, cheap to clone. Settled rounds leave nothing behind.
+//! State of a player, which is cheap to clone. Settled rounds leave no state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,12 +47,12 @@ pub struct PlayerState {
     pub(crate) wallet: Option<Arc<Wallet>>,
     /// Few, so a linear search suffices.
     collections: Option<Arc<Vec<CollectionEntry>>>,
-    /// In order of grants, few.
+    /// In order of grants; few.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
-    /// Rare.
+    /// Rarely set.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// Play money, then real money; by game.
+    /// Maps by game: one for play money, then one for real money.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
@@ -94,14 +94,13 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// Returns the open round of a game: at most one with real money (PL-20) and one with play money (PL-17).
+    /// At most one with real money (PL-20) and one with play money (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();
         self.open_rounds().find(|round| round.started.game == game && same(round.started.currency))
     }
 
-    /// Returns the time of the latest bet at any game (RTS 14E).
     #[must_use]
     pub fn last_bet_ms(&self) -> Option<i64> {
         self.last_bet_ms
@@ -126,7 +125,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Adds an amount, as after a confirmed debit.
+    /// Adds an amount, as a confirmed debit does.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();
@@ -141,7 +140,7 @@ impl PlayerState {
         self.seats(currency).find(|seat| seat.game == game)
     }
 
-    /// Sorted by opening.
+    /// In order of opening.
     pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }
@@ -164,7 +163,7 @@ impl PlayerState {
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
-    /// Sorted by grant (PL-18).
+    /// In order of grants (PL-18).
     pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
         self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
     }
@@ -179,7 +178,7 @@ impl PlayerState {
         self.voided.as_ref()?.position(round)
     }
 
-    /// Includes lapsed ones (PL-38).
+    /// Includes lapsed proposals (PL-38).
     pub fn void_proposals(&self) -> impl Iterator<Item = &VoidProposal> {
         self.void_proposals.iter().flat_map(|proposals| proposals.iter())
     }
@@ -189,8 +188,8 @@ impl PlayerState {
         self.void_proposals().find(|proposal| proposal.round == round && proposal.waits(now_ms))
     }
 
-    /// Returns wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before the first
-    /// bet, and after another session's bet.
+    /// Wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before the first bet,
+    /// and after a bet of another session.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));
@@ -212,7 +211,7 @@ impl PlayerState {
         }
     }
 
-    /// Counts a win or refund for the day, and for the session if it is still the latest one.
+    /// Counts a win or refund for the day and, if the round's session is still the game's latest, for the session.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());
@@ -248,7 +247,7 @@ impl PlayerState {
                 collection.insert(key.clone(), *value);
             }
         }
-        // Equal contents must be equal states.
+        // Collections with equal contents must have equal states.
         if collection.is_empty() {
             all.remove(index);
         }

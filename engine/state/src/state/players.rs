@@ -1,8 +1,8 @@
-//! Players of an operator, ordered by a hash of the name so that a lookup compares numbers. Equal hashes slow down only
-//! their operator.
+//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. Colliding hashes slow down
+//! only their own operator.
 //!
-//! [Watched](super::watch) books record which players changed since the latest snapshot, and keep former states for one
-//! in progress.
+//! If books are [watched](super::watch), they record which players changed since the latest snapshot, and keep the
+//! former states of players for a snapshot in progress.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// When the player last changed, in ages of the table; 0 if unchanged since it was loaded.
+    /// Age of the table at the player's last change; 0 if unchanged since it was loaded.
     changed: u32,
     used: u32,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Players {
     count: usize,
     /// With duplicates.
     changed: Vec<u64>,
-    /// Former states of players that changed since the running snapshot began.
+    /// Former states of players that changed since the start of the running snapshot.
     before: BTreeMap<u64, Vec<Named>>,
 }
 
@@ -78,7 +78,6 @@ impl Players {
         Some(before)
     }
 
-    /// Does nothing if the player is present.
     pub fn load(&mut self, name: &str, state: PlayerState, watch: Watch) {
         let alike = self.places.entry(hash(name)).or_default();
         if !alike.iter().any(|slot| *slot.name == *name) {
@@ -112,7 +111,7 @@ impl Players {
         std::mem::take(&mut self.changed)
     }
 
-    /// Returns players as of the snapshot's start.
+    /// Players as of the start of the snapshot.
     pub fn frozen(&self, place: u64, watch: Watch) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let unchanged = self.places.get(&place).into_iter().flatten();
         let unchanged = unchanged.filter(move |slot| slot.changed > watch.written && slot.changed < watch.age);
@@ -120,13 +119,14 @@ impl Players {
         unchanged.map(|slot| (&*slot.name, &slot.state)).chain(before.map(|(name, state)| (&**name, state)))
     }
 
-    /// The next snapshot writes `unwritten`.
+    /// The next snapshot also writes `unwritten`.
     pub fn thaw(&mut self, unwritten: Vec<u64>) -> impl Sized + use<> {
         self.changed.extend(unwritten);
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts players that are unchanged, have no open round and were not used since age `used`; returns the next place.
+    /// Evicts players that are unchanged, have no open round and were not used since age `used`. Returns the place to
+    /// continue at.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let (mut dropped, mut empty) = (0, vec![]);

@@ -7,43 +7,41 @@ use smol_str::SmolStr;
 use crate::events::{Hit, Incident, MirroredAward, PoolStatus, PoolTerms, VoidReturn};
 use crate::values::{Head, Nano};
 
-/// All amounts are EUR.
+/// All amounts are in EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolState {
     pub name: Arc<str>,
     pub head: Head,
     pub terms: PoolTerms,
-    /// BW-20.
+    /// See BW-20.
     pub pending_terms: Option<PoolTerms>,
     pub status: PoolStatus,
     /// 1-based; each award ends one.
     pub cycle: u64,
-    /// K, of the running cycle.
     pub increments: Nano,
-    /// R.
+    /// Reserve (R).
     pub reserve: Nano,
     pub house_funding: Nano,
-    /// Without those taken back.
+    /// Without contributions taken back.
     pub contributions: Nano,
-    /// Awards booked as paid.
     pub paid: Nano,
     /// From retired pools.
     pub moved_in: Nano,
     /// At retirement.
     pub moved_out: Nano,
-    /// BW-17.
+    /// See BW-17.
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
-    /// Position, or 0.
+    /// Position; 0 if active.
     pub(crate) suspended_at: u64,
-    /// Hits awarded despite the suspension (BW-20).
+    /// Last position per partition whose hits are awarded despite the suspension (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
     /// First minute with returnable contributions.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// 0 at home.
+    /// Mirrored position; 0 in the home partition.
     pub(crate) home_position: u64,
 }
 
@@ -51,7 +49,7 @@ pub struct PoolState {
 pub(crate) struct Marks {
     pub pooled_position: u64,
     pub decided_to: u64,
-    /// Later contributions belong to the running cycle.
+    /// Start of the running cycle's contributions.
     pub cycle_from: u64,
 }
 
@@ -61,9 +59,9 @@ pub(crate) struct Reported {
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,
-    /// Awards that the mirror may lack, with their positions at home.
+    /// Awards that the mirror may lack, with their home positions.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Contributions returned to houses that the mirror may lack, with their positions at home.
+    /// Returned contributions that the mirror may lack, with their home positions.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
@@ -102,7 +100,6 @@ impl PoolState {
         }
     }
 
-    /// Returns P: seed plus increments (BW-12).
     #[must_use]
     pub fn base(&self) -> Nano {
         Nano(self.terms.seed.0 + self.increments.0)
@@ -123,7 +120,7 @@ impl PoolState {
         self.reports.get(&partition).map_or(0, |reported| reported.to)
     }
 
-    /// Returns the home position of a mirror. Mirrors have no figures.
+    /// Home position of a mirror. Mirrors have no figures.
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {
         (self.home_position > 0).then_some(self.home_position)
@@ -140,7 +137,6 @@ impl PoolState {
         self.incidents.values()
     }
 
-    /// Whether another partition's mirror may lack awards.
     #[must_use]
     pub fn awards_for(&self, partition: u32) -> bool {
         self.reports.get(&partition).is_some_and(|reported| !reported.awards.is_empty())
@@ -156,7 +152,7 @@ impl PoolState {
         self.pending_terms.as_ref().unwrap_or(&self.terms).version.saturating_add(1)
     }
 
-    /// Returns whether contributions + H = paid + K + R, with transfers, and no figure is negative (BW-18).
+    /// Returns whether contributions + H + moved_in = paid + moved_out + K + R, and no figure is negative (BW-18).
     #[must_use]
     pub fn is_balanced(&self) -> bool {
         let sources = self.contributions.0 + self.house_funding.0 + self.moved_in.0;

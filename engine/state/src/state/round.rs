@@ -7,20 +7,19 @@ use super::draw::NextDraw;
 use crate::events::{Automatic, Commit, Event, RoundJackpot, RoundStarted, SettledRound};
 use crate::values::{Epoch, Minor, Seal, contribution};
 
-/// PL-02.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenRound {
     pub started: Arc<RoundStarted>,
     pub opened_at: u64,
     pub opened_ms: i64,
-    /// Last event: start of the wait (PL-03).
+    /// Time of the last event; start of the wait (PL-03).
     pub last_ms: i64,
     pub last_position: u64,
     pub steps: SmallVec<[Step; 1]>,
     pub win: Minor,
-    /// ME-16.
+    /// See ME-16.
     pub credited: Minor,
-    /// Reason of an automatic last step, after which the round must be finished.
+    /// Cause of an automatic last step, after which the service must finish the round.
     pub automatic: Option<Automatic>,
     pub jackpots: Vec<RoundJackpot>,
 }
@@ -42,7 +41,6 @@ pub struct Step {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Drawn {
-    /// From an older log.
     Seed([u8; 32]),
     Sealed {
         number: u64,
@@ -55,7 +53,7 @@ pub enum Drawn {
 }
 
 impl OpenRound {
-    /// Returns draws to reveal when the round ends.
+    /// Draws to reveal when the round ends.
     pub fn draws(&self) -> impl Iterator<Item = NextDraw> {
         self.steps.iter().filter_map(|step| match step.drawn {
             Drawn::Sealed { number, epoch, generation, seal, .. } => {
@@ -67,8 +65,8 @@ impl OpenRound {
 }
 
 impl SettledRound {
-    /// Finds a settled round in its player's commits, in log order (see [`Commit::previous`]); payments of awards come
-    /// later.
+    /// Finds a settled round in its player's commits, which must be in log order (see [`Commit::previous`]). They
+    /// must include later payments of the round's awards.
     pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
         let (mut found, mut is_settled) = (None::<Self>, false);
         for commit in commits {
@@ -86,7 +84,7 @@ impl SettledRound {
                         });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
-                    // Picking a witch belongs to no round.
+                    // The choice of a witch belongs to no round.
                     (Event::CollectionChanged { game, scope, changes }, Some(facts))
                         if steps && *game == facts.started.game && !scope.is_empty() =>
                     {

@@ -1,4 +1,5 @@
-//! Seats: the latest session of each game (PL-16, BW-27), shown to other processes. It expires without an event.
+//! Seats. A seat is the latest session in a game (PL-16, BW-27), and is visible to other processes. It expires
+//! without an event.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use smol_str::SmolStr;
 
 use crate::events::{SessionName, SessionOpened};
 
-/// The oldest is dropped.
+/// The oldest seat is dropped.
 const SEATS_MAX: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +18,7 @@ pub struct Seat {
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
-    /// Start and length of the hold in ms, if the game is held.
+    /// Start and duration of the hold in ms, if the game is held.
     held: Option<(i64, i64)>,
 }
 
@@ -48,7 +49,6 @@ impl Seat {
         self.held.is_none() && now_ms.saturating_sub(since) < self.idle_ms
     }
 
-    /// Returns the remaining time of a hold.
     #[must_use]
     pub fn held_ms(&self, now_ms: i64) -> Option<i64> {
         let (since, hold_ms) = self.held?;

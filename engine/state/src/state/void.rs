@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Refused;
 
-/// Maximum hold of awards, 72 hours.
+/// Longest hold of awards, 72 hours.
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Awards are paid within this time.
+/// Held awards are paid within this time after the proposal's end.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Per player.
@@ -35,7 +35,7 @@ impl VoidProposal {
         !self.rejected && now_ms < self.lapses_ms()
     }
 
-    /// Drops proposals that ended long ago.
+    /// Also drops proposals that ended long ago.
     pub(crate) fn add(self, all: &mut Vec<Self>) -> Result<(), Refused> {
         all.retain(|other| self.time_ms < other.lapses_ms().saturating_add(REPEAT_AFTER_MS));
         if all.iter().any(|other| other.round == self.round) {
@@ -51,7 +51,7 @@ impl VoidProposal {
 
 const CHUNK_MAX: usize = 128;
 
-/// Voided rounds, sorted, in chunks that copies of the state share.
+/// Positions of voided rounds, sorted, in chunks that copies of the state share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 
@@ -69,7 +69,7 @@ impl Voids {
         };
         match chunk.binary_search_by_key(&round, |&(round, _)| round) {
             Ok(index) => chunk[index].1 = position,
-            // Most rounds are voided in order, so a full chunk stays full.
+            // Most rounds are voided in ascending order, so a full chunk stays full.
             Err(CHUNK_MAX) => self.0.insert(at + 1, Arc::new(vec![(round, position)])),
             Err(index) => {
                 chunk.insert(index, (round, position));

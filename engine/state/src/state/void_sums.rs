@@ -1,5 +1,5 @@
-//! Contributions of voided rounds kept in a pool until an incident (PL-38), by operator, game, version and minute of
-//! the bet. Sums older than [`RETURN_MINUTES`] are dropped.
+//! Contributions of voided rounds that stay in a pool until an incident (PL-38), summed per operator, game, version
+//! and minute of the bet. Sums older than [`RETURN_MINUTES`] are dropped.
 
 use std::sync::Arc;
 
@@ -43,13 +43,13 @@ pub struct VoidSum {
 }
 
 impl VoidSum {
-    /// Returns EUR.
+    /// In EUR.
     #[must_use]
     pub fn amount(&self) -> Nano {
         Nano(self.in_cycle.0 + self.earlier.0)
     }
 
-    /// Returns EUR.
+    /// In EUR.
     #[must_use]
     pub fn in_cycle(&self, cycle: u64) -> Nano {
         if self.cycle == cycle { self.in_cycle } else { Nano::ZERO }
@@ -82,12 +82,12 @@ impl VoidSum {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BetPlace {
-    /// Position in the pool's own partition.
+    /// Position of the bet in the pool's own partition.
     At(u64),
-    /// In the reported stretch.
+    /// Bet in the reported stretch.
     InStretch,
     InCycle(u64),
-    /// In an earlier cycle.
+    /// Bet in an earlier cycle.
     Earlier,
 }
 

@@ -8,10 +8,9 @@ use crate::values::{Currency, Minor, StreamId};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wallet {
     pub debit: Option<Debit>,
-    /// Unconfirmed calls, the oldest first; [`next_credit`](Self::next_credit) and [`next_report`](Self::next_report) give the
-    /// order of sending.
+    /// Wallet calls that are not confirmed, oldest first. [`next_credit`](Self::next_credit) and
+    /// [`next_report`](Self::next_report) define the order of sending.
     pub dues: VecDeque<UnpaidCredit>,
-    /// Whether ends of rounds are reported (PL-39).
     pub reports: bool,
     pub reported: Option<ReportedBalance>,
 }
@@ -20,16 +19,15 @@ pub struct Wallet {
 pub struct ReportedBalance {
     pub currency: Currency,
     pub balance: Minor,
-    /// Position of the commit that records it.
     pub position: u64,
     pub time_ms: i64,
 }
 
 impl Wallet {
-    /// Credits due that prevent a new round.
+    /// Number of due credits from which new rounds are refused.
     pub const DUES_MAX: usize = 64;
 
-    /// Reports due that prevent a new round.
+    /// Number of due reports from which new rounds are refused.
     pub const CLOSES_MAX: usize = 1_024;
 
     #[must_use]
@@ -56,8 +54,8 @@ impl Wallet {
         self.dues.iter().enumerate().find(is_ready).map(|(index, _)| index)
     }
 
-    /// Index of the oldest report or reversal that is not held. Both wait for earlier credits; a reversal also for held ones, as
-    /// it takes back only paid money.
+    /// Index of the oldest report or reversal that is not held. Both wait for earlier credits; a reversal also for
+    /// held ones, since it takes back only paid money.
     #[must_use]
     pub fn next_report(&self) -> Option<usize> {
         let (mut is_first, mut is_paid) = (true, true);
@@ -74,7 +72,7 @@ impl Wallet {
         })
     }
 
-    /// Credits due, without reversals, which are in no account before the wallet confirms them.
+    /// Credits due, without reversals, whose money is in no account until the wallet confirms them.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0.max(0));
@@ -103,7 +101,7 @@ pub struct Debit {
     pub fingerprint: [u8; 16],
     pub currency: Currency,
     pub amount: Minor,
-    /// Position of its `DebitAsked`.
+    /// Position of the debit's `DebitAsked`.
     pub asked_at: u64,
     pub asked_ms: i64,
     pub rolling_back: bool,
@@ -113,11 +111,11 @@ pub struct Debit {
 pub struct UnpaidCredit {
     pub request_id: SmolStr,
     pub currency: Currency,
-    /// Amount in minor units: above 0 for a credit, 0 for the report of a round's end, below 0 for a reversal.
+    /// Amount in minor units: above 0 for a credit, 0 for a round-end report, below 0 for a reversal.
     pub amount: Minor,
-    /// The round whose end the call reports, or whose win it takes back; 0 for none.
+    /// Round whose end the call reports, or whose win the call takes back; 0 for none.
     pub closes: u64,
-    /// Whether the wallet refused the call, which waits for an operator.
+    /// Whether the wallet refused the call, so that it waits for an operator.
     pub held: bool,
     /// Position of the commit that made the call due.
     pub due_at: u64,
@@ -127,7 +125,6 @@ pub struct UnpaidCredit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DueKind {
     Credit,
-    /// Report of a round's end.
     Close,
     /// Debit that takes back the win of a voided round.
     Reversal,
@@ -154,13 +151,13 @@ impl UnpaidCredit {
         self.kind() == DueKind::Close
     }
 
-    /// The round of a report, or 0 for a credit: with the request and the currency, the identity of the call.
+    /// Round of a report; 0 for a credit. With request id and currency, it identifies the call.
     #[must_use]
     pub fn close(&self) -> u64 {
         if self.is_close() { self.closes } else { 0 }
     }
 
-    /// Permanent id of the transaction at the operator's wallet.
+    /// Permanent id at the operator's wallet.
     #[must_use]
     pub fn transaction_id(&self, stream: &StreamId) -> String {
         let Self { request_id, currency, .. } = self;

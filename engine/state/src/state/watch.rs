@@ -1,8 +1,8 @@
-//! Snapshots of changing books.
+//! Snapshots of books that change meanwhile.
 //!
-//! [`Books::freeze`] begins one; former states of players are kept until [`Books::thaw`]. An unchanged player can be
-//! evicted ([`Books::evict`]) and must be loaded ([`Books::load`]) before a commit on its stream: missing players count
-//! as new ones.
+//! [`Books::freeze`] begins a snapshot; former states of players are kept until [`Books::thaw`]. [`Books::evict`]
+//! removes unchanged players from memory. They must be loaded ([`Books::load`]) before a commit on their stream: a
+//! missing player counts as a new one.
 
 use std::sync::Arc;
 
@@ -30,13 +30,13 @@ impl Books {
         self.operators.values().map(|operator| operator.players.count()).sum()
     }
 
-    /// Returns an approximate number, since the latest snapshot.
+    /// Approximate number since the latest snapshot.
     #[must_use]
     pub fn players_changed(&self) -> usize {
         self.operators.values().map(|operator| operator.players.changed()).sum()
     }
 
-    /// Evicted players are unchanged since then.
+    /// Evicted players have not changed since then.
     #[must_use]
     pub fn latest_snapshot(&self) -> u32 {
         self.watch.written
@@ -55,7 +55,7 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends the snapshot; the next one writes `unwritten`. Drop the result after releasing the lock.
+    /// Ends the snapshot; the next one also writes `unwritten`. Drop the result after releasing the lock.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {
@@ -73,8 +73,8 @@ impl Books {
         self.operators.entry(operator.clone()).or_default().players.load(player, state, watch);
     }
 
-    /// Evicts unchanged players without open rounds in `places` places; returns whether the hand wrapped around.
-    /// `recent` includes recently used ones.
+    /// Evicts unchanged players without open rounds in the next `places` places, with `recent` also recently used
+    /// ones. Returns whether the hand has passed the last place.
     pub fn evict(&mut self, hand: &mut Hand, places: usize, recent: bool) -> bool {
         let watch = self.watch;
         let used = if recent { u32::MAX } else { watch.age.saturating_sub(1) };
@@ -88,7 +88,7 @@ impl Books {
         }
         match operator.players.evict(hand.place, places, used, watch) {
             Some(place) => hand.place = place,
-            // The next possible name.
+            // This is the smallest name above `name`.
             None => *hand = Hand { operator: format!("{name}\0").into(), place: 0 },
         }
         false

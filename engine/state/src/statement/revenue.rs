@@ -1,4 +1,4 @@
-//! Revenue (PL-34). A transaction counts for its commit's day, so past days never change.
+//! Revenue (PL-34). A transaction counts for the day of its commit, so past days never change.
 
 use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
@@ -17,7 +17,7 @@ pub struct RevenueKey {
     pub currency: Currency,
 }
 
-/// Minor units, and counts of rounds.
+/// Amounts in minor units, and numbers of rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevenueSums {
     /// Paid rounds.
@@ -27,7 +27,7 @@ pub struct RevenueSums {
     pub voided: u64,
     pub bets: i128,
     pub free_bets: i128,
-    /// Without jackpots.
+    /// Wins, excluding jackpots.
     pub wins: i128,
     pub jackpots: i128,
     pub refunds: i128,

@@ -1,5 +1,5 @@
-//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots; the caller passes
-//! the bet for a settled round's void.
+//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots. For the void of
+//! a settled round, the caller passes the bet.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,28 @@ pub type RoundKey = (StreamId, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
-    /// Up, in transfer wallets.
+    /// Raises the balance of a transfer wallet.
     Deposit,
-    /// Down, in transfer wallets.
+    /// Lowers the balance of a transfer wallet.
     Withdrawal,
-    /// Up.
+    /// Raises the balance.
     PlayMoney,
-    /// Up: confirmed by the wallet.
+    /// Raises the balance: confirmed by the wallet.
     Debit,
-    /// Down: paid to the wallet.
+    /// Lowers the balance: paid to the wallet.
     Credit,
-    /// Down.
+    /// Lowers the balance.
     Bet,
-    /// Unchanged: the promotion pays.
+    /// Leaves the balance unchanged: the operator's promotion pays.
     FreeBet,
     Win,
-    /// Up.
+    /// Raises the balance.
     Jackpot,
-    /// Up, by a void.
+    /// Raises the balance (void).
     Refund,
-    /// Unchanged, by a void.
+    /// Leaves the balance unchanged (void).
     FreeBetReturned,
-    /// Down, by a void.
+    /// Lowers the balance (void).
     WinTakenBack,
 }
 
@@ -44,14 +44,12 @@ pub struct Transaction {
     pub number: u32,
     pub kind: TransactionKind,
     pub currency: Currency,
-    /// Negative for less money.
+    /// Negative if the balance falls.
     pub amount: Minor,
     /// Balance after the transaction, without due credits (see [`Dues`](super::Dues)).
     pub balance: Minor,
     pub round: Option<u64>,
-    /// Empty if none.
     pub game: SmolStr,
-    /// Bet of a free round, or 0.
     pub promotion: Minor,
 }
 
@@ -60,7 +58,6 @@ pub struct Bet {
     pub game: SmolStr,
     pub currency: Currency,
     pub bet: Minor,
-    /// Whether the operator's promotion paid it.
     pub free: bool,
     /// Before the settlement.
     pub credited: Minor,
@@ -75,9 +72,8 @@ impl Bet {
     }
 }
 
-/// Earlier commits are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the bet of round {round} is not known")]
+#[error("the bet of round {round} is missing")]
 pub struct UnknownBet {
     pub round: u64,
 }
@@ -116,7 +112,7 @@ impl Statement {
         })
     }
 
-    /// Adds a commit. `known` has the bets of settled rounds and of those from before the first commit. An error changes
+    /// `known` has the bets of settled rounds, and of rounds that began before the first commit. An error changes
     /// nothing.
     pub fn take(
         &mut self,
@@ -135,7 +131,6 @@ impl Statement {
         if let Some(round) = rounds_named(commit).find(lacking) {
             return Err(UnknownBet { round });
         }
-        // Most rounds settle in their bet's commit.
         let mut begun = None;
         for (number, event) in (1..).zip(&commit.events) {
             self.event(commit, number, event, (&mut begun, known), &mut found)?;

@@ -1,5 +1,5 @@
-//! Accounts and postings (PL-09, BW-18), which sum to zero per currency. Money enters only through
-//! [`Account::External`], [`Account::SeedFunding`] and [`Account::Promotion`], which become negative.
+//! Accounts and postings (PL-09, BW-18). Postings sum to zero per currency. Money enters the books only through
+//! [`Account::External`], [`Account::SeedFunding`] and [`Account::Promotion`], whose balances become negative.
 
 use core::fmt;
 
@@ -8,34 +8,34 @@ use super::money::Nano;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Account<'a> {
-    /// Cash, never negative.
+    /// Player's cash; never negative.
     Player {
         operator: &'a str,
         player: &'a str,
     },
-    /// Outside: withdrawals minus deposits.
+    /// Withdrawals minus deposits.
     External(&'a str),
     House(&'a str),
     /// Minus the bets of free rounds (PL-18).
     Promotion(&'a str),
     /// Credits due (PL-31).
     Transit(&'a str),
-    /// EUR; not pooled yet.
+    /// Not pooled yet, in EUR.
     ContributionsDue(&'a str),
-    /// K; EUR.
+    /// Contributions since the last win (K), in EUR.
     Increments(&'a str),
-    /// R; EUR.
+    /// Money left over from wins (R), in EUR.
     Reserve(&'a str),
-    /// Minus H; EUR.
+    /// Minus the seed money paid by the house (H), in EUR.
     SeedFunding(&'a str),
-    /// EUR; not paid yet.
+    /// Not paid yet, in EUR.
     JackpotPayable(&'a str),
-    /// Exchange of EUR for currencies.
+    /// Counterpart of exchanges between EUR and other currencies.
     Exchange,
-    /// Money of retired pools in transit; EUR.
+    /// Money of retired pools in transit, in EUR.
     Transfer,
-    /// Debt to other partitions for contributions, less theirs for awards (see
-    /// [`PartitionReported`](crate::PartitionReported)); EUR.
+    /// Contributions owed to other partitions, minus awards that these owe, in EUR (see
+    /// [`PartitionReported`](crate::PartitionReported)).
     Interpartition,
 }
 
@@ -63,6 +63,6 @@ impl fmt::Display for Account<'_> {
 pub struct Posting<'a> {
     pub account: Account<'a>,
     pub currency: Currency,
-    /// Negative for the giving account.
+    /// Negative for the account that gives it.
     pub amount: Nano,
 }

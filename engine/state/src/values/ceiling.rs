@@ -1,16 +1,16 @@
 use super::currency::Currency;
 use super::money::Minor;
 
-/// Minor units.
+/// In minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
-    /// For deposits.
+    /// After a deposit.
     pub balance: Minor,
     /// One deposit, bet or limit.
     pub amount: Minor,
 }
 
-/// Indexed by digits of the minor unit.
+/// Indexed by the digits of the minor unit.
 const CEILINGS: [Ceiling; 5] = [
     Ceiling { balance: Minor(10_000_000_000_000), amount: Minor(100_000_000_000) },
     Ceiling { balance: Minor(100_000_000_000_000), amount: Minor(1_000_000_000_000) },

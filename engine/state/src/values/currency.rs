@@ -1,4 +1,4 @@
-//! Currencies of ISO 4217 (list one as of 2026-01-01) with a minor unit, and XTS as play money (PL-35).
+//! Currencies with a minor unit in ISO 4217 (list one as of 2026-01-01), and XTS as play money (PL-35).
 
 use core::fmt;
 use core::str::FromStr;
@@ -11,7 +11,7 @@ use super::error::MoneyError;
 #[serde(try_from = "u8")]
 pub struct Currency(u8);
 
-/// Records depend on the order: new currencies are appended, withdrawn ones stay.
+/// Codes and digits. Records depend on the order: new currencies are appended, and withdrawn ones stay.
 #[rustfmt::skip]
 static CURRENCIES: [(&str, u32); 166] = [
     ("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2), ("AED", 2), ("AFN", 2), ("ALL", 2),
@@ -40,11 +40,11 @@ impl Currency {
     pub const EUR: Self = Self(0);
     pub const USD: Self = Self(1);
     pub const SEK: Self = Self(2);
-    /// Zero digits.
+    /// No decimal digits.
     pub const JPY: Self = Self(3);
-    /// Three digits.
+    /// Three decimal digits.
     pub const KWD: Self = Self(4);
-    /// Play money (PL-17): ISO 4217's code for tests.
+    /// Play money (PL-17), with the code that ISO 4217 reserves for tests.
     pub const PLAY: Self = Self(5);
 
     pub fn all() -> impl Iterator<Item = Self> {

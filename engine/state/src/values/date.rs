@@ -1,12 +1,11 @@
 pub const DAY_MS: i64 = 86_400_000;
 
-/// Returns days since 1970.
 #[must_use]
 pub fn day_of(time_ms: i64) -> i64 {
     time_ms.div_euclid(DAY_MS)
 }
 
-/// Formats YYYY-MM-DD (Hinnant, "chrono-compatible low-level date algorithms").
+/// Algorithm: Hinnant, "chrono-compatible low-level date algorithms".
 #[must_use]
 pub fn text(day: i64) -> String {
     let shifted = day + 719_468;
@@ -19,7 +18,6 @@ pub fn text(day: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Parses YYYY-MM-DD.
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
     let (year, rest) = text.split_once('-')?;
@@ -30,7 +28,7 @@ pub fn parse(text: &str) -> Option<i64> {
     let (era, of_era) = (march_year.div_euclid(400), march_year.rem_euclid(400));
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let found = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    // An invalid date gives another day.
+    // An invalid date converts to another day.
     (self::text(found) == text).then_some(found)
 }
 

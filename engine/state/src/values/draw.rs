@@ -1,8 +1,8 @@
-//! Sealed draws: no one can choose a step's seed, and anyone can check it afterwards.
+//! Sealed draws: no one can choose the seed of a step, and anyone can verify the seed afterwards.
 //!
-//! Only holders of the draw key can compute a *dealt value*. Its *seal* is in the log before the request that it
-//! decides. The *seed* depends on dealt value, client seed, round and step only. The dealt value is *revealed* after
-//! the round. Hashes are SHA-256 of lines of text, reproducible with `printf` and `sha256sum`.
+//! Only holders of the draw key can compute a *dealt value*. Its *seal* is logged before the request that uses the
+//! draw. The *seed* depends only on dealt value, client seed, round and step. The dealt value is *revealed* after the
+//! round. Hashes are SHA-256 of lines of text, which `printf` and `sha256sum` can reproduce.
 
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -10,11 +10,10 @@ use smallvec::SmallVec;
 use super::decimal::digits;
 use super::stream::StreamId;
 
-/// Secret until its reveal.
+/// Secret until it is revealed.
 pub type Dealt = [u8; 32];
 pub type Seal = [u8; 32];
 
-/// SHA-256 of a stored record.
 pub type RecordHash = [u8; 32];
 /// Name of a draw key, from its digest.
 pub type Epoch = [u8; 4];
@@ -43,7 +42,7 @@ pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
     DealKey::new(key).deal(stream, number)
 }
 
-/// Draw key with a third of HMAC precomputed.
+/// Draw key, with a third of the HMAC computation done in advance.
 #[derive(Clone)]
 pub struct DealKey(Hmac);
 
@@ -61,7 +60,7 @@ impl DealKey {
     }
 }
 
-/// Computes HMAC-SHA256 of the salt (PL-40).
+/// HMAC-SHA256 of the salt (PL-40).
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();
@@ -83,7 +82,7 @@ pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 3
 
 const ROOM: usize = 512;
 
-/// One buffer, which is hashed faster than its pieces.
+/// Lines in one buffer, which is faster to hash than separate pieces.
 struct Lines(SmallVec<[u8; ROOM]>);
 
 impl Lines {

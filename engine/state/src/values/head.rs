@@ -6,13 +6,13 @@ pub struct Head {
     pub partition: u32,
     /// 0 before the first commit.
     pub version: u64,
-    /// Last commit's, or 0.
+    /// Position of the last commit; 0 for none.
     pub position: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Last commit's, or 0.
+    /// Position of the last commit; 0 for none.
     pub position: u64,
     pub time_ms: i64,
 }

@@ -1,5 +1,5 @@
-//! Exact integers: [`Minor`] for accounts, [`Nano`] (1e-9) for pools (BW-11), [`CoinValue`] (1e-6). An overflow is a
-//! [`MoneyError`].
+//! Amounts as exact integers: [`Minor`] for accounts, [`Nano`] (1e-9) for pools (BW-11), [`CoinValue`] (1e-6). An
+//! overflow returns a [`MoneyError`].
 
 use core::fmt;
 use core::str::FromStr;
@@ -10,7 +10,7 @@ use super::currency::Currency;
 use super::decimal;
 use super::error::MoneyError;
 
-/// Minor units (PL-09).
+/// In minor units (PL-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Minor(pub i64);
 
@@ -27,13 +27,12 @@ impl Minor {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// Always fits.
+    /// Cannot overflow.
     #[must_use]
     pub fn to_nano(self, currency: Currency) -> Nano {
         Nano(i128::from(self.0) * currency.nanos_per_minor())
     }
 
-    /// Formats major units: `12.30`.
     #[must_use]
     pub fn to_decimal(self, currency: Currency) -> String {
         let digits = currency.digits();
@@ -47,7 +46,7 @@ impl fmt::Display for Minor {
     }
 }
 
-/// 1e-9 of a major unit (BW-11, BW-12).
+/// In 1e-9 of a major unit (BW-11, BW-12).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nano(pub i128);
 
@@ -82,7 +81,7 @@ impl core::ops::Neg for Nano {
 }
 
 impl fmt::Display for Nano {
-    /// Formats `20000.00005`, with at least two decimals.
+    /// Formats with at least two decimals, such as `20000.00005`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(self.0, Self::DIGITS, 2))
     }
@@ -103,7 +102,7 @@ impl Currency {
     }
 }
 
-/// 1e-6 of a major unit.
+/// In 1e-6 of a major unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CoinValue(pub u64);
 
@@ -112,7 +111,7 @@ impl CoinValue {
 }
 
 impl fmt::Display for CoinValue {
-    /// Formats `0.2` or `10`, without trailing zeros.
+    /// Formats without trailing zeros, such as `0.2` or `10`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(i128::from(self.0), Self::DIGITS, 0))
     }

@@ -1,4 +1,4 @@
-/// Allows 1 to 64 characters of `[A-Za-z0-9._~-]`.
+/// Accepts 1 to 64 characters of `[A-Za-z0-9._~-]`.
 #[must_use]
 pub fn is_id(name: &str) -> bool {
     (1..=64).contains(&name.len())
@@ -10,7 +10,7 @@ pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
 }
 
-/// Parses digits without leading zeros.
+/// Refuses leading zeros.
 #[must_use]
 pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -20,7 +20,7 @@ pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     digits.parse().ok()
 }
 
-/// Excludes Unicode 16's Cc, Cf, Zl, Zp, Co and default-ignorable.
+/// Excludes Unicode 16's Cc, Cf, Zl, Zp, Co and default-ignorable characters.
 #[must_use]
 pub fn is_visible(letter: char) -> bool {
     !matches!(letter,
@@ -32,7 +32,7 @@ pub fn is_visible(letter: char) -> bool {
         | '\u{e0000}'..='\u{10ffff}')
 }
 
-/// Allows [visible](is_visible) characters, not only spaces.
+/// Accepts [visible](is_visible) characters, not only spaces.
 #[must_use]
 pub fn is_text(text: &str, characters_max: usize) -> bool {
     text.len() <= characters_max.saturating_mul(4)

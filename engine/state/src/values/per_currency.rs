@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use super::currency::Currency;
 use super::money::Nano;
 
-/// Figures by currency, usually one.
+/// Figures per currency, usually of one currency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerCurrency<T>(SmallVec<[(Currency, T); 1]>);
 
@@ -56,14 +56,13 @@ impl<T> PerCurrency<T> {
 }
 
 impl PerCurrency<Nano> {
-    /// Returns zero if there is none.
+    /// Zero if there is none.
     #[must_use]
     pub fn amount(&self, currency: Currency) -> Nano {
         self.get(currency).copied().unwrap_or_default()
     }
 
-    /// Adds an amount. A sum of zero is removed, so that equal holdings are equal values. It takes 2^33 largest postings to
-    /// overflow.
+    /// A sum of zero is removed, so that equal sums are equal values. Overflows only after 2^33 largest postings.
     pub(crate) fn post(&mut self, currency: Currency, amount: Nano) {
         match self.place(currency) {
             _ if amount == Nano::ZERO => {}

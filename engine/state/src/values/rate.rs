@@ -8,7 +8,8 @@ use super::decimal;
 use super::error::MoneyError;
 use super::money::{CoinValue, Minor, Nano};
 
-/// EUR per major unit: `mantissa * 10^exponent`, positive and normalised. The limits keep pool prices within 128 bits.
+/// Exchange rate in EUR per major unit: `mantissa * 10^exponent`, positive and normalised. Its limits keep prices of
+/// pools within 128 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FxRate {
     mantissa: u64,
@@ -17,7 +18,7 @@ pub struct FxRate {
 
 impl FxRate {
     pub const ONE: Self = Self { mantissa: 1, exponent: 0 };
-    /// Twelve significant digits.
+    /// Allows twelve significant digits.
     pub const MANTISSA_LIMIT: u64 = 1_000_000_000_000;
     pub const EXPONENT_MIN: i8 = -12;
     pub const EXPONENT_MAX: i8 = 6;
@@ -43,16 +44,16 @@ impl FxRate {
         self.exponent
     }
 
-    /// Returns two numbers below 10^18.
+    /// Both numbers are below 10^18.
     pub(crate) fn fraction(self) -> (i128, i128) {
         let power = 10i128.pow(u32::from(self.exponent.unsigned_abs()));
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
     }
 
-    /// Returns the most minor units worth at most `eur`.
+    /// Most minor units that are worth at most `eur`.
     pub fn minor_within(self, eur: Nano, currency: Currency) -> Result<Minor, MoneyError> {
         let (numerator, denominator) = self.fraction();
-        // Below 1e9 * 1e18.
+        // The product is below 1e9 * 1e18.
         let minor = eur.0.checked_mul(denominator).map(|n| n.div_euclid(currency.nanos_per_minor() * numerator));
         minor.and_then(|minor| i64::try_from(minor).ok()).map(Minor).ok_or(MoneyError::OutOfRange)
     }
@@ -93,7 +94,7 @@ impl FromStr for FxRate {
 /// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
-/// Returns EUR (BW-11), rounded half to even to 1e-9. Fails above 10^18 EUR, so that sums fit in 128 bits.
+/// In EUR (BW-11), rounded half to even to 1e-9. Fails above 10^18 EUR, so that sums fit in 128 bits.
 pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> Result<Nano, MoneyError> {
     let (numerator, denominator) = rate.fraction();
     let product = i128::from(bet.0).checked_mul(numerator).and_then(|n| n.checked_mul(i128::from(ppm)));
@@ -108,7 +109,7 @@ pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> R
 
 pub type Rates<'a> = &'a dyn Fn(Currency) -> Option<FxRate>;
 
-/// Rounds down, so a loss is never rounded away.
+/// Rounds down, so that a loss is never rounded to zero.
 pub(crate) fn exchange(amount: i128, from: Currency, to: Currency, rates: Rates<'_>) -> Option<i128> {
     if from == to {
         return Some(amount);

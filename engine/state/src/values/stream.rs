@@ -7,17 +7,13 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// Partition of rates, switches and pools.
+/// Partition of exchange rates, switches and pools.
 pub const HOME: u32 = 0;
 
-/// Subject of commits, written `player/acme/alice`, `pool/lantern`, `rates`, `system`.
+/// Subject of commits, such as `player/acme/alice`, `pool/lantern`, `rates` or `system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StreamId {
-    Player {
-        operator: SmolStr,
-        /// Unique at the operator.
-        player: SmolStr,
-    },
+    Player { operator: SmolStr, player: SmolStr },
     Pool(SmolStr),
     Rates,
     System,
@@ -49,7 +45,7 @@ impl StreamId {
         Self::Pool(pool.into())
     }
 
-    /// For a player the first 8 bytes, big-endian, of the SHA-256 over operator, a zero byte and player, modulo
+    /// For a player, the first 8 bytes, big-endian, of the SHA-256 over operator, a zero byte and player, modulo
     /// `partitions`; otherwise [`HOME`].
     #[must_use]
     pub fn partition(&self, partitions: u32) -> u32 {

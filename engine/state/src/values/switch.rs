@@ -5,12 +5,12 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// Names of a switch. It covers bets that match all of them; an empty name matches everything.
+/// Bets that a switch covers: bets that match all of its names. An empty name matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     pub operator: SmolStr,
     pub game: SmolStr,
-    /// Only with a game.
+    /// Only set together with a game.
     pub rules_version: SmolStr,
 }
 

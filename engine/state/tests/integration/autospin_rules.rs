@@ -25,7 +25,7 @@ fn bw_25_without_limits_the_number_of_spins_is_played() {
 #[test]
 fn bw_25_the_loss_limit_stops_below_zero_and_not_at_zero() {
     let limits = AutospinLimits { loss: Some(LossStop::Passed(Minor(20))), ..Default::default() };
-    // 20 - 10 = 10, then 20 - 20 = 0: continues; then 20 + 5 - 30 = -5: stops.
+    // 20 - 10 and 20 - 20 are not below 0, so the series continues; 20 + 5 - 30 = -5 stops it.
     let (played, stop, autospin) = play(100, limits, &[round(10, 0), round(10, 0), round(10, 5), round(10, 0)]);
     assert_eq!((played, stop, autospin.spins_left()), (3, Some(AutospinStop::LossLimit), 97));
     let (played, stop, _) = play(100, limits, &[round(10, 30), round(10, 0), round(10, 0), round(10, 0), round(10, 0)]);
@@ -39,11 +39,11 @@ fn wf_19_the_loss_limit_stops_at_zero_where_the_game_says_so() {
     let limits = AutospinLimits { loss: Some(LossStop::Reached(Minor(20))), ..Default::default() };
     let rounds = [round(10, 1), round(10, 0), round(10, 9), round(10, 0)];
     assert_eq!(play(100, limits, &rounds[..2]).1, None, "20 + 1 - 20 is above zero");
-    // 20 + 10 - 30 = 0: the loss equals the limit.
+    // The loss equals the limit: 20 + 10 - 30 = 0.
     let (played, stop, _) = play(100, limits, &rounds);
     assert_eq!((played, stop), (3, Some(AutospinStop::LossLimit)));
     let past = AutospinLimits { loss: Some(LossStop::Passed(Minor(20))), ..limits };
-    assert_eq!(play(100, past, &rounds).0, 4, "elsewhere it must fall by more");
+    assert_eq!(play(100, past, &rounds).0, 4, "in other games the loss must exceed the limit");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn dm_26_no_round_is_begun_whose_bet_could_bring_the_loss_past_the_limit() {
         loss: Some(LossStop::Prevented { limit: Minor(limit), bet: Minor(10) }),
         ..Default::default()
     };
-    // 25 - 10 leaves 15, enough for one more bet; 25 - 20 leaves 5.
+    // 25 - 10 is enough for one more bet; 25 - 20 is not.
     let (played, stop, series) = play(100, prevented(25), &[round(10, 0); 5]);
     assert_eq!((played, stop, series.spins_left()), (2, Some(AutospinStop::LossLimit), 98));
     assert_eq!(play(100, prevented(30), &[round(10, 0); 5]).0, 3);
@@ -77,7 +77,7 @@ fn dm_26_no_round_is_begun_whose_bet_could_bring_the_loss_past_the_limit() {
         assert_eq!(Autospin::new(5, prevented(limit)).prevented(), none, "{limit}");
     }
     let passed = AutospinLimits { loss: Some(LossStop::Passed(Minor(0))), ..Default::default() };
-    assert!(!Autospin::new(5, passed).prevented(), "elsewhere the first round is played");
+    assert!(!Autospin::new(5, passed).prevented(), "in other games the first round is played");
 }
 
 #[test]

@@ -57,7 +57,11 @@ fn pl_18_a_free_round_costs_the_player_nothing_pays_real_money_and_the_promotion
     assert_eq!(world.balance("alice", EUR), before + 700);
     assert_eq!(world.books.holding(Account::Promotion("acme"), EUR), -nano("3"));
     assert_eq!(world.books.holding(Account::House("acme"), EUR).0 - house.0, nano("3").0 - nano("7").0);
-    assert_eq!(world.books.holding(Account::ContributionsDue(POOL), EUR), due, "nothing for the pool");
+    assert_eq!(
+        world.books.holding(Account::ContributionsDue(POOL), EUR),
+        due,
+        "a free round contributes nothing to the pool"
+    );
     assert_eq!(left(&world), 1);
     let withdrawn = Event::Withdrawn { currency: EUR, amount: Minor(world.balance("alice", EUR)) };
     world.write(player("alice"), vec![withdrawn]);
@@ -164,7 +168,6 @@ fn pl_18_a_campaign_is_cancelled_while_not_begun_and_once() {
     world.write(player("alice"), round);
     let begun = Refused::CampaignBegun { campaign: "spring".into() };
     assert_eq!(world.try_write(player("alice"), cancel()), Err(begun.clone()));
-    // A voided round still counts as begun.
     world.void("alice", 1, 0, 0).unwrap();
     assert_eq!(world.try_write(player("alice"), cancel()), Err(begun));
 
@@ -181,7 +184,11 @@ fn pl_18_a_void_takes_the_win_back_and_gives_the_round_back() {
     world.write(player("alice"), round);
     assert_eq!(world.try_write(player("alice"), whole(free(&world), 0)), Err(over(CampaignOver::UsedUp)));
     let refunded = world.void("alice", 1, 300, 700);
-    assert_eq!(refunded, Err(Refused::WrongAmount { expected: Minor(0), found: Minor(300) }), "nothing was paid");
+    assert_eq!(
+        refunded,
+        Err(Refused::WrongAmount { expected: Minor(0), found: Minor(300) }),
+        "the player paid nothing for the free round"
+    );
     world.void("alice", 1, 0, 700).unwrap();
     assert_eq!((world.balance("alice", EUR), left(&world)), (before, 1));
     assert_eq!(world.books.holding(Account::Promotion("acme"), EUR), Nano::ZERO);

@@ -19,7 +19,6 @@ fn uf_01_every_ceiling_leaves_room_for_hundreds_of_balances_more() {
         let Ceiling { balance, amount } = currency.ceiling();
         assert!(amount > Minor::ZERO && amount <= balance, "{currency}");
         assert!(balance.0 <= i64::MAX / 9_000, "{currency}");
-        // Nothing overflows at the smallest admitted rate.
         let rate = FxRate::new(1, -9 + i8::try_from(currency.digits()).unwrap()).unwrap();
         let all = rate.minor_within(Nano::major(1_000_000_000), currency).unwrap();
         assert!(all.0 <= i64::MAX / 9, "{currency}");

@@ -156,5 +156,5 @@ fn pl_27_only_changes_of_pools_and_switches_are_proposed_and_not_without_end() {
     assert_eq!(world.try_write(StreamId::System, vec![Event::ChangeProposed(later.clone())]), Err(Refused::BadChange));
     later.lapses_ms += 1;
     world.write(StreamId::System, vec![Event::ChangeProposed(later)]);
-    assert_eq!(world.books.pending_changes().count(), 1, "what has lapsed is forgotten");
+    assert_eq!(world.books.pending_changes().count(), 1, "a lapsed change is dropped");
 }

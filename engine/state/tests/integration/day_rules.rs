@@ -58,7 +58,7 @@ fn uf_06_what_was_lost_in_a_day_is_kept_over_sessions_and_the_stricter_limit_hol
     let refused = Refused::PastLimit { currency: Currency::EUR, limit: Minor(1_000), bet: Minor(501) };
     assert_eq!(round(&mut world, 501, 9_000), Err(refused));
     round(&mut world, 500, 0).unwrap();
-    assert!(round(&mut world, 1, 0).is_err(), "without a session just as little");
+    assert!(round(&mut world, 1, 0).is_err(), "a bet without a session is refused too");
     world.now_ms += DAY;
     assert_eq!(net(&world), 0);
     round(&mut world, 5_000, 0).unwrap();
@@ -72,7 +72,7 @@ fn uf_06_a_win_counts_for_the_day_of_its_bet() {
     world.now_ms += DAY;
     log(&mut world, opened(ONE, loss(100))).unwrap();
     world.write(player("alice"), vec![Event::RoundSettled { round: 1, win: Minor(9_000) }]);
-    assert_eq!(net(&world), 0, "yesterday's win lets nobody lose more today");
+    assert_eq!(net(&world), 0, "yesterday's win does not raise today's loss limit");
     assert!(round(&mut world, 101, 0).is_err());
     round(&mut world, 100, 20).unwrap();
     assert_eq!(net(&world), -80);
@@ -86,14 +86,13 @@ fn uf_06_losses_of_all_currencies_count_and_are_converted_against_the_player() {
     let set = Event::RateSet { currency: Currency::SEK, rate, source: "test".into() };
     world.write(StreamId::Rates, vec![set]);
     log(&mut world, opened(ONE, loss(1_000))).unwrap();
-    // 100 SEK are 8 EUR.
     let lost = world.start("alice", POOL, Currency::SEK, 10_000, "1");
     let lost = RoundStarted { rate, ..lost };
     world.write(
         player("alice"),
         vec![Event::RoundStarted(lost.into()), step(1, 1, 0), Event::RoundSettled { round: 1, win: Minor(0) }],
     );
-    assert_eq!(net(&world), -801, "rounded against the player");
+    assert_eq!(net(&world), -801, "the loss is rounded up");
     assert!(round(&mut world, 200, 0).is_err());
     round(&mut world, 199, 0).unwrap();
     let rates = |currency| world.books.rate(currency);
@@ -128,7 +127,11 @@ fn uf_06_time_played_is_the_time_between_actions_but_for_breaks_whatever_the_ses
     world.now_ms += 2 * MINUTE;
     let now = world.now_ms;
     assert_eq!((day(&world).played_ms(now), day(&world).unseen_ms(now)), (20 * MINUTE, 20 * MINUTE));
-    assert_eq!(day(&world).played_ms(now + BREAK_MS), 18 * MINUTE, "a longer pause is a break");
+    assert_eq!(
+        day(&world).played_ms(now + BREAK_MS),
+        18 * MINUTE,
+        "a pause of more than BREAK_MS does not count as time played"
+    );
     log(&mut world, opened(ONE, DayLimits::default())).unwrap();
     log(&mut world, Event::RealityCheckAcknowledged { session: ONE }).unwrap();
     world.now_ms += MINUTE;
@@ -150,7 +153,7 @@ fn bw_27_uf_06_the_log_tells_who_sits_where_and_what_is_held() {
         |world: &World, ms| alice(world).seat(POOL, Currency::EUR).and_then(|seat| seat.held_ms(world.now_ms + ms));
     assert_eq!(log(&mut world, Event::SessionEnded { session: ONE, hold_ms: 0 }), Err(Refused::NoSuchSession));
     log(&mut world, opened(ONE, DayLimits::default())).unwrap();
-    assert_eq!((seated(&world, 1_799_999), seated(&world, 1_800_000)), (Some(ONE), None), "idle, it's over");
+    assert_eq!((seated(&world, 1_799_999), seated(&world, 1_800_000)), (Some(ONE), None), "an idle session expires");
     assert_eq!(alice(&world).live_seat(Currency::PLAY, world.now_ms), None);
     log(&mut world, opened(TWO, DayLimits::default())).unwrap();
     for event in
@@ -160,14 +163,18 @@ fn bw_27_uf_06_the_log_tells_who_sits_where_and_what_is_held() {
     }
     world.now_ms += 5_000;
     round(&mut world, 10, 0).unwrap();
-    assert_eq!((seated(&world, 1_799_999), seated(&world, 1_800_000)), (Some(TWO), None), "since the last action");
+    assert_eq!(
+        (seated(&world, 1_799_999), seated(&world, 1_800_000)),
+        (Some(TWO), None),
+        "the idle time counts from the last action"
+    );
     log(&mut world, Event::SessionEnded { session: TWO, hold_ms: 30_000 }).unwrap();
     assert_eq!(log(&mut world, Event::SessionEnded { session: TWO, hold_ms: 0 }), Err(Refused::NoSuchSession));
     assert_eq!(
         (seated(&world, 0), held(&world, 0), held(&world, 29_999), held(&world, 30_000)),
         (None, Some(30_000), Some(1), None)
     );
-    assert_eq!(held(&world, -DAY), Some(30_000), "uf_07: never longer than it's held at all");
+    assert_eq!(held(&world, -DAY), Some(30_000), "uf_07: the remaining hold never exceeds the whole hold");
     log(&mut world, opened([3; 16], DayLimits::default())).unwrap();
     assert_eq!(held(&world, 0), None);
 }

@@ -80,11 +80,15 @@ fn pl_17_rounds_and_sessions_of_demo_and_real_play_know_nothing_of_each_other() 
     let played = RoundStarted { session: theirs, ..demo(&world) };
     world.write(player("alice"), vec![Event::RoundStarted(played.into()), step(2, 1, 0)]);
     let again = world.try_write(player("alice"), whole(demo(&world), 0));
-    assert_eq!(again, Err(Refused::RoundOpen { round: 2 }), "one of each");
+    assert_eq!(
+        again,
+        Err(Refused::RoundOpen { round: 2 }),
+        "one open round with real money and one with play money are allowed"
+    );
     let state = world.books.player(&player("alice")).unwrap();
     let open = |currency| state.open_round_of(POOL, currency).unwrap().started.round;
     assert_eq!((open(Currency::EUR), open(Currency::USD), open(PLAY)), (1, 1, 2));
-    assert_eq!(state.last_bet_ms(), Some(6_000), "PL-26: one round after the other");
+    assert_eq!(state.last_bet_ms(), Some(6_000), "PL-26: the time between bets counts over both kinds of money");
     assert_eq!((state.session_net(POOL, [1; 16]), state.session_net(POOL, [2; 16])), (Some(-300), Some(-300)));
 }
 

@@ -63,7 +63,7 @@ fn open() -> World {
     world
 }
 
-/// Compares with `tests/independent/draws.py`.
+/// Compares with the independent implementation in `tests/independent/draws.py`.
 #[test]
 fn pl_06_epochs_dealt_values_seals_and_seeds_are_those_of_another_implementation() {
     let ascending: [u8; 32] = std::array::from_fn(|at| u8::try_from(at).unwrap());
@@ -155,7 +155,10 @@ fn pl_06_a_step_names_the_record_in_which_its_draw_was_sealed_or_none() {
     let first = |named| at(&books).next(alice(), vec![bet.clone(), step(1, named)]);
     let elsewhere = Refused::SealedElsewhere { number: 1 };
     assert_eq!(books.clone().apply_recorded(&first(Some(other)), None, other), Err(elsewhere.clone()));
-    assert!(books.clone().apply_recorded(&first(None), None, other).is_ok(), "an older program's");
+    assert!(
+        books.clone().apply_recorded(&first(None), None, other).is_ok(),
+        "a record of an older version has no hash of the sealing record"
+    );
     let mut untold = world.books.clone();
     untold.apply(&world.next(alice(), vec![sealed(1, SealReason::Opened)])).unwrap();
     assert_eq!(untold.apply(&first(Some(opening))), Err(elsewhere));

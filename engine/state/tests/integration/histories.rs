@@ -14,7 +14,7 @@ struct Model {
     last_hit_at: u64,
     last_hit_ms: Option<i64>,
     rounds: BTreeMap<(StreamId, u64), ModelRound>,
-    /// Millionths of EUR.
+    /// In millionths of EUR.
     rates: BTreeMap<Currency, i128>,
     awards: Vec<(u64, i64)>,
     hits: BTreeMap<u64, ModelHit>,
@@ -316,7 +316,7 @@ proptest! {
         for op in ops {
             attempt(&mut world, op);
         }
-        // BW-20.
+        // Refused unless suspended (BW-20).
         let _ = world.try_write(pool_stream(), vec![Event::PoolResumed { actor: "ops".into() }]);
         world.settle_pool();
 

@@ -31,12 +31,12 @@ fn pl_09_currencies_have_the_digits_of_iso_4217() {
     assert_eq!("eur".parse::<Currency>(), Err(MoneyError::UnknownCurrency));
     let four = "CLF".parse().unwrap();
     assert_eq!((Minor(12_345).to_decimal(four), Minor(1).to_nano(four)), ("1.2345".to_owned(), Nano(100_000)));
-    assert_eq!(cash(3, CoinValue(50), four), Ok(Minor(2)), "half of 0.0001, three times");
+    assert_eq!(cash(3, CoinValue(50), four), Ok(Minor(2)), "three coins of half a minor unit (0.0001) round to two");
     let shown = |currency| Minor(1230).to_decimal(currency);
     assert_eq!(["12.30", "1230", "1.230"], [Currency::EUR, Currency::JPY, Currency::KWD].map(shown));
 }
 
-/// Compares with a maintained crate.
+/// Compares with the currencies of a maintained crate.
 #[test]
 fn pl_35_the_currencies_are_those_of_iso_4217() {
     let letters = || 'A'..='Z';
@@ -44,7 +44,6 @@ fn pl_35_the_currencies_are_those_of_iso_4217() {
     let listed: BTreeMap<String, iso_currency::Currency> =
         codes.filter_map(|code| Some((code.clone(), iso_currency::Currency::from_code(&code)?))).collect();
     for (code, of) in &listed {
-        // Metals have no minor unit.
         match (of.exponent(), of.is_superseded(), code.parse::<Currency>()) {
             (Some(digits), None, Ok(currency)) => assert_eq!(currency.digits(), u32::from(digits), "{code}"),
             (Some(_), None, Err(_)) => panic!("{code} is missing"),
@@ -53,7 +52,7 @@ fn pl_35_the_currencies_are_those_of_iso_4217() {
         }
     }
     for currency in Currency::all() {
-        assert!(listed.contains_key(currency.code()), "{currency} is none of ISO 4217");
+        assert!(listed.contains_key(currency.code()), "{currency} is not in ISO 4217");
         assert!(currency.digits() <= 4 && currency.nanos_per_minor() >= 100_000);
     }
     let codes: BTreeSet<_> = Currency::all().map(Currency::code).collect();
@@ -170,7 +169,7 @@ proptest! {
     }
 }
 
-/// An index beyond the list once caused a panic.
+/// An index beyond the list of currencies once caused a panic.
 #[test]
 fn uf_11_a_place_without_a_currency_is_not_read_as_one() {
     use serde::{Deserialize, de::IntoDeserializer, de::value::Error};

@@ -1,4 +1,5 @@
-//! Random histories over several partitions with a crashing coordinator; the pool's figures equal those of one log.
+//! Random histories over several partitions with a coordinator that crashes. The pool's figures must equal those of a
+//! single log.
 
 use std::collections::BTreeMap;
 
@@ -146,7 +147,6 @@ impl History {
         let _ = world.try_write(stream, vec![voided_as(round, bet.0, back, effect(x / 3))]);
     }
 
-    /// Returns the money logged at home only.
     fn under_way(&self) -> i128 {
         let mirrors: Vec<Vec<&PoolMirrored>> = (self.parts.0.iter())
             .map(|world| {
@@ -226,11 +226,8 @@ struct Model {
     rounds: BTreeMap<(StreamId, u64), (i128, i128, u64)>,
     awards: Vec<(u32, u64, i64)>,
     incidents: Vec<Incident>,
-    /// Partition and time of the bets.
     bets: BTreeMap<(StreamId, u64), (u32, i64)>,
-    /// Voided rounds whose contributions are not returned yet.
     kept: Vec<(StreamId, u64)>,
-    /// Partition and position to the hit.
     hits: BTreeMap<(u32, u64), ModelHit>,
     returned: i128,
 }
@@ -308,7 +305,7 @@ impl Model {
             })
             .map(|round| rounds[&round])
             .collect();
-        assert!(!due.is_empty(), "nothing to return");
+        assert!(!due.is_empty(), "there are no contributions to return");
         let amount: i128 = due.iter().map(|(_, amount, _)| amount).sum();
         let in_cycle = due.iter().filter(|(.., told)| last_hit.is_none_or(|(last, _)| *told > last));
         let from_k = in_cycle.map(|(_, amount, _)| amount).sum::<i128>().min(self.k);
@@ -344,7 +341,7 @@ proptest! {
             history.attempt(op);
             prop_assert_eq!(history.parts.interpartition().0, history.under_way());
         }
-        // BW-20.
+        // Refused unless suspended (BW-20).
         let resumed = Event::PoolResumed { actor: "ops".into() };
         let _ = history.parts.0[0].try_write(pool_stream(), vec![resumed]);
         history.parts.settle();
@@ -371,11 +368,10 @@ proptest! {
             let is_void = history.parts.0.iter().any(|world| {
                 world.books.player(&round.0).is_some_and(|player| player.voided_at(round.1).is_some())
             });
-            prop_assert!(is_paid || is_void, "each is paid where it was won, but for those of voided rounds");
+            prop_assert!(is_paid || is_void, "each award is paid in the winner's partition, unless its round was voided");
             left -= usize::from(!is_paid);
         }
         prop_assert_eq!(left, 0, "each once");
-        // PL-38.
         let left: i128 = model.kept.iter().map(|round| model.rounds[round].1).sum();
         let sums = history.parts.home().books.voids_not_returned(POOL);
         prop_assert_eq!(sums.values().map(|sum| sum.amount().0).sum::<i128>(), left);

@@ -9,12 +9,11 @@ fn bw_16_a_pool_takes_up_several_partitions_each_in_its_own_order() {
     let (_, hit_at) = parts.0[1].hit("p1", Currency::EUR, 2_000, "1"); // 0.10 elsewhere, and a hit
     assert!(parts.report(1));
     let awards = parts.0[0].settle_pool();
-    // Home's contribution belongs to the next cycle.
     assert_eq!((awards.len(), awards[0].partition, awards[0].hit), (1, 1, hit_at));
     assert_eq!(awards[0].increments, nano("0.01"));
     assert_eq!((parts.pool().increments, parts.pool().reserve), (nano("0.05"), nano("0.09")));
-    assert_eq!(parts.pay(0), 0, "an award is paid where it was won");
-    assert_eq!(parts.pay(1), 0, "and not before it's known there");
+    assert_eq!(parts.pay(0), 0, "an award is not paid outside the winner's partition");
+    assert_eq!(parts.pay(1), 0, "an award is not paid before the winner's partition has it");
     assert!(parts.mirror(1));
     assert_eq!(parts.pay(1), 1);
     assert_eq!(parts.0[1].balance("p1", Currency::EUR), 100_000_000 - 2_000 + 200_001);
@@ -36,7 +35,7 @@ fn bw_17_order_decides_between_partitions_too() {
     });
     for [first, second] in amounts {
         assert_eq!((first.amount, first.collision), (Minor(2_000_010), false));
-        // The minimum plus the bets between both.
+        // The second award is the seed plus the contributions of bets between the two wins.
         assert_eq!((second.amount, second.collision), (Minor(2_000_010), true));
     }
 }
@@ -49,10 +48,9 @@ fn bw_19_a_void_in_another_partition_takes_its_contribution_back() {
     assert_eq!(parts.pool().increments, nano("0.10"));
     parts.0[1].void("p1", round, 2_000, 0).unwrap();
     assert!(parts.report(1));
-    assert_eq!(parts.interpartition(), nano("0.10"), "said at home, not yet elsewhere");
+    assert_eq!(parts.interpartition(), nano("0.10"), "the home partition has it, but the other partition does not yet");
     parts.settle();
     assert_eq!((parts.pool().increments, parts.pool().contributions), (Nano::ZERO, Nano::ZERO));
-    // From the reserve, in a later cycle.
     let (round, _) = parts.0[1].play("p1", 2_000, "1", 0);
     parts.0[1].hit("p1", Currency::EUR, 2_000, "1");
     parts.settle();
@@ -75,7 +73,7 @@ fn pl_09_what_is_said_on_one_side_only_is_between_the_partitions() {
     assert_eq!(held(&parts), [-nano("0.10"), Nano::ZERO]);
     assert!(parts.mirror(1));
     assert_eq!(held(&parts), [-nano("0.10"), nano("0.10")]);
-    assert_eq!(parts.settle(), 0, "nothing is left to say");
+    assert_eq!(parts.settle(), 0, "there is nothing left to report or mirror");
 }
 
 #[test]
@@ -85,7 +83,7 @@ fn bw_20_bets_are_judged_by_the_mirror_of_their_partition() {
     parts.0[0].write(pool_stream(), vec![suspended]);
     parts.0[1].play("p1", 2_000, "1", 0);
     parts.settle();
-    assert_eq!(parts.pool().contributions, nano("0.10"), "bet before the partition knew");
+    assert_eq!(parts.pool().contributions, nano("0.10"), "the bet preceded the mirrored suspension");
     let mirror = parts.0[1].pool();
     assert_eq!((&mirror.status, mirror.mirrors().is_some()), (&PoolStatus::Suspended, true));
     let started = parts.0[1].start("p1", POOL, Currency::EUR, 2_000, "1");
@@ -94,7 +92,7 @@ fn bw_20_bets_are_judged_by_the_mirror_of_their_partition() {
     let next = PoolTerms { contribution_ppm: 10_000, ..terms(2) };
     parts.0[0].write(pool_stream(), vec![Event::PoolTermsChanged { terms: next.clone() }]);
     parts.settle();
-    assert_eq!(parts.0[1].pool().terms, terms(1), "from the next cycle on");
+    assert_eq!(parts.0[1].pool().terms, terms(1), "the new terms apply from the next cycle on");
     parts.0[1].hit("p1", Currency::EUR, 2_000, "1");
     parts.settle();
     assert_eq!(parts.0[1].pool().terms, next);
@@ -114,7 +112,7 @@ fn bw_20_a_pool_is_retired_when_all_partitions_are_done() {
         parts.0[0].try_write(pool_stream(), vec![retired])
     };
     parts.0[0].write(pool_stream(), vec![Event::PoolSuspended { reason: "closing".into(), actor: actor() }]);
-    assert_eq!(retire(&mut parts), Err(Refused::PoolOutstanding), "nobody knows of it");
+    assert_eq!(retire(&mut parts), Err(Refused::PoolOutstanding), "no partition has confirmed the suspension");
     for at in parts.others() {
         assert!(parts.mirror(at));
         assert_eq!(retire(&mut parts), Err(Refused::PoolOutstanding));
@@ -123,7 +121,7 @@ fn bw_20_a_pool_is_retired_when_all_partitions_are_done() {
     }
     assert!(parts.step() || parts.settle() > 0);
     parts.settle();
-    assert_eq!(retire(&mut parts), Err(Refused::PoolOutstanding), "a round is open that can hit");
+    assert_eq!(retire(&mut parts), Err(Refused::PoolOutstanding), "an open round can still hit the jackpot");
     parts.0[2].write(player("p2"), vec![settled(1, 0)]);
     assert_eq!(retire(&mut parts), Err(Refused::PoolOutstanding));
     parts.settle();
@@ -195,7 +193,7 @@ fn pl_09_a_spoilt_mirror_is_refused() {
     parts.0[1].hit("p1", Currency::EUR, 2_000, "1");
     parts.report(1);
     parts.step();
-    let Some(Event::PoolMirrored(mirror)) = parts.mirror_of(1) else { panic!("an award waits") };
+    let Some(Event::PoolMirrored(mirror)) = parts.mirror_of(1) else { panic!("an award must be mirrored") };
     let refuse = |spoil: fn(&mut PoolMirrored)| {
         let mut mirror = mirror.clone();
         spoil(&mut mirror);

@@ -1,7 +1,6 @@
 use crate::common::*;
 use motherlode_state::*;
 
-/// Partition 0 is home.
 #[derive(Clone)]
 pub struct Parts(pub Vec<World>);
 
@@ -77,7 +76,7 @@ impl Parts {
         let before = commits(self);
         loop {
             let begun = commits(self);
-            assert!(begun < before + 10_000, "the partitions go round in circles");
+            assert!(begun < before + 10_000, "reports and mirrors do not end");
             for at in self.others() {
                 while self.report(at) {}
             }
@@ -95,7 +94,6 @@ impl Parts {
         }
     }
 
-    /// EUR.
     pub fn interpartition(&self) -> Nano {
         Nano(self.0.iter().map(|world| world.books.holding(Account::Interpartition, Currency::EUR).0).sum())
     }

@@ -15,7 +15,7 @@ fn bw_11_every_bet_adds_half_a_percent_exactly() {
         world.play("alice", 1, "0.01", 0);
     }
     world.settle_pool();
-    assert_eq!(world.pool().increments, nano("0.05"), "1,000 bets of a cent lose nothing to rounding");
+    assert_eq!(world.pool().increments, nano("0.05"), "rounding loses nothing in 1,000 bets of a cent");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn bw_17_the_second_win_within_a_refresh_gets_the_minimum_and_all_increments() {
         world.hit("bob", Currency::EUR, 1_000, "1"); // and 0.05 of this bet
         let awards = world.settle_pool();
         assert_eq!(awards[1].collision, collides, "{first_ms} {second_ms}");
-        // 2,000 + 5.05, or 20,005.05 / 10
+        // The collision pays 2,000 + 5.05; a first win pays 20,005.05 / 10.
         let amount = if collides { 200_505 } else { 200_050 };
         assert_eq!(awards[1].amount, Minor(amount), "{first_ms} {second_ms}");
     }
@@ -260,7 +260,6 @@ fn bw_18_the_worked_example() {
     let mut world = World::with_players(&["a", "b", "c"]);
     let counters =
         |world: &World| ["0.01", "0.2", "1"].map(|value| figure(world.pool(), coin(value)).unwrap().to_string());
-    // Bets of 400,000: K 2,000.
     world.play("c", 39_999_800, "1", 0);
     world.hit("a", Currency::EUR, 200, "0.2");
     let hit = world.books.pending_hits(POOL).next().unwrap().clone();
@@ -317,7 +316,11 @@ fn bw_15_a_hit_needs_its_step_and_a_contribution() {
     let without = RoundStarted { contribution: None, ..world.start("alice", "unpooled", Currency::EUR, 100, "0.2") };
     let skipped = vec![Event::RoundStarted(RoundStarted { contribution: None, ..started.clone() }.into())];
     let missing = Err(Refused::ContributionMissing { pool: POOL.into() });
-    assert_eq!(world.try_write(player("alice"), skipped), missing, "bw_11: every bet adds to the active pool");
+    assert_eq!(
+        world.try_write(player("alice"), skipped),
+        missing,
+        "bw_11: every bet must contribute to the active pool"
+    );
     let unfounded = Err(Refused::HitUnfounded { round: 1 });
     let alice = || player("alice");
     let events = vec![Event::RoundStarted(without.into()), step(1, 1, 0), hit(1)];
@@ -327,10 +330,14 @@ fn bw_15_a_hit_needs_its_step_and_a_contribution() {
     let twice = vec![events[0].clone(), step(1, 1, 0), hit(1), hit(1)];
     assert_eq!(world.try_write(alice(), twice), Err(Refused::SecondDecision));
     world.write(alice(), vec![events[0].clone(), step(1, 1, 0)]);
-    assert_eq!(world.try_write(alice(), vec![hit(1)]), unfounded, "its step stands in an earlier commit");
+    assert_eq!(world.try_write(alice(), vec![hit(1)]), unfounded, "the step is in an earlier commit");
     world.write(StreamId::pool("other"), vec![Event::PoolOpened { pool: "other".into(), terms: terms(1) }]);
     let elsewhere = Event::JackpotHit { round: 1, pool: "other".into() };
-    assert_eq!(world.try_write(alice(), vec![step(1, 2, 0), elsewhere]), unfounded, "a pool it did not contribute to");
+    assert_eq!(
+        world.try_write(alice(), vec![step(1, 2, 0), elsewhere]),
+        unfounded,
+        "the round did not contribute to this pool"
+    );
     world.write(alice(), vec![step(1, 2, 0), hit(1)]);
 }
 
@@ -359,7 +366,7 @@ fn bw_19_else_from_the_reserve_else_from_the_house() {
     assert_eq!(figures(&world), ["0.05", "4.54", "2000.00", "2000.51"]);
     world.void("alice", big, 100_000, 0).unwrap();
     world.settle_pool();
-    assert_eq!(figures(&world), ["0.05", "0.00", "2000.46", "2000.51"], "no figure below 0");
+    assert_eq!(figures(&world), ["0.05", "0.00", "2000.46", "2000.51"], "no figure is negative");
 }
 
 #[test]
@@ -370,7 +377,11 @@ fn bw_19_an_award_is_not_taken_back_by_a_void() {
     world.pay(&award).unwrap();
     let balance = world.balance("alice", Currency::EUR);
     world.void("alice", round, 1_000, 0).unwrap();
-    assert_eq!(world.balance("alice", Currency::EUR), balance + 1_000, "the refund, and the jackpot stays");
+    assert_eq!(
+        world.balance("alice", Currency::EUR),
+        balance + 1_000,
+        "the bet is refunded, and the player keeps the jackpot"
+    );
     world.settle_pool();
     assert_eq!(world.pool().paid, nano("2000"));
 }
@@ -543,5 +554,5 @@ fn bw_20_a_round_of_a_retired_pool_can_still_be_voided() {
     world.write(pool_stream(), vec![Event::PoolRetired { into, increments, reserve, actor: actor() }]);
     world.void("alice", round, 1_000, 0).unwrap();
     world.settle_pool();
-    assert_eq!(figures(&world), ["0.00", "0.00", "0.05", "0.00"], "the house gives it back");
+    assert_eq!(figures(&world), ["0.00", "0.00", "0.05", "0.00"], "the house pays the contribution back");
 }

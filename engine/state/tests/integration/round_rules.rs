@@ -247,12 +247,12 @@ fn pl_20_a_game_has_one_open_round_a_player() {
     for bet in [100, 900_000_000] {
         let second = world.start("alice", POOL, Currency::EUR, bet, "0.2");
         let refused = world.try_write(alice(), vec![Event::RoundStarted(second.into())]);
-        assert_eq!(refused, Err(Refused::RoundOpen { round: 1 }), "whatever the balance");
+        assert_eq!(refused, Err(Refused::RoundOpen { round: 1 }), "an open round prevents a bet, whatever the balance");
     }
     let other = world.start("alice", "neptune", Currency::EUR, 100, "0.2");
     world.write(alice(), vec![Event::RoundStarted(other.into())]);
     let open: Vec<_> = state(&world).open_rounds().map(|round| round.started.round).collect();
-    assert_eq!(open, [1, 2], "the oldest first");
+    assert_eq!(open, [1, 2], "open rounds are listed oldest first");
     assert_eq!(state(&world).open_round_of("neptune", Currency::EUR).unwrap().started.round, 2);
 }
 
@@ -264,7 +264,7 @@ fn bw_28_a_void_of_an_unsettled_round_refunds_the_bet() {
     assert!(matches!(world.void("alice", 1, 99, 0), Err(Refused::WrongAmount { .. })));
     assert!(matches!(world.void("alice", 1, 100, 500), Err(Refused::WrongAmount { .. })));
     world.void("alice", 1, 100, 0).unwrap();
-    assert_eq!(world.balance("alice", Currency::EUR), 100_000_000, "all pays and play are void");
+    assert_eq!(world.balance("alice", Currency::EUR), 100_000_000, "the void reverts the bet and the win");
     assert_eq!(state(&world).open_rounds().count(), 0);
     assert_eq!(world.void("alice", 1, 100, 0), Err(Refused::AlreadyVoided { round: 1 }));
     assert_eq!(world.void("alice", 2, 100, 0), Err(Refused::NoSuchRound { round: 2 }));
@@ -284,7 +284,7 @@ fn pl_04_a_settled_round_is_voided_with_what_the_log_says_of_it() {
     assert_eq!((recalled.started.bet, recalled.win, recalled.opened_at), (Minor(100), Minor(350), opened_at));
     let other = SettledRound { started: RoundStarted { round: 2, ..(*recalled.started).clone() }.into(), ..recalled };
     let refused = world.books.clone().apply_recalling(&void, Some(&other));
-    assert_eq!(refused, Err(Refused::RecallNeeded { round }), "another round's facts do not do");
+    assert_eq!(refused, Err(Refused::RecallNeeded { round }), "the facts of another round are not accepted");
     world.void("alice", round, 100, 350).unwrap();
     assert_eq!(world.balance("alice", Currency::EUR), 100_000_000 - 200);
     assert_eq!(world.void("alice", round, 100, 350), Err(Refused::AlreadyVoided { round }));
@@ -425,14 +425,14 @@ fn a_group_is_judged_by_those_before_it_and_becomes_durable_after_them() {
     let mut alone = world.books.clone();
     world.books.absorb_oldest(&mut stage);
     alone.apply(&bet).unwrap();
-    assert_eq!(world.books, alone, "the first group alone");
-    assert_eq!(stage.head(&world.books, &alice()).version, settle.version, "the second stays staged");
+    assert_eq!(world.books, alone, "only the first group is absorbed");
+    assert_eq!(stage.head(&world.books, &alice()).version, settle.version, "the second group stays staged");
     world.books.absorb_oldest(&mut stage);
     alone.apply(&settle).unwrap();
     assert_eq!(world.books, alone);
     check(&world.books);
     world.books.absorb_oldest(&mut stage);
-    assert_eq!(world.books, alone, "there is nothing more");
+    assert_eq!(world.books, alone, "no further group is absorbed");
 }
 
 #[test]
@@ -467,7 +467,7 @@ fn bw_18_an_award_is_paid_once_within_a_batch_too() {
     assert_eq!(
         stage.apply(&world.books, &second),
         Err(Refused::NoSuchAward { hit: award.hit }),
-        "nor in the next group"
+        "the next group must not contain it either"
     );
     world.books.absorb(stage);
     assert_eq!(world.books.apply(&second), Err(Refused::NoSuchAward { hit: award.hit }));
@@ -491,13 +491,13 @@ fn pl_21_pl_26_a_session_is_counted_by_its_own_bets_wins_and_refunds() {
     assert_eq!(
         (net(&world, one), state(&world).last_bet_ms()),
         (Some(-100), Some(1_000)),
-        "an open round's bet counts"
+        "the bet of an open round counts"
     );
     world.write(alice(), vec![settled(round, 70)]);
     assert_eq!(net(&world, one), Some(-30));
     let round = begin(&mut world, Some(one), 50);
     world.void("alice", round, 50, 0).unwrap();
-    assert_eq!(net(&world, one), Some(-30), "a void gives the bet back");
+    assert_eq!(net(&world, one), Some(-30), "a void returns the bet");
     let round = begin(&mut world, None, 40);
     world.write(alice(), vec![settled(round, 70)]);
     assert_eq!(net(&world, one), Some(-30), "a round outside the session is not counted");
@@ -505,6 +505,6 @@ fn pl_21_pl_26_a_session_is_counted_by_its_own_bets_wins_and_refunds() {
     world.write(alice(), vec![settled(late, 70)]);
     assert_eq!((net(&world, one), net(&world, other)), (Some(30), None));
     begin(&mut world, Some(other), 25);
-    assert_eq!((net(&world, one), net(&world, other)), (None, Some(-25)), "the next session begins at nothing");
+    assert_eq!((net(&world, one), net(&world, other)), (None, Some(-25)), "the next session begins at zero");
     assert_eq!(state(&world).last_bet_ms(), Some(5_000));
 }

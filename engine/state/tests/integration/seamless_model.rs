@@ -1,5 +1,5 @@
-//! Exhaustive model of the seamless wallet (PL-31, PL-32): all orders of calls, late and duplicate deliveries, lost
-//! answers and crashes around one winning bet, with the real fold.
+//! Exhaustive model of the seamless wallet (PL-31, PL-32) with the real fold: all orders of calls, late and duplicate
+//! deliveries, lost answers and crashes around one winning bet.
 
 use crate::common::*;
 use motherlode_state::*;
@@ -16,7 +16,7 @@ enum Debited {
     RolledBack,
 }
 
-/// Delivered any number of times.
+/// Call in flight, which can be delivered any number of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Call {
     Debit,
@@ -186,15 +186,15 @@ impl Model {
     fn check(&self) {
         let rounds = self.world.books.player(&player("alice")).unwrap().rounds_started;
         match self.ended() {
-            None => assert_eq!(rounds, 0, "no outcome before a confirmed debit"),
+            None => assert_eq!(rounds, 0, "no round exists before its debit is confirmed"),
             Some(Event::DebitConfirmed { .. }) => assert_eq!((rounds, self.debited), (1, Debited::Applied)),
             Some(Event::DebitRefused { .. }) => assert_eq!((rounds, self.debited), (0, Debited::Refused)),
             Some(Event::DebitRolledBack) => assert_eq!((rounds, self.debited), (0, Debited::RolledBack)),
-            Some(other) => panic!("no end of a debit: {other:?}"),
+            Some(other) => panic!("a debit cannot end as {other:?}"),
         }
-        assert!(self.credits == 0 || rounds == 1, "nothing is credited of what was not played");
+        assert!(self.credits == 0 || rounds == 1, "nothing is credited for a round that was not played");
         let paid = self.world.log.iter().any(|commit| commit.request_id == "credit/EUR/r");
-        assert!(!paid || self.credits == 1, "what counts as paid is paid");
+        assert!(!paid || self.credits == 1, "a credit that the books record as paid was paid");
     }
 
     fn finish(mut self) {
@@ -216,7 +216,7 @@ impl Model {
         assert!(!self.wallet().is_busy());
         assert_eq!(self.world.books.holding(Account::Transit("acme"), Currency::EUR), Nano::ZERO);
         let played = matches!(self.ended(), Some(Event::DebitConfirmed { .. }));
-        assert_eq!(self.credits, u32::from(played), "what is due is credited once in effect");
+        assert_eq!(self.credits, u32::from(played), "a due credit takes effect once");
         assert!(played || self.debited != Debited::Applied || self.ended().is_none(), "each debit ends");
     }
 }

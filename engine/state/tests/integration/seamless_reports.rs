@@ -1,4 +1,4 @@
-//! Ends of rounds that are reported to the operator's wallet, and calls that it refused (PL-39).
+//! Reports of round ends to the operator's wallet, and calls that the wallet refused (PL-39).
 
 use crate::common::*;
 use motherlode_state::*;
@@ -94,11 +94,11 @@ fn pl_39_an_end_is_reported_once_in_its_turn() {
     assert_eq!(
         named(&mut world, "a", vec![reported("lost", lost, false)]),
         Err(Refused::NoSuchDue),
-        "the credit is first"
+        "the credit is sent first"
     );
     assert_eq!(named(&mut world, "b", vec![reported("won", won, false)]), Err(Refused::NoSuchDue), "it's a credit");
     named(&mut world, "c", vec![paid("won", 30)]).unwrap();
-    assert_eq!(named(&mut world, "d", vec![paid("lost", 0)]), Err(Refused::NoSuchDue), "it's no credit");
+    assert_eq!(named(&mut world, "d", vec![paid("lost", 0)]), Err(Refused::NoSuchDue), "the due call is not a credit");
     assert_eq!(named(&mut world, "e", vec![reported("lost", won, false)]), Err(Refused::NoSuchDue), "another round");
     assert_eq!(named(&mut world, "f", vec![reported("lost", 0, false)]), Err(Refused::NoSuchDue));
     named(&mut world, "g", vec![reported("lost", lost, false)]).unwrap();
@@ -113,7 +113,7 @@ fn pl_39_a_held_call_waits_and_later_ones_go_on() {
     let first = play(&mut world, "r1", 30);
     let lost = play(&mut world, "r2", 0);
     play(&mut world, "r3", 50);
-    assert_eq!(named(&mut world, "x", vec![released("r1", 0)]), Err(Refused::NoSuchDue), "it's not held");
+    assert_eq!(named(&mut world, "x", vec![released("r1", 0)]), Err(Refused::NoSuchDue), "the call is not held");
     named(&mut world, "a", vec![held("r1", 0)]).unwrap();
     assert_eq!(named(&mut world, "y", vec![held("r1", 0)]), Err(Refused::NoSuchDue), "it's held");
     assert_eq!(named(&mut world, "z", vec![paid("r1", 30)]), Err(Refused::NoSuchDue), "a held credit is not sent");
@@ -151,7 +151,7 @@ fn pl_39_the_win_that_a_void_leaves_is_taken_back_once_from_the_operators_wallet
     assert_eq!(void(&mut world, "v", round + 1, Some(400)), Err(Refused::NoSuchRound { round: round + 1 }));
     void(&mut world, "v", round, Some(400)).unwrap();
     assert_eq!(dues(&world), [("v", -400, round, false)]);
-    assert_eq!(wallet(&world).due(EUR), Minor(0), "it's in no account before it is taken");
+    assert_eq!(wallet(&world).due(EUR), Minor(0), "the money is in no account before the wallet confirms the reversal");
     let before = house(&world);
     for (round, amount) in [(round, 399), (round + 1, 400)] {
         assert!(named(&mut world, "b", vec![taken("v", round, amount)]).is_err());
@@ -160,13 +160,13 @@ fn pl_39_the_win_that_a_void_leaves_is_taken_back_once_from_the_operators_wallet
     assert_eq!(house(&world) - before, 400 * 10_000_000, "minor units as nanos");
     assert_eq!(named(&mut world, "d", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "once");
     let again = vec![Event::ReversalDue { round, amount: Minor(400) }];
-    assert_eq!(named(&mut world, "e", again), Err(Refused::NoSuchDue), "only by a void");
+    assert_eq!(named(&mut world, "e", again), Err(Refused::NoSuchDue), "only a void can make a reversal due");
     assert!(!wallet(&world).is_busy());
     world.settle_pool();
     let older = play(&mut world, "older", 500);
     named(&mut world, "f", vec![paid("older", 500)]).unwrap();
     void(&mut world, "w", older, None).unwrap();
-    assert!(!wallet(&world).is_busy(), "older logs leave the win with the player");
+    assert!(!wallet(&world).is_busy(), "in older logs the player keeps the win");
 }
 
 #[test]
@@ -176,15 +176,31 @@ fn pl_39_a_reversal_waits_for_earlier_credits_held_or_not_and_closes_its_round()
     let round = play(&mut world, "won", 500);
     void(&mut world, "v", round, Some(400)).unwrap();
     world.settle_pool();
-    assert_eq!(dues(&world), [("won", 500, round, false), ("v", -400, round, false)], "the reversal reports the void");
-    assert_eq!(named(&mut world, "a", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "the win is not paid");
+    assert_eq!(
+        dues(&world),
+        [("won", 500, round, false), ("v", -400, round, false)],
+        "the reversal also reports the void"
+    );
+    assert_eq!(
+        named(&mut world, "a", vec![taken("v", round, 400)]),
+        Err(Refused::NoSuchDue),
+        "a reversal waits for the credit of the win"
+    );
     named(&mut world, "b", vec![held("won", 0)]).unwrap();
-    assert_eq!(named(&mut world, "c", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "nor is a held one");
+    assert_eq!(
+        named(&mut world, "c", vec![taken("v", round, 400)]),
+        Err(Refused::NoSuchDue),
+        "a reversal also waits for a held credit"
+    );
     let lost = play(&mut world, "lost", 0);
     named(&mut world, "d", vec![reported("lost", lost, false)]).unwrap();
     named(&mut world, "e", vec![released("won", 0), paid("won", 500)]).unwrap();
     named(&mut world, "f", vec![held("v", 0)]).unwrap();
-    assert_eq!(named(&mut world, "g", vec![taken("v", round, 400)]), Err(Refused::NoSuchDue), "it was refused");
+    assert_eq!(
+        named(&mut world, "g", vec![taken("v", round, 400)]),
+        Err(Refused::NoSuchDue),
+        "a refused reversal is held"
+    );
     named(&mut world, "h", vec![released("v", 0), taken("v", round, 400)]).unwrap();
     assert!(!wallet(&world).is_busy());
 }
@@ -203,7 +219,7 @@ fn pl_39_a_credit_overtakes_reports_of_other_rounds_only() {
     assert_eq!(
         named(&mut world, "a", vec![paid("v", 100)]),
         Err(Refused::NoSuchDue),
-        "its round's end is not reported"
+        "the credit waits for the report of its round's end"
     );
     assert_eq!(named(&mut world, "b", vec![paid("more", 40)]), Err(Refused::NoSuchDue), "credits keep their order");
     named(&mut world, "c", vec![paid("won", 30)]).unwrap();

@@ -40,8 +40,8 @@ fn named(world: &mut World, request_id: &str, events: Vec<Event>) -> Result<(), 
     let waiting = world.books.waiting_debits("acme").map(|(_, name)| name);
     assert_eq!(waiting.collect::<Vec<_>>(), alice_if(rolling_back == Some(false)));
     let due: i64 = wallet(world).dues.iter().map(|due| due.amount.0).sum();
-    assert_eq!(transit(world), Minor(due).to_nano(EUR), "what is in transit is what is due");
-    assert_eq!(world.balance("alice", EUR), 0, "the balance is the operator's");
+    assert_eq!(transit(world), Minor(due).to_nano(EUR), "the money in transit equals the credits due");
+    assert_eq!(world.balance("alice", EUR), 0, "the account is empty because the operator has the money");
     applied
 }
 
@@ -91,16 +91,20 @@ fn pl_31_no_round_begins_before_its_debit_is_confirmed_in_its_own_commit() {
     let mut world = world();
     let played = round(&world, 100, 0);
     assert!(matches!(named(&mut world, "r", played.clone()), Err(Refused::InsufficientFunds { .. })));
-    assert_eq!(bet(&mut world, "r", 100, 0), Err(Refused::NoSuchDebit), "nothing was asked");
+    assert_eq!(bet(&mut world, "r", 100, 0), Err(Refused::NoSuchDebit), "no debit was requested");
     ask(&mut world, "r", 100).unwrap();
     assert!(matches!(named(&mut world, "r", played), Err(Refused::InsufficientFunds { .. })), "not confirmed");
-    assert_eq!(named(&mut world, "r", vec![confirmed(100)]), Err(Refused::DebitUnused), "without its round");
-    assert_eq!(bet(&mut world, "other", 100, 0), Err(Refused::NoSuchDebit), "of another request");
+    assert_eq!(
+        named(&mut world, "r", vec![confirmed(100)]),
+        Err(Refused::DebitUnused),
+        "a confirmed debit needs its round"
+    );
+    assert_eq!(bet(&mut world, "other", 100, 0), Err(Refused::NoSuchDebit), "the debit belongs to another request");
     assert!(matches!(bet(&mut world, "r", 101, 0), Err(Refused::WrongAmount { .. })));
     let cheaper = [confirmed(100)].into_iter().chain(round(&world, 90, 0)).collect();
     assert_eq!(named(&mut world, "r", cheaper), Err(Refused::DebitUnused));
     bet(&mut world, "r", 100, 0).unwrap();
-    assert!(!wallet(&world).is_busy(), "nothing is due of a lost round");
+    assert!(!wallet(&world).is_busy(), "a lost round makes no credit due");
 }
 
 #[test]
@@ -114,11 +118,11 @@ fn pl_32_a_debit_ends_in_exactly_one_way() {
     for (number, end) in ends.iter().enumerate() {
         let mut world = world();
         ask(&mut world, "r", 100).unwrap();
-        assert_eq!(ask(&mut world, "s", 100), Err(Refused::DebitOpen), "one at once");
+        assert_eq!(ask(&mut world, "s", 100), Err(Refused::DebitOpen), "a player can have only one debit at a time");
         assert_eq!(named(&mut world, "r", vec![Event::RequestCancelled]), Err(Refused::DebitOpen));
         named(&mut world, "t", vec![Event::RequestCancelled]).unwrap();
         if number == 2 {
-            assert_eq!(end(&mut world), Err(Refused::NoSuchDebit), "its rollback is asked first");
+            assert_eq!(end(&mut world), Err(Refused::NoSuchDebit), "a rollback must be requested first");
             named(&mut world, "rollback/r", vec![roll_back("r")]).unwrap();
             assert_eq!(named(&mut world, "again", vec![roll_back("r")]), Err(Refused::NoSuchDebit));
             assert_eq!(ends[0](&mut world), Err(Refused::NoSuchDebit));
@@ -143,7 +147,7 @@ fn pl_31_what_a_commit_leaves_is_due_and_paid_in_order_each_once() {
     bet(&mut world, "r2", 100, 7).unwrap();
     let dues: Vec<_> = wallet(&world).dues.iter().map(|due| (due.request_id.as_str(), due.amount.0)).collect();
     assert_eq!(dues, [("r1", 30), ("r2", 7)]);
-    assert_eq!(pay(&mut world, "r2", 7), Err(Refused::NoSuchDue), "not its turn");
+    assert_eq!(pay(&mut world, "r2", 7), Err(Refused::NoSuchDue), "an earlier credit must be paid first");
     assert!(matches!(pay(&mut world, "r1", 29), Err(Refused::WrongAmount { .. })));
     pay(&mut world, "r1", 30).unwrap();
     assert_eq!(pay(&mut world, "r1", 30), Err(Refused::NoSuchDue), "once");
@@ -201,7 +205,11 @@ fn pl_31_money_that_the_operator_keeps_is_neither_deposited_nor_withdrawn_and_th
     assert_eq!(named(&mut world, "x", vec![Event::SeamlessChosen]), Err(Refused::SeamlessWallet));
     assert_eq!(world.try_write(player("bob"), vec![Event::SeamlessChosen]), Err(Refused::SeamlessWallet));
     let second = vec![Event::AccountOpened { currency: Currency::SEK }, Event::SeamlessChosen];
-    assert_eq!(world.try_write(player("bob"), second), Err(Refused::SeamlessWallet), "bob has money here");
+    assert_eq!(
+        world.try_write(player("bob"), second),
+        Err(Refused::SeamlessWallet),
+        "bob has a transfer wallet with money"
+    );
     let asked = DebitAsked { request_id: "r".into(), fingerprint: [0; 16], currency: EUR, amount, facts: None };
     let commit = world.next(player("bob"), vec![Event::DebitAsked(asked)]);
     let commit = Commit { request_id: "debit/r".into(), ..commit };

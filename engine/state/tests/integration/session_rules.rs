@@ -41,7 +41,11 @@ fn bw_26_a_session_without_an_action_for_the_set_minutes_is_over() {
     assert_eq!(sessions.left_ms(1, 60 * MINUTE - 2), Some(1));
     assert_eq!(sessions.act(1, &alice(), at_game(), 60 * MINUTE - 1), Err(SessionRefused::Expired));
     assert!(sessions.is_empty());
-    assert_eq!(sessions.open(of("alice", "bewitched"), "o2", 2, 60 * MINUTE - 1), Ok(2), "it can be loaded again");
+    assert_eq!(
+        sessions.open(of("alice", "bewitched"), "o2", 2, 60 * MINUTE - 1),
+        Ok(2),
+        "the game can be opened again"
+    );
 }
 
 #[test]
@@ -64,7 +68,7 @@ fn bw_27_after_a_dropped_connection_no_session_is_opened_for_30_seconds() {
     assert_eq!(open(&mut sessions, 5_000), Err(SessionRefused::Held { left_ms: 30_000 }));
     assert_eq!(open(&mut sessions, 34_999), Err(SessionRefused::Held { left_ms: 1 }));
     assert_eq!(sessions.open(of("alice", "neptune"), "n", 3, 5_000), Ok(3), "another game is not held");
-    assert_eq!(sessions.open(of("bob", "bewitched"), "b", 4, 5_000), Ok(4), "nor is another player");
+    assert_eq!(sessions.open(of("bob", "bewitched"), "b", 4, 5_000), Ok(4), "another player's game is not held");
     assert_eq!(open(&mut sessions, 35_000), Ok(2));
 }
 
@@ -92,7 +96,11 @@ fn bw_27_a_closed_session_leaves_no_hold() {
 fn pl_16_a_player_has_one_live_session_of_a_game() {
     let mut sessions = opened();
     assert_eq!(sessions.open(of("alice", "bewitched"), "o2", 2, 1), Err(SessionRefused::InUse));
-    assert_eq!(sessions.open(of("alice", "bewitched"), "o1", 3, 2), Ok(1), "the same request has the same answer");
+    assert_eq!(
+        sessions.open(of("alice", "bewitched"), "o1", 3, 2),
+        Ok(1),
+        "repeating the request returns the same answer"
+    );
     let usd = SessionOf { currency: Currency::USD, ..of("alice", "bewitched") };
     assert_eq!(sessions.open(usd, "o1", 4, 2), Err(SessionRefused::RequestIdReused));
     assert_eq!(sessions.keep(1, Rc::new(()), 3), Ok(()));
@@ -104,7 +112,11 @@ fn pl_16_a_player_has_one_live_session_of_a_game() {
 fn pl_16_a_session_serves_only_what_it_binds() {
     let mut sessions = opened();
     let bob = StreamId::player("acme", "bob");
-    assert_eq!(sessions.act(1, &bob, at_game(), 1), Err(SessionRefused::Expired), "as if there were none");
+    assert_eq!(
+        sessions.act(1, &bob, at_game(), 1),
+        Err(SessionRefused::Expired),
+        "a session of another player counts as expired"
+    );
     let namesake = StreamId::player("other", "alice");
     assert_eq!(sessions.act(1, &namesake, at_game(), 1), Err(SessionRefused::Expired));
     let usd = Some(("bewitched", Currency::USD));
@@ -157,7 +169,7 @@ enum Call {
         game: u8,
         request: u8,
     },
-    /// How many opens ago, player, game.
+    /// An action: number of opened sessions to go back, player, game.
     Act {
         ago: usize,
         player: u8,
@@ -280,11 +292,11 @@ fn pl_26_a_reality_check_blocks_bets_and_nothing_else_until_it_is_acknowledged()
     assert_eq!(bet(&mut sessions, 20 * MINUTE - 1), Ok(()));
     for now_ms in [20 * MINUTE, 40 * MINUTE] {
         assert_eq!(bet(&mut sessions, now_ms), Err(SessionRefused::RealityCheckDue));
-        assert_eq!(sessions.act(1, &alice(), at_game(), now_ms), Ok(()), "an open round goes on");
+        assert_eq!(sessions.act(1, &alice(), at_game(), now_ms), Ok(()), "an open round can be continued");
     }
     let (of, elapsed_ms) = sessions.acknowledge(1, 45 * MINUTE).unwrap();
     assert_eq!((of.game.as_str(), elapsed_ms), ("bewitched", 45 * MINUTE));
-    assert_eq!(bet(&mut sessions, 65 * MINUTE - 1), Ok(()), "the interval begins anew");
+    assert_eq!(bet(&mut sessions, 65 * MINUTE - 1), Ok(()), "the interval starts again");
     assert_eq!(bet(&mut sessions, 65 * MINUTE), Err(SessionRefused::RealityCheckDue));
     assert_eq!(sessions.acknowledge(1, 95 * MINUTE), Err(SessionRefused::Expired));
 }
@@ -295,8 +307,12 @@ fn pl_26_no_bet_is_taken_when_the_time_of_the_session_is_up() {
     assert_eq!(bet(&mut sessions, 25 * MINUTE - 1), Ok(()));
     assert_eq!(bet(&mut sessions, 25 * MINUTE), Err(SessionRefused::TimeUp));
     sessions.acknowledge(1, 26 * MINUTE).unwrap();
-    assert_eq!(bet(&mut sessions, 26 * MINUTE), Err(SessionRefused::TimeUp), "no acknowledgement gives more time");
-    assert_eq!(sessions.act(1, &alice(), at_game(), 26 * MINUTE), Ok(()), "an open round goes on");
+    assert_eq!(
+        bet(&mut sessions, 26 * MINUTE),
+        Err(SessionRefused::TimeUp),
+        "an acknowledgement does not extend the time limit"
+    );
+    assert_eq!(sessions.act(1, &alice(), at_game(), 26 * MINUTE), Ok(()), "an open round can be continued");
 }
 
 #[test]
@@ -305,7 +321,7 @@ fn bw_26_the_idle_minutes_are_the_stricter_of_the_service_and_the_jurisdiction()
         let mut sessions = under(Profile { idle_ms_max: limit(minutes), ..Profile::default() });
         assert_eq!(sessions.left_ms(1, 0), Some(expected * MINUTE));
         assert_eq!(bet(&mut sessions, 5 * MINUTE), Ok(()));
-        assert_eq!(sessions.left_ms(1, 5 * MINUTE), Some(expected * MINUTE), "a bet begins the time anew");
+        assert_eq!(sessions.left_ms(1, 5 * MINUTE), Some(expected * MINUTE), "a bet restarts the idle time");
     }
 }
 
@@ -342,7 +358,7 @@ fn pl_26_the_strictest_wins_field_by_field() {
     for (a, b) in (0..1_u32 << 18).map(|bits| (profile(bits), profile(bits.wrapping_mul(2_654_435_761) >> 14))) {
         let both = a.strictest(b);
         assert_eq!(both, b.strictest(a));
-        assert_eq!(both.strictest(a), both, "nothing is loosened");
+        assert_eq!(both.strictest(a), both, "combining with the same profile again changes nothing");
         assert_eq!(
             [both.autoplay, both.buy_feature, both.gamble, both.turbo],
             [a.autoplay & b.autoplay, a.buy_feature & b.buy_feature, a.gamble & b.gamble, a.turbo & b.turbo]

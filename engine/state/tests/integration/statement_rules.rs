@@ -67,12 +67,11 @@ fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
             }
         }
     }
-    // Some rounds move no money.
     sums.retain(|_, sums| sums.iter().any(|sum| *sum != 0));
     sums
 }
 
-/// Without contributions and awards of voided rounds.
+/// Excludes contributions and awards of voided rounds.
 fn house(books: &Books, log: &[Commit], currency: Currency) -> i128 {
     let (mut given, mut rates, mut awards, mut charged) =
         (BTreeMap::new(), BTreeMap::new(), BTreeMap::<_, i128>::new(), 0);

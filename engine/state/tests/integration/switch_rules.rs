@@ -45,7 +45,7 @@ fn pl_25_a_switch_refuses_the_bets_that_match_all_its_names_and_no_others() {
         set(&mut world, &switch, true).unwrap();
         for (game, refused) in [(POOL, first), ("neptune", second)] {
             let again = bet(&mut world, game);
-            assert_eq!(again.is_ok(), refused, "what was refused is taken, what was taken is open: {switch}");
+            assert_eq!(again.is_ok(), refused, "only a game without an open round accepts a bet: {switch}");
         }
     }
 }
@@ -86,9 +86,9 @@ fn pl_25_what_is_off_is_kept_with_its_reason_actor_place_and_time() {
     assert_eq!(set(&mut world, &game, false), Err(Refused::SwitchUnchanged { switch: game.clone() }));
     assert_eq!(set(&mut world, &all, true), Err(Refused::SwitchUnchanged { switch: all.clone() }));
     set(&mut world, &all, false).unwrap();
-    assert_eq!(world.books.switched_off_for("acme", POOL, "1.6").unwrap().0, &all, "the widest is named first");
+    assert_eq!(world.books.switched_off_for("acme", POOL, "1.6").unwrap().0, &all, "the widest switch is named first");
     set(&mut world, &all, true).unwrap();
-    assert_eq!(world.books.switched_off_for("acme", POOL, "1.6").unwrap().0, &game, "the other is off still");
+    assert_eq!(world.books.switched_off_for("acme", POOL, "1.6").unwrap().0, &game, "the other switch is still off");
     set(&mut world, &game, true).unwrap();
     assert_eq!(world.books.switched_off().count(), 0);
 }

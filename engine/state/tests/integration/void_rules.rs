@@ -110,7 +110,11 @@ fn pl_38_b_no_void_of_a_hit_passes_without_the_platforms_approval() {
         assert_eq!(refused(vec![approved(change, "ann"), void_by_operator(round, effect)]), wrong);
     }
     world.write(player("ann"), vec![approved(change, "ann"), void()]);
-    assert_eq!(world.pay(&award), Err(Refused::NoSuchAward { hit: award.hit }), "no voided hit is paid");
+    assert_eq!(
+        world.pay(&award),
+        Err(Refused::NoSuchAward { hit: award.hit }),
+        "the hit of a voided round is not paid"
+    );
     world.settle_pool();
     let contributed = nano("0.0075");
     let PoolState { increments, reserve, house_funding, paid, contributions, .. } = world.pool();
@@ -177,11 +181,14 @@ fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
     assert_eq!(
         world.try_write(player("ann"), void(round, paid, 0)),
         Err(Refused::VoidFactsWrong { round }),
-        "its award is not paid"
+        "the award is not paid"
     );
     let refused = world.try_write(player("ann"), void(open_round, Some(won.clone()), 0));
-    assert_eq!(refused, Err(Refused::VoidFactsWrong { round: open_round }), "an open round has its facts in the books");
-    // Only older logs omit it.
+    assert_eq!(
+        refused,
+        Err(Refused::VoidFactsWrong { round: open_round }),
+        "the void of an open round must not state facts"
+    );
     let without = world.next(player("ann"), void(other, None, 300));
     assert_eq!(world.books.admit(&without), Err(Refused::VoidFactsWrong { round: other }));
     let of_open = world.next(player("ann"), void(open_round, None, 0));
@@ -190,7 +197,7 @@ fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
     world.write(player("ann"), void(round, Some(hit), 0));
 }
 
-/// The books accept older logs; with operators the writer requires an actor.
+/// The books accept voids of older logs; if operators are configured, the writer requires an actor.
 #[test]
 fn mf_b1_pl_38_b_a_void_by_anyone_needs_an_approval_where_there_are_operators() {
     let (mut world, round, _) = awarded();
@@ -210,7 +217,7 @@ fn mf_b1_pl_38_b_a_void_by_anyone_needs_an_approval_where_there_are_operators() 
     let commit = world.next(player("ann"), vec![approved(change, "ann"), void]);
     assert_eq!(commit.admit_actors(), Ok(()));
     let named = world.next(player("ann"), vec![void_by_operator(round, VoidedJackpot::Kept)]);
-    assert_eq!(named.admit_actors(), Ok(()), "the books refuse it");
+    assert_eq!(named.admit_actors(), Ok(()), "the actor is named, so only the books refuse the void");
 }
 
 #[test]
@@ -222,7 +229,7 @@ fn pl_38_a_voids_of_the_older_form_are_folded_and_not_admitted() {
     world.settle_pool();
     world.write(player("ann"), vec![voided(round, 150, 0)]);
     world.settle_pool();
-    assert_eq!(world.pool().contributions, Nano::ZERO, "taken back at once, as ever");
+    assert_eq!(world.pool().contributions, Nano::ZERO, "the contribution is taken back at once, as in older versions");
 }
 
 #[test]
@@ -236,15 +243,15 @@ fn pl_38_a_returns_are_what_the_log_makes_them_and_come_once() {
     }
     world.settle_pool();
     let house = Account::House("acme");
-    assert_eq!(world.books.holding(house, Currency::EUR), nano("-0.075"), "the operator bears it");
-    assert_eq!(world.books.pool_return(POOL), None, "no incident, no return");
+    assert_eq!(world.books.holding(house, Currency::EUR), nano("-0.075"), "the operator bears the contribution");
+    assert_eq!(world.books.pool_return(POOL), None, "without an incident nothing is returned");
     world.now_ms += 60_000;
     world.write(pool_stream(), vec![incident(&world, "i-1")]);
     let twice = world.try_write(pool_stream(), vec![incident(&world, "i-1")]);
     assert_eq!(twice, Err(Refused::IncidentExists { id: "i-1".into() }));
     let returned = world.books.pool_return(POOL).unwrap();
     let Event::ContributionsReturned { voids, amount, .. } = &returned else { panic!("{returned:?}") };
-    assert_eq!((*voids, *amount), (10, nano("0.075")), "all voids in one event");
+    assert_eq!((*voids, *amount), (10, nano("0.075")), "one event returns the contributions of all voids");
     let mut more = returned.clone();
     if let Event::ContributionsReturned { amount, from_increments, .. } = &mut more {
         (amount.0, from_increments.0) = (amount.0 + 1, from_increments.0 + 1);

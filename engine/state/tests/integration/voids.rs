@@ -6,7 +6,7 @@ const NAMES: [&str; 2] = ["ann", "ben"];
 
 type Op = (u8, usize, i64);
 
-/// Preceding operations, player, bet, win.
+/// Number of preceding operations, player, bet, win.
 type Special = (usize, usize, i64, i64);
 
 fn config() -> ProptestConfig {
@@ -26,7 +26,7 @@ fn happen(world: &mut World, (kind, who, x): Op) {
     }
 }
 
-/// The void comes last.
+/// Applies the operations with the special round, and voids that round last.
 fn told(ops: &[Op], special: Option<Special>) -> World {
     let mut world = World::with_players(&NAMES);
     let mut played = None;
@@ -70,7 +70,7 @@ proptest! {
         prop_assert_eq!(figures(&with), figures(&without));
     }
 
-    /// A win in between is final (BW-19): K is equal, the difference comes from the reserve, then from the house.
+    /// A win in between is final (BW-19): K is equal, and the reserve, then the house, bear the difference.
     #[test]
     fn pl_04_bw_19_a_jackpot_won_meanwhile_stands_and_is_the_only_difference(
         ops in vec((0..9_u8, 0..2_usize, 0..5_000_i64), 1..40),

@@ -112,7 +112,11 @@ impl World {
         for (operator, player, state) in snapshot.whole.players() {
             assert_eq!(self.images.get(&StreamId::player(operator, player)), Some(state), "{operator}/{player}");
         }
-        assert_eq!(self.images.len(), snapshot.whole.players().count(), "nobody who came later");
+        assert_eq!(
+            self.images.len(),
+            snapshot.whole.players().count(),
+            "players that joined later are not in the snapshot"
+        );
     }
 }
 
@@ -159,13 +163,17 @@ fn pl_30_the_hand_comes_round_and_drops_all_that_a_snapshot_has_but_players_with
     let (mut hand, names) =
         (Hand::default(), |books: &Books| books.players().map(|(_, name, _)| name.to_owned()).collect::<Vec<_>>());
     while !world.books.evict(&mut hand, 1, true) {}
-    assert_eq!(names(&world.books), ["alice", "bob"], "no snapshot has them");
+    assert_eq!(names(&world.books), ["alice", "bob"], "no snapshot contains the players, so they stay in memory");
     world.books.freeze();
     while !world.books.evict(&mut hand, 1, true) {}
-    assert_eq!(names(&world.books), ["alice", "bob"], "a snapshot that isn't written has nobody");
+    assert_eq!(
+        names(&world.books),
+        ["alice", "bob"],
+        "an unwritten snapshot contains no players, so they stay in memory"
+    );
     drop(world.books.thaw(None));
     while !world.books.evict(&mut hand, 1, false) {}
-    assert_eq!(names(&world.books), ["alice", "bob"], "both were used lately");
+    assert_eq!(names(&world.books), ["alice", "bob"], "both players were used recently");
     while !world.books.evict(&mut hand, 1, true) {}
     assert_eq!(names(&world.books), ["alice"]);
     assert_eq!((world.books.players_in_memory(), world.books.latest_snapshot()), (1, 1));

@@ -7,7 +7,7 @@ fn credited(round: u64, amount: i64) -> Event {
     Event::WinCredited { round, amount: Minor(amount) }
 }
 
-/// Balance 10.00, bet 1.00, won 0.51.
+/// Opens a round with a bet of 1.00 at a balance of 10.00, which wins 0.51 and gambles it.
 fn gambling() -> (World, u64) {
     let mut world = World::default();
     world.open_account("eve", EUR, 1_000);
@@ -52,7 +52,7 @@ fn me_16_pl_04_a_void_takes_back_both() {
     assert_eq!(world.balance("eve", EUR), 1_000);
 }
 
-/// The house bears withdrawn credits.
+/// The house bears credited amounts that the player has withdrawn.
 #[test]
 fn me_16_pl_09_a_void_takes_back_as_far_as_the_balance_goes() {
     let (mut world, round) = gambling();
@@ -67,7 +67,7 @@ fn me_16_only_what_an_open_round_has_won_is_credited_and_only_after_a_step() {
     let (mut world, round) = gambling();
     let mut refused = |events| world.try_write(player("eve"), events).unwrap_err();
     let bad = |amount| Refused::BadAmount { amount: Minor(amount) };
-    assert_eq!(refused(vec![step(round, 2, 51), credited(round, 52)]), bad(52), "more than was won");
+    assert_eq!(refused(vec![step(round, 2, 51), credited(round, 52)]), bad(52), "a credit above the win is refused");
     assert_eq!(refused(vec![step(round, 2, 51), credited(round, 0)]), bad(0));
     assert_eq!(refused(vec![step(round, 2, 51), credited(round, -1)]), bad(-1));
     assert_eq!(refused(vec![credited(round, 10)]), Refused::NoSuchRound { round }, "without a step");

@@ -102,7 +102,6 @@ fn whoever_kept_a_checkpoint_sees_a_rewritten_log_though_chain_tree_and_signatur
             let judged = judge(&request(path), key().verifier(), Some(seen));
             assert_eq!(judged, Err(Unwitnessed::Inconsistent), "attempt {attempt}");
         }
-        // Split view: same size, another root.
         let split = AddCheckpoint { old: SIZE as u64, path: vec![], checkpoint: checkpoint(&tree) };
         let seen = Seen { size: SIZE as u64, root: whole.root() };
         assert_eq!(judge(&split, key().verifier(), Some(seen)), Err(Unwitnessed::Inconsistent));

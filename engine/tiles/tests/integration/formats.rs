@@ -3,13 +3,11 @@ use motherlode_tiles::{
     VerifierKey, empty, judge,
 };
 
-/// From signed-note.
 const VKEY: &str = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";
 const NOTE: &str = "This is an example message.
 
 \u{2014} example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=
 ";
-/// From tlog-cosignature.
 const COSIGNED: &str = "example.com/behind-the-sofa
 20852163
 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
@@ -30,7 +28,7 @@ fn checkpoint() -> Checkpoint {
     Checkpoint { origin: "example.com/log/0".into(), size: 0, root: empty() }
 }
 
-/// Found by libFuzzer: concatenated base64 was read as one text.
+/// libFuzzer found that concatenated base64 was read as one text.
 #[test]
 fn no_text_in_base64_has_its_padding_within() {
     let log = log();
@@ -82,7 +80,7 @@ fn a_proof_is_small_in_a_long_log() {
         let cosignature = witness().cosign(checkpoint.text(), 1_800_000_000);
         checkpoint.signatures.push(cosignature);
     }
-    // The tree has fewer than 2^24 leaves.
+    // The tree of this proof has fewer than 2^24 leaves.
     let proof = Proof { extra: vec![7; 346 + 40], index: 9_999_999, path: vec![[5; 32]; 24], checkpoint };
     let text = proof.to_string();
     assert!(text.len() < 2500, "{}", text.len());
@@ -226,8 +224,8 @@ fn a_witness_refuses_in_the_order_of_the_specification() {
     assert_eq!(judged(&request(0, 5, [5; 32]), seen), Err(Unwitnessed::Conflict(3)));
     assert_eq!(judged(&request(3, 5, [5; 32]), seen), Err(Unwitnessed::Inconsistent));
     assert_eq!(judged(&request(3, 3, [5; 32]), seen), Err(Unwitnessed::Inconsistent));
-    assert_eq!(judged(&request(3, 3, [3; 32]), seen), Ok(3), "the same again");
-    assert_eq!(judged(&request(0, 5, [5; 32]), None), Ok(5), "the first that it sees");
+    assert_eq!(judged(&request(3, 3, [3; 32]), seen), Ok(3), "repeating a request is accepted");
+    assert_eq!(judged(&request(0, 5, [5; 32]), None), Ok(5), "the first checkpoint is accepted");
     assert_eq!(judged(&request(0, 0, [5; 32]), None), Err(Unwitnessed::Inconsistent), "the empty tree has one root");
     assert_eq!(judged(&request(0, 0, empty()), None), Ok(0));
 }
@@ -269,7 +267,10 @@ fn a_policy_says_how_many_witnesses_are_enough() {
     }
     assert!(
         format!("witness a {vkey}\nwitness b {vkey}\nquorum none").parse::<Policy>().is_err(),
-        "one key, two witnesses"
+        "two witnesses must not share a key"
     );
-    assert!(format!("log {vkey}\nquorum none").parse::<Policy>().is_err(), "a witness is no log");
+    assert!(
+        format!("log {vkey}\nquorum none").parse::<Policy>().is_err(),
+        "the key of a witness is not accepted as a log's key"
+    );
 }

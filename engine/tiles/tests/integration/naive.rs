@@ -2,7 +2,7 @@ use motherlode_tiles::{Hash, Stored, Tree};
 use sha2::{Digest, Sha256};
 use std::convert::Infallible;
 
-/// `MTH(D[n])`.
+/// `MTH(D[n])` of RFC 6962.
 pub fn mth(entries: &[Hash]) -> Hash {
     match entries {
         [] => Sha256::digest([]).into(),
@@ -14,7 +14,7 @@ pub fn mth(entries: &[Hash]) -> Hash {
     }
 }
 
-/// `PATH(m, D[n])`.
+/// `PATH(m, D[n])` of RFC 6962.
 pub fn path(m: usize, entries: &[Hash]) -> Vec<Hash> {
     if entries.len() == 1 {
         return vec![];
@@ -28,7 +28,7 @@ pub fn path(m: usize, entries: &[Hash]) -> Vec<Hash> {
     rest
 }
 
-/// `SUBPROOF(m, D[n], b)`; the consistency proof with `b` true.
+/// `SUBPROOF(m, D[n], b)` of RFC 6962; with `b` true, the consistency proof.
 pub fn subproof(m: usize, entries: &[Hash], b: bool) -> Vec<Hash> {
     if m == entries.len() {
         return if b { vec![] } else { vec![mth(entries)] };
@@ -62,7 +62,7 @@ impl Stored for Levels {
 
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Infallible> {
         let first = usize::try_from(first).unwrap();
-        assert_eq!(first / 256, (first + count - 1) / 256, "of one tile");
+        assert_eq!(first / 256, (first + count - 1) / 256, "the hashes must belong to one tile");
         Ok(self.0[usize::from(level)][first..first + count].to_vec())
     }
 }

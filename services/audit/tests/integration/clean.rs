@@ -15,7 +15,7 @@ fn pl_06_a_clean_log_replays_outcome_by_outcome_and_balance_by_balance() {
     assert_eq!(report.position, tale.log.len() as u64);
     assert_eq!(report.head, hash(records.last().unwrap()));
     assert_eq!(report.tail, Tail::Clean);
-    assert!(report.books == tale.books, "the auditor's books are the writer's");
+    assert!(report.books == tale.books, "the auditor's books equal the writer's books");
     assert_eq!(report.index, Comparison::NotCompared { why: "no index was named".into() });
 }
 

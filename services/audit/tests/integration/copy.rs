@@ -163,7 +163,11 @@ fn pl_30_a_forged_copy_is_found() {
     let other_rate = changed(&copy[rate], |it| it.commit.events = vec![event]);
     let mut forged = copy.clone();
     forged[rate] = other_rate;
-    assert_ne!(audited(&forged).digest, audited(&copy).digest, "where nothing was bet at it only the digest tells");
+    assert_ne!(
+        audited(&forged).digest,
+        audited(&copy).digest,
+        "without a bet at this rate, only the digest shows the change"
+    );
 
     let mut swapped = copy.clone();
     swapped.swap(settled, settled + 1);

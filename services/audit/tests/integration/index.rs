@@ -65,7 +65,7 @@ async fn pl_09_another_balance_in_the_snapshot_is_found_at_its_position() {
 
     let mut tale = Tale::of_everything();
     tale.write(player("alice"), vec![Event::Deposited { currency: Currency::EUR, amount: Minor(8) }]);
-    // The record after the snapshot's names another hash, but the balance is judged first.
+    // The record after the snapshot contains another hash, but the balance is checked first.
     tale.plain_spin("bob");
     let (_folder, options) = data(&tale);
     let views = |options: &Options| options.index.as_deref().unwrap().with_extension("views");
@@ -112,17 +112,17 @@ async fn a_missing_or_damaged_snapshot_is_no_divergence() {
         Report { divergence: None, index: Comparison::NotCompared { why }, .. } => why,
         other => panic!("{:?} {:?}", other.divergence, other.index),
     };
-    assert_eq!(why(), "there is none of this version");
+    assert_eq!(why(), "there is no snapshot of this version");
     serve_once(&options).await;
     let views = options.index.clone().unwrap().with_extension("views");
     for file in fs::read_dir(views.join("tables")).unwrap() {
         fs::write(file.unwrap().path(), vec![0xA5; 4096]).unwrap();
     }
-    assert!(why().starts_with("it cannot be read"));
+    assert!(why().starts_with("the snapshot cannot be read"));
     for file in fs::read_dir(views.join("checkpoints")).unwrap() {
         fs::write(file.unwrap().path(), "nonsense").unwrap();
     }
-    assert_eq!(why(), "there is none of this version");
+    assert_eq!(why(), "there is no snapshot of this version");
 }
 
 #[tokio::test]

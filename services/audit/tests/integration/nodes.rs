@@ -40,7 +40,7 @@ fn mf_e1_a_chosen_seal_is_found_with_the_draw_keys() {
     let draw = step(&mut log[last]).draw.as_mut().unwrap();
     let number = draw.number + 1;
     draw.next_seal = draw::seal(&[7; 32]);
-    assert!(audited(&log).divergence.is_none(), "the log alone does not show it");
+    assert!(audited(&log).divergence.is_none(), "the log alone does not show the fault");
     let found = audited_with_keys(&log, key).divergence.unwrap();
     assert_eq!((found.partition, found.position), (0, last as u64 + 1));
     assert!(found.to_string().contains(&format!("the seal of draw {number} ")), "{found}");
@@ -59,7 +59,7 @@ fn mf_e1_a_false_reseal_is_found_with_the_draw_keys() {
         let (epoch, reason) = (draw::epoch(&key), SealReason::KeyLost);
         let position = tale
             .write(player("bob"), vec![Event::DrawSealed(DrawSealed { number, epoch, generation: 0, seal, reason })]);
-        assert!(audited(&tale.log).divergence.is_none(), "the log alone does not show it");
+        assert!(audited(&tale.log).divergence.is_none(), "the log alone does not show the fault");
         let found = audited_with_keys(&tale.log, key).divergence;
         assert_eq!(found.as_ref().map(|found| found.position), chosen.then_some(position), "{found:?}");
     }

@@ -145,7 +145,7 @@ impl Tales {
     fn found(&self) -> Divergence {
         let whole = self.audited();
         for report in &whole.partitions {
-            assert_eq!(report.divergence, None, "each by itself holds");
+            assert_eq!(report.divergence, None, "each partition alone is sound");
         }
         let found = whole.divergence().expect("a divergence").clone();
         assert_ne!(found.expected, found.found, "{found}");
@@ -190,7 +190,7 @@ fn pl_09_a_clean_log_of_several_partitions_holds_and_adds_up() {
     let [returns] = &whole.returns()[..] else { panic!("one game in one currency") };
     assert_eq!((returns.rounds, returns.hits), (rounds as u64, 4));
     assert_eq!(returns.awarded, i128::from(paid.sum::<i64>()));
-    assert_eq!(whole.partitions[0].awards[POOL].len(), 4, "the pool's statement is home's");
+    assert_eq!(whole.partitions[0].awards[POOL].len(), 4, "home has the pool's awards");
     assert_eq!((whole.voids().get(Currency::EUR).unwrap().rounds, whole.in_transit), (1, Nano::ZERO));
 }
 
@@ -255,7 +255,7 @@ fn pl_09_a_partition_that_is_missing_is_found() {
     tales.0.iter_mut().for_each(|tale| tale.log.retain(|logged| logged.commit.stream == pool()));
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();
     let found = audited(&logs).divergence().cloned().unwrap();
-    assert!(found.what.contains("a report of a missing partition"), "{found}");
+    assert!(found.what.contains("a report of a nonexistent partition"), "{found}");
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
 fn mirrored(report: &PartitionReported) -> u64 {
     match report.end {
         StretchEnd::Standing { mirrored, .. } => mirrored,
-        StretchEnd::Decision(_) => panic!("a decision"),
+        StretchEnd::Decision(_) => panic!("the report ends with a decision"),
     }
 }
 

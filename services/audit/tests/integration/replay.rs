@@ -95,7 +95,7 @@ async fn pl_05_the_ledger_and_the_audit_tell_a_round_alike() {
     assert_eq!(
         minor(&second.balance_before),
         minor(&first.balance_before) - minor(&first.bet) + minor(&first.win),
-        "the second was bet after the first was settled"
+        "the second round started after the first was settled"
     );
 }
 

@@ -98,7 +98,7 @@ fn bw_02_a_bet_that_is_not_its_coins_is_found_even_when_the_books_agree() {
         started.contribution.as_mut().unwrap().amount = Nano(5_000_000);
         logged.balances_after[0].1.0 += 50;
     });
-    assert!(found.what.starts_with("the bet is not"), "{found}");
+    assert!(found.what.starts_with("the bet differs from"), "{found}");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn pl_02_a_round_is_settled_exactly_when_it_waits_for_nothing() {
         let win = step(logged).win.0;
         logged.balances_after[0].1.0 -= win;
     });
-    assert_eq!(unsettled.what, "the round is over");
+    assert_eq!(unsettled.what, "the round ended without a settlement");
     let settled = found(&tale, over + 1, |logged| {
         logged.commit.events.push(Event::RoundSettled { round: open, win: motherlode_state::Minor(0) });
     });
@@ -236,7 +236,7 @@ fn commits_in_another_order_are_found() {
     let at = first_step(&tale);
     let mut log = tale.log.clone();
     log.swap(at, at + 1);
-    assert_eq!(divergence(&log).position, at as u64 + 1, "the records name their positions");
+    assert_eq!(divergence(&log).position, at as u64 + 1, "a moved record names another position");
     let mut log = tale.log.clone();
     log.swap(2, 4);
     assert_eq!(divergence(&renumbered(&log)).position, 3);

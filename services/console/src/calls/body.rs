@@ -71,7 +71,7 @@ fn framed(message: &DynamicMessage) -> Result<Octets, Status> {
     let mut framed = BytesMut::with_capacity(5 + message.encoded_len());
     framed.put_u8(0);
     framed.put_u32(length);
-    message.encode(&mut framed).map_err(|_| Status::internal("a buffer grows"))?;
+    message.encode(&mut framed).map_err(|_| Status::internal("failed to encode the message"))?;
     Ok(framed.freeze())
 }
 
@@ -88,10 +88,11 @@ impl Decoder for Bytes {
 }
 
 fn read(message: MessageDescriptor, bytes: &Octets) -> Result<DynamicMessage, Status> {
-    DynamicMessage::decode(message, bytes.clone()).map_err(|_| Status::internal("an answer is not of the contract"))
+    DynamicMessage::decode(message, bytes.clone())
+        .map_err(|_| Status::internal("the service's answer does not match the method's message type"))
 }
 
-/// Returns a message of the contract in JSON, with fields that have their default, in the order of the protos.
+/// Returns a message as JSON, including fields with default values, in proto order.
 pub(super) fn json(message: MessageDescriptor, bytes: &Octets) -> Result<Vec<u8>, Status> {
     let mut text = vec![];
     let mut serializer = serde_json::Serializer::new(&mut text);
@@ -104,7 +105,7 @@ fn value(message: MessageDescriptor, bytes: &Octets) -> Result<serde_json::Value
 }
 
 fn unwritten(_: serde_json::Error) -> Status {
-    Status::internal("an answer cannot be written as JSON")
+    Status::internal("failed to convert the answer to JSON")
 }
 
 pub(super) struct Lines {

@@ -1,4 +1,4 @@
-//! Compressed messages of calls in JSON (gzip), bounded after decompression.
+//! Gzip compression of JSON calls; decompressed messages are bounded.
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -17,7 +17,7 @@ pub(super) fn is_packed(headers: &HeaderMap) -> Result<bool, Refusal> {
         (None, _) => Ok(false),
         (Some(coding), None) if coding.eq_ignore_ascii_case(b"identity") => Ok(false),
         (Some(coding), None) if coding.eq_ignore_ascii_case(b"gzip") => Ok(true),
-        _ => Err(Refusal::new(Reason::ContentTypeUnknown, "the only content encoding of a body is gzip")),
+        _ => Err(Refusal::new(Reason::ContentTypeUnknown, "the only supported content encoding of a body is gzip")),
     }
 }
 
@@ -27,15 +27,15 @@ pub(super) fn unpacked(packed: &[u8], bytes_max: usize) -> Result<Bytes, Refusal
     match read {
         Ok(length) if length > bytes_max => Err(too_long(bytes_max)),
         Ok(_) => Ok(bytes.into()),
-        Err(_) => Err(Refusal::new(Reason::MessageMalformed, "the body is not in gzip")),
+        Err(_) => Err(Refusal::new(Reason::MessageMalformed, "the body is not valid gzip")),
     }
 }
 
 pub(super) fn too_long(bytes_max: usize) -> Refusal {
-    Refusal::new(Reason::MessageTooLong, format!("a message in JSON has at most {bytes_max} bytes"))
+    Refusal::new(Reason::MessageTooLong, format!("a JSON message may have at most {bytes_max} bytes"))
 }
 
-/// Returns whether the caller takes gzip: it is named, and its quality is not 0.
+/// Returns whether the caller accepts gzip with a quality above 0.
 pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|coding| {
@@ -46,7 +46,7 @@ pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Returns the text as JSON, compressed if it is long and the caller takes gzip.
+/// Returns the text as JSON, compressed if it is long and the caller accepts gzip.
 pub(super) fn answer(text: Vec<u8>, accepted: bool) -> Response {
     let packed = (accepted && text.len() >= BYTES_MIN).then(|| packed(&text)).flatten();
     let json = [(header::CONTENT_TYPE, "application/json"), (header::VARY, "accept-encoding")];

@@ -1,7 +1,7 @@
 //! All calls of the contract as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
-//! Before its body is read, a call passes the layers of gRPC: permissions, deadline (`grpc-timeout`), limits and
-//! refusals are the same. A streaming answer is lines of `{"result": ...}`, and `{"error": ...}` after a refusal.
+//! Before its body is read, a call passes the same layers as a gRPC call: permissions, deadline (`grpc-timeout`), limits
+//! and refusals. A streaming answer consists of lines `{"result": ...}`; a refusal adds a last line `{"error": ...}`.
 //! Methods with a stream of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code.
 
 mod body;
@@ -89,7 +89,7 @@ async fn send(
     let path = format!("/{service}/{}", method.name());
     *call.method_mut() = http::Method::POST;
     *call.version_mut() = http::Version::HTTP_2;
-    *call.uri_mut() = path.parse().map_err(|_| Status::internal("a method's name is a path"))?;
+    *call.uri_mut() = path.parse().map_err(|_| Status::internal("failed to build the method's path"))?;
     call.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     call.headers_mut().insert(header::TE, HeaderValue::from_static("trailers"));
     take_along(&request, &mut call);
@@ -107,8 +107,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection of a call before admission. Services in this process assign its credential; otherwise connections are counted by
-/// token.
+/// Connection of a call that is not yet admitted. In-process services assign the connection to its credential; for calls to
+/// other processes, the console counts connections per token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,
@@ -123,7 +123,7 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the token only after admission, since otherwise a refused call would count twice for the rate limit.
+    /// Counts the token only after admission, because otherwise a refused call would count twice for the rate limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
@@ -155,14 +155,16 @@ async fn one(
     Ok(gzip::answer(json(message, &first)?, accepted))
 }
 
-/// A refusal before the first answer is an ordinary response; a later refusal is the last line.
+/// Returns the answers as lines. A refusal before the first answer is an ordinary response; a later refusal is the last
+/// line.
 async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
     let first = answers.message().await?;
     let body = Answer::new(Lines::new(first, answers, message));
     Ok(([(header::CONTENT_TYPE, "application/jsonl")], body).into_response())
 }
 
-/// A browser sends this content type to another site only after a preflight request, which is refused.
+/// Returns whether the body is JSON. Browsers send this content type across sites only after a preflight request, which the
+/// console refuses.
 fn is_json(request: &Request) -> bool {
     let told = request.headers().get(header::CONTENT_TYPE).and_then(|told| told.to_str().ok());
     let media_type = told.and_then(|told| told.split(';').next()).unwrap_or("");

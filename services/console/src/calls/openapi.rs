@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::sync::LazyLock;
 
-/// The document and its entity tag.
 static DOCUMENT: LazyLock<(String, String)> = LazyLock::new(|| {
     let document = made().to_string();
     let tag = format!("\"{}\"", hex(&Sha256::digest(&document)[..16]));
@@ -51,8 +50,8 @@ fn made() -> Value {
         "info": {
             "title": "Motherlode",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Every call of the contract in Protobuf's canonical JSON. Answers have fields with their default; requests may leave \
-                            them out. Unknown and repeated fields are refused. Calls with a stream of requests need gRPC.",
+            "description": "Every call of the contract in Protobuf's canonical JSON. Answers include fields with default values; requests may omit \
+            them. Unknown and repeated fields are refused. Calls with a stream of requests need gRPC.",
         },
         "servers": [{ "url": "/" }],
         "security": [{ "token": [] }],
@@ -72,8 +71,8 @@ fn made() -> Value {
                 "timeout": {
                     "name": "grpc-timeout",
                     "in": "header",
-                    "description": "How long the call may take: up to 8 digits and a unit (H, M, S, m for milliseconds, u, n).",
-                    "schema": { "type": "string", "pattern": "^[0-9]{1,8}[HMSmun]$" },
+                    "description": "How long the call may take, above 0: up to 8 digits and a unit (H, M, S, m for milliseconds, u, n).",
+                    "schema": { "type": "string", "pattern": "^(?!0+[HMSmun])[0-9]{1,8}[HMSmun]$", "example": "2S" },
                 },
             },
         },
@@ -110,14 +109,13 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
         "responses": {
             "200": { "description": what, "content": { media_type: { "schema": answered } } },
             "default": {
-                "description": "A refusal, without any effect; code and details give the reason.",
+                "description": "A refusal; the call had no effect. Code and details give the reason.",
                 "content": { "application/json": { "schema": refusal } },
             },
         },
     })
 }
 
-/// A call that the service sends to an operator's wallet.
 fn webhook(method: &MethodDescriptor, schemas: &mut Schemas) -> Value {
     let service = method.parent_service();
     let (sent, answered) = (schemas.request(&method.input()), schemas.request(&method.output()));

@@ -64,7 +64,7 @@ pub(super) fn json(status: &Status) -> Value {
     }
 }
 
-/// As in google.rpc.Code.
+/// Returns the HTTP status that google.rpc.Code names for a code.
 fn http_status(code: Code) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,

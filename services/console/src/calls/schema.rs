@@ -4,13 +4,13 @@ use prost_reflect::{EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, Messa
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// Optional name; the service refuses a name of dots alone too.
+/// Pattern of an optional name; the service also refuses names that consist only of dots.
 const ID: &str = "^([A-Za-z0-9._~-]{1,64})?$";
 const REQUEST_ID: &str = "^[A-Za-z0-9._~-]{1,64}$";
 const IDS: [&str; 4] = ["operator_id", "player_id", "campaign_id", "session_id"];
 
-/// Schemas by name. Fields of answers are always present; messages that requests have too get a second schema, whose
-/// name ends in `.Input`.
+/// Schemas by name. Fields of answers are always present, so a message that also occurs in requests gets a second schema,
+/// whose name ends in `.Input`.
 pub(super) struct Schemas {
     pub(super) all: Map<String, Value>,
     answers: BTreeSet<String>,
@@ -109,7 +109,7 @@ impl Schemas {
                 json!({ "type": "integer", "format": "int32", "minimum": i32::MIN, "maximum": i32::MAX })
             }
             Kind::Uint32 | Kind::Fixed32 => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
-            // Doubles would lose digits of 64-bit numbers.
+            // Strings, because doubles would lose digits of 64-bit numbers.
             Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => {
                 json!({ "type": "string", "format": "int64", "pattern": "^-?[0-9]{1,19}$" })
             }
@@ -130,7 +130,7 @@ impl Schemas {
     }
 }
 
-/// At most one of the group's fields is set.
+/// Returns the condition that at most one of the group's fields is set.
 fn one(group: &OneofDescriptor) -> Value {
     let set: Vec<_> = group.fields().map(|field| json!({ "required": [field.json_name()] })).collect();
     let none = json!({ "not": { "anyOf": set } });

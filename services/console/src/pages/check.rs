@@ -21,7 +21,7 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
         form #check data-round=(round_id) {
             label for="key" { "The log's public key" }
             input #key name="key" value=(verifier_key) required maxlength="400" autocomplete="off" spellcheck="false" aria-describedby="whose";
-            p.soft #whose { "This key comes from the service. Replace it by a copy from a source that you trust." }
+            p.soft #whose { "This key comes from the service. Replace it with a copy from a source that you trust." }
             label for="proof" { "The proof" }
             textarea #proof name="proof" rows="8" required spellcheck="false" { @if fits { (proof) } }
             @if !fits { p.soft { "The proof is too long for this page: download it, and paste it here." } }

@@ -1,4 +1,4 @@
-//! A game's return over time in its band, in which a fair game's return lies in 95 of 100 cases.
+//! A game's return over time, with the band that contains a fair game's return in 95 of 100 cases.
 
 use super::parts::{section, table};
 use crate::{
@@ -96,8 +96,8 @@ fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
     };
     let label = format!("The return up to each day and the exact return of {}, with the band", percent(&told.rtp));
     html! {
-        p.note { "All rounds in " (currency) " up to each day: booked bets and wins without jackpots. The band contains 95 of 100 such sums if "
-            "all bets are equal. Each stake's return and band are below." }
+        p.note { "All rounds in " (currency) " up to each day: booked bets and wins without jackpots. A fair game's return is within the band in 95 of 100 "
+        "cases if all bets are equal. Each stake's return and band are below." }
         p.legend { span.swatch.part0 {} "Return" span.swatch.part1 {} "Exact" span.swatch.band {} "Band" }
         svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 18.0) } role="img" aria-label=(label) { (PreEscaped(plotted(days, &told.rtp, &told.std_dev_bets))) }
         details { summary { "In figures" } (table("Return up to each day", &["Day", "Rounds", "Return"], days.iter().rev().take(POINTS).map(row).collect())) }

@@ -133,7 +133,7 @@ fn position(text: &str) -> Option<Sought<'_>> {
     }
 }
 
-/// Returns the path of a page's address.
+/// Returns the path of a pasted page address.
 fn pasted(asked: &str) -> Option<&str> {
     let (_, rest) = asked.split_once("://")?;
     let path = &rest[rest.find('/')?..];
@@ -147,7 +147,7 @@ fn is_name(part: &str) -> bool {
     !part.is_empty() && part.len() <= 64 && part.bytes().all(allowed)
 }
 
-/// Parses a search; names without an operator are of `own`, unless that is empty.
+/// Parses a search. Names without an operator belong to `own` unless it is empty.
 fn sought<'a>(asked: &'a str, own: &'a str) -> Sought<'a> {
     if let Some(path) = pasted(asked) {
         return Sought::Page(path.to_owned());
@@ -196,7 +196,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
                 ("A round", html! { code { "operator/player/number" } ", as in answers and events; the operator can be left out if only one is possible" }),
                 ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
                 ("A request or a transaction", html! { code { "operator/player request-id" } ": the outcome of a bet, choice, deposit or withdrawal, and its bookings, for the account in the selected currency" }),
-                ("A record by its hash", html! { "64 hexadecimal digits: SHA-256 of the record, as named by the next record or a log's head" }),
+                ("A record by its hash", html! { "64 hexadecimal digits: the record's SHA-256, which the next record or the log's head contains" }),
                 ("A position", html! { "a number: the record at that position of the log; " code { "2:42" } " of partition 2" }),
             ]))
         }
@@ -209,7 +209,7 @@ fn outcome(request: &str, of: &RequestOutcome) -> Markup {
         State::Cancelled => "It was cancelled and will never be applied.",
         State::Refused => "It was refused or rolled back by the operator's wallet, and will never be applied.",
         State::Pending => "Its debit is pending at the operator's wallet: it will be applied or refused.",
-        State::Unseen | State::Unspecified => "The log does not have it.",
+        State::Unseen | State::Unspecified => "The log does not contain it.",
     };
     html! {
         section {
@@ -240,7 +240,7 @@ fn transaction(of: &Transaction) -> Markup {
                 ("Amount", html! { (money(of.amount.as_ref())) }),
                 ("Balance after it", html! { (money(of.balance.as_ref())) }),
                 ("Time", when(of.time.as_ref())),
-                ("Asked by", html! { (if of.actor.is_empty() { "–" } else { &of.actor }) }),
+                ("Requested by", html! { (if of.actor.is_empty() { "–" } else { &of.actor }) }),
 
             ]))
         }

@@ -1,4 +1,4 @@
-//! A round frame by frame, played back by the `refresh` header.
+//! A round shown frame by frame; the `refresh` header plays it back.
 
 use maud::{Markup, html};
 use motherlode_picture::{
@@ -15,7 +15,7 @@ pub(super) struct Frame {
     window: Option<usize>,
 }
 
-/// Returns the frames: the bet, each window of a step with several windows, each step, the end.
+/// Returns the frames: the bet, each step (preceded by its windows if it has several), and the end.
 pub(super) fn all(round: &Round) -> Vec<Frame> {
     let knows = info(round).is_some();
     let of_step = |(at, step): (usize, &motherlode_proto::round::v1::Step)| {
@@ -155,10 +155,10 @@ mod tests {
         assert_eq!(
             places,
             [(0, None), (1, None), (2, Some(0)), (2, Some(1)), (2, Some(2)), (2, None), (3, None)],
-            "the bet, a step, the windows of the other, all of it, the end"
+            "the bet, the first step, the second step's three windows, the second step, the end"
         );
         let unknown = Round { model_hash: String::new(), ..round.clone() };
-        assert_eq!(all(&unknown).len(), 4, "windows that can't be drawn have no picture of their own");
+        assert_eq!(all(&unknown).len(), 4, "windows that cannot be drawn get no frame");
         assert_eq!(next(&round, 5).as_deref(), Some("/round/acme/alice/1?frame=6&play=on"));
         assert_eq!((next(&round, 6), next(&round, usize::MAX - 1)), (None, None));
         let sections = motherlode_picture::round::sections(&round, false);

@@ -62,8 +62,8 @@ async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             option value="" { "every version" }
             @for game in games.iter().filter(|game| game.game == pool_id) { option { (game.rules_version) } }
         }
-        (input("from", "First bets, UTC", "2026-11-26T10:00:00Z"))
-        (input("until", "After the last bets, UTC", "2026-11-26T10:30:00Z"))
+        (input("from", "Time of the first bets, UTC", "2026-11-26T10:00:00Z"))
+        (input("until", "Time after the last bets, UTC", "2026-11-26T10:30:00Z"))
     };
     Ok(html! {
         p { "Contributions of the operator's voided rounds with a bet in the interval are returned to its house. If there are operators, a second actor must approve it." }

@@ -25,7 +25,6 @@ use motherlode_proto::{
 };
 use motherlode_state::HOME;
 
-/// The counters update at this interval (BW-14).
 pub(crate) const REFRESH_S: u32 = 3;
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
@@ -165,8 +164,8 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             "Coin",
             "Award",
             "From increments",
-            "Seed of reserve",
-            "Seed of house",
+            "Seed from reserve",
+            "Seed from house",
             "To reserve",
             "Booked as paid",
             "Hit at",
@@ -174,7 +173,7 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         ];
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
         html! {
-            p.note { "A hit is priced by its position in the log, including the winner's own bet: the pool's figure times the coin over the base coin. "
+            p.note { "The award of a hit follows from the pool's figure at the hit's position in the log, including the winner's own bet: the figure times the coin value, divided by the base coin. "
                 "It takes the coin's share of the increments, and of the seed, from the reserve first, then from the house. The rest of the increments "
                 "goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the seed's share "
                 "and all increments since the first." }
@@ -240,7 +239,7 @@ fn switched(visit: &Visit, pool: &Pool) -> Result<Markup, Failure> {
     let none = Markup::default();
     let form = match pool.status() {
         PoolStatus::Active if visit.may("SuspendPool") => html! {
-            p { "A suspended pool takes no increments and cannot be won. It is suspended at once." }
+            p { "A suspended pool takes no increments and cannot be won. The suspension takes effect at once." }
             (act(visit, &format!("{path}/suspend"), "Suspend the pool", true, &none)?)
         },
         PoolStatus::Suspended if visit.may("ResumePool") => html! {

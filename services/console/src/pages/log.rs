@@ -31,10 +31,9 @@ const LONG: usize = 160;
 /// Earlier records of the stream on a record's page.
 const EARLIER: usize = 3;
 const TAIL_S: u32 = 2;
-/// Limits of fields per event and letters per field in a line; the record's page shows everything.
+/// Maximum fields per event in a line, and [`WORD_MAX`] characters per field; the record's page shows everything.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
-/// Most records searched for those of one operator.
 const READ_MAX: Duration = Duration::from_secs(5);
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
@@ -108,7 +107,7 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
     let partition = visit.query.number::<u32>("partition").unwrap_or(0);
     let Some(part) = status.partitions.iter().find(|part| part.partition == partition) else {
-        return Err(Failure::unknown("This process does not have the partition."));
+        return Err(Failure::unknown("This process has not loaded the partition."));
     };
     let filter = Filter::new(visit)?;
     let end = visit.query.number::<u64>("to").unwrap_or(part.position).min(part.position);
@@ -118,7 +117,7 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
         query(page, &[&[("partition", &*partition.to_string()), ("to", to)], &filters[..]].concat())
     };
     let content = html! {
-        @if records.is_empty() { p { "No record of yours between positions " (count(after)) " and " (count(end)) " matches." } }
+        @if records.is_empty() { p { "No record that you may see between positions " (count(after)) " and " (count(end)) " matches." } }
         @else { (table("Records, the latest first", &["Position", "Time", "Stream", "Events"], records.iter().map(|record| line(visit, record)).collect())) }
         ul.links {
             @if after > 0 { li { a href=(path("/log", &after.to_string())) rel="next" { "Earlier" } } }
@@ -156,7 +155,7 @@ fn choose(visit: &Visit, partitions: &[PartitionStatus], partition: u32) -> Mark
 }
 
 pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit: Visit) -> Result<Response, Failure> {
-    let unknown = || Failure::unknown("There is no such record of yours.");
+    let unknown = || Failure::unknown("There is no such record, or you may not see it.");
     let before = position.checked_sub(1).ok_or_else(unknown)?;
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
     let part = status.partitions.iter().find(|part| part.partition == partition);

@@ -28,7 +28,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let health = visit.api.health().check(HealthCheckRequest::default()).await;
     let serving = health.is_ok_and(|health| health.into_inner().status() == ServingStatus::Serving);
     let content = html! {
-        @if identity.test_build { p.notice { "A test build: a script chooses among outcomes. Not for play." } }
+        @if identity.test_build { p.notice { "Test build: a script selects the outcomes. Do not use it for play." } }
         (going(&visit).await?)
         (switches(&visit).await?)
         (changes(&visit).await?)
@@ -38,7 +38,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             div.tiles {
                 (tile("Service", if serving { "serving" } else { "not serving" }))
                 (tile("Version", &identity.version))
-                (tile("Dealer", if identity.test_build { "a test's script" } else { "sealed draws" }))
+                (tile("Dealer", if identity.test_build { "test script" } else { "sealed draws" }))
             }
         }
     };
@@ -267,8 +267,8 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
         let calls: Vec<_> = told.seconds.iter().map(|second| second.calls).collect();
         let row = |of: &PartitionStatus| {
             let writer = match (of.written_here, of.writable) {
-                (true, true) => "this process, takes appends",
-                (true, false) => "this process, takes none",
+                (true, true) => "this process, accepts appends",
+                (true, false) => "this process, accepts no appends",
                 (false, _) => "another process",
             };
             vec![
@@ -316,7 +316,7 @@ async fn open(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// Path of the open rounds of the credential's own operator.
+/// Path of the page with the open rounds of the credential's operator.
 fn own(visit: &Visit) -> Option<String> {
     let operator = &visit.who().operator;
     (!visit.sees_all() && visit.may("ListOpenRounds")).then(|| format!("/open/{operator}"))

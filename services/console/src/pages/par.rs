@@ -1,4 +1,4 @@
-//! A game's PAR sheet at its usual stake, as by `motherlode par --format html`.
+//! A game's PAR sheet at its usual stake, as printed by `motherlode par --format html`.
 
 use super::games::described;
 use crate::{failure::Failure, layout, visit::Visit};

@@ -55,7 +55,7 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
     table_of("scroll", label, &texts(head), rows, vec![])
 }
 
-/// The first column after the names is the most important, because narrow windows show only these.
+/// Renders a wide table. Put the most important column after the names, because narrow windows show only these two.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, &texts(head), rows, vec![])
 }
@@ -69,7 +69,7 @@ pub(crate) fn texts(head: &[&str]) -> Vec<Markup> {
     head.iter().map(|title| html! { (title) }).collect()
 }
 
-/// Columns of figures are aligned to the right.
+/// Renders a table; columns of figures are aligned to the right.
 fn table_of(class: &str, label: &str, head: &[Markup], rows: Vec<Vec<Markup>>, totals: Vec<Vec<Markup>>) -> Markup {
     let align: Vec<_> = (0..head.len()).map(|column| has_figures(&rows, column).then_some("n")).collect();
     let align = |column: usize| align.get(column).copied().flatten();
@@ -101,7 +101,6 @@ fn has_figures(rows: &[Vec<Markup>], column: usize) -> bool {
     cells().next().is_some() && cells().all(|text| is_figure(&text))
 }
 
-/// Text of a cell without its tags.
 fn shown(cell: &Markup) -> String {
     let texts = cell.0.split('<').enumerate().map(|(at, part)| match at {
         0 => part,
@@ -110,7 +109,7 @@ fn shown(cell: &Markup) -> String {
     texts.collect::<String>().trim().to_owned()
 }
 
-/// Whether a text is a number with at most a unit: `1,200`, `-0.10 EUR`, `94.02 %`.
+/// Returns whether a text is a number with an optional unit: `1,200`, `-0.10 EUR`, `94.02 %`.
 fn is_figure(text: &str) -> bool {
     let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
     let digits = number.trim_start_matches(['-', '−', '+']);
@@ -162,7 +161,6 @@ fn form(
     })
 }
 
-/// Notice of a change that was made, or that a second actor must approve.
 pub(crate) fn proposed(made: &str, change_id: u64) -> String {
     match change_id {
         0 => format!("{made}."),
@@ -170,7 +168,7 @@ pub(crate) fn proposed(made: &str, change_id: u64) -> String {
     }
 }
 
-/// Links an event's round for its own operator, otherwise the event's record if permitted.
+/// Links an event to its round if the round belongs to the caller's operator, otherwise to its record if permitted.
 pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Markup {
     let operator = id.split('/').next().unwrap_or_default();
     match record.filter(|_| visit.may("FollowLog")) {
@@ -254,7 +252,7 @@ fn own_actor(visit: &Visit) -> String {
     if who.operator == PLATFORM { who.credential.clone() } else { format!("{}/{}", who.operator, who.credential) }
 }
 
-/// Offers who bears a paid award when the void of its round is approved (PL-38).
+/// Form field for the party that bears a paid award when the void of its round is approved (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {

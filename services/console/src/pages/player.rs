@@ -134,7 +134,7 @@ fn ways(visit: &Visit, account: &Account, open: &Option<OpenRounds>) -> Markup {
     }
 }
 
-/// Shows another operator's open rounds to the platform only as a number.
+/// Shows the platform only the number of another operator's open rounds.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {

@@ -1,4 +1,4 @@
-//! Postings of a round between accounts, as in the books (PL-09).
+//! A round's postings between accounts, as in the books (PL-09).
 
 use super::parts::table;
 use crate::text::{eur, money};
@@ -135,14 +135,18 @@ mod tests {
     #[test]
     fn pl_09_a_rounds_postings_come_to_what_its_player_has_more() {
         let round = settled();
-        assert_eq!((postings(&round).len(), of_player(&round)), (4, 700 - 150), "bet, contribution, half, the rest");
+        assert_eq!(
+            (postings(&round).len(), of_player(&round)),
+            (4, 700 - 150),
+            "bet, contribution, secured half, remaining win"
+        );
         let void = Void { refund: euro(150), win_taken_back: euro(700), ..Void::default() };
         let voided = Round { void: Some(void), state: RoundState::Voided.into(), ..round.clone() };
-        assert_eq!((postings(&voided).len(), of_player(&voided)), (7, 0), "all of it is undone");
+        assert_eq!((postings(&voided).len(), of_player(&voided)), (7, 0), "the void reverses all postings");
         let free = Round { campaign_id: "welcome".into(), contribution_eur: String::new(), ..round.clone() };
         assert_eq!(of_player(&free), 700, "a free round costs its player nothing");
         let open = Round { state: RoundState::Open.into(), steps: round.steps[..2].to_vec(), ..round.clone() };
-        assert_eq!(of_player(&open), 301 - 150, "of an open round what was credited");
+        assert_eq!(of_player(&open), 301 - 150, "an open round has only the credits made so far");
         let won = JackpotWin {
             pool_id: "bewitched".into(),
             state: jackpot_win::State::Paid.into(),
@@ -150,6 +154,10 @@ mod tests {
             ..JackpotWin::default()
         };
         let waits = JackpotWin { state: jackpot_win::State::SetAside.into(), ..won.clone() };
-        assert_eq!(of_player(&Round { jackpots: vec![won, waits], ..round }), 44_000 + 550, "what waits is not moved");
+        assert_eq!(
+            of_player(&Round { jackpots: vec![won, waits], ..round }),
+            44_000 + 550,
+            "a pending jackpot is not posted"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Reconciliation of pools' meters by day (PL-24), as page and files.
+//! Daily reconciliation of pools' meters (PL-24), as page and files.
 
 use super::{parts::wide_table, reports};
 use crate::{
@@ -60,7 +60,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let file = |form: &str| query(&format!("/reports/reconciliation.{form}"), &asked);
     let content = html! {
         p { "The difference is a pool's income (contributions, house funding, money of retired pools) less its outgoings, less the increase of "
-            "its balance: zero, or its meters are wrong. Days are in UTC by the log's time; meters are those at a day's end." }
+            "its balance. A difference other than zero means wrong meters. Days are in UTC by the log's time; meters are as of the day's end." }
         form.row method="get" action="/reports/reconciliation" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
             p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }
@@ -68,9 +68,9 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         }
         (shown(&rows))
         ul.links {
-            li { a href=(file("csv")) { "These as CSV" } }
-            li { a href=(file("jsonl")) { "These as JSON Lines" } }
-            li { a href=(file("parquet")) { "These as Parquet" } }
+            li { a href=(file("csv")) { "This table as CSV" } }
+            li { a href=(file("jsonl")) { "This table as JSON Lines" } }
+            li { a href=(file("parquet")) { "This table as Parquet" } }
         }
     };
     Ok(layout::page(&visit, "Reconciliation", content).await)

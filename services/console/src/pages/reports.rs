@@ -9,7 +9,7 @@ use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, co
 use std::{borrow::Cow, fmt::Write};
 
 const EVENTS: i32 = 50;
-/// Maximum pages of a call's answers that one page of the console reads.
+/// Maximum number of a call's result pages that one console page reads.
 const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
@@ -96,9 +96,9 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             (shown(&visit, &events))
             @if !next.is_empty() { p { a href=(query("/reports", &later)) rel="next" { "Earlier" } } }
             ul.links {
-                li { a href=(file("/reports/events.csv")) { "These as CSV" } }
-                li { a href=(file("/reports/events.jsonl")) { "These as JSON Lines" } }
-                li { a href=(file("/reports/events.parquet")) { "These as Parquet" } }
+                li { a href=(file("/reports/events.csv")) { "These events as CSV" } }
+                li { a href=(file("/reports/events.jsonl")) { "These events as JSON Lines" } }
+                li { a href=(file("/reports/events.parquet")) { "These events as Parquet" } }
             }
         }
         section {
@@ -283,7 +283,7 @@ pub(super) fn file<R>(
     }
 }
 
-/// Keeps spreadsheets from reading user input as a formula.
+/// Escapes user input that spreadsheets would read as a formula.
 fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
     match form == "csv" && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn pl_34_a_file_is_whole_or_refused() {
         assert!(goes_on(500, "next").unwrap());
-        assert!(!goes_on(10_000, "").unwrap(), "as many as there may be, and no more");
+        assert!(!goes_on(10_000, "").unwrap(), "exactly the maximum is allowed");
         assert!(goes_on(10_000, "next").is_err());
     }
 }

@@ -105,7 +105,7 @@ fn at_stakes(mut all: Vec<Return>) -> Markup {
         h3 { "At each stake" }
         (table("Returns at each stake", &head, all.iter().take(STAKES_MAX).map(row).collect()))
         @if all.len() > STAKES_MAX {
-            p { "Those of " (count(STAKES_MAX)) " stakes of " (count(all.len())) ". " a href="/reports" { "The report" } " has all." }
+            p { "The table shows " (count(STAKES_MAX)) " stakes of " (count(all.len())) ". " a href="/reports" { "The report" } " has all." }
         }
     }
 }

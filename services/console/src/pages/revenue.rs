@@ -1,4 +1,4 @@
-//! Revenue by day, operator, game and currency, as page and files (PL-34).
+//! Revenue per day, operator, game and currency, as page and files (PL-34).
 
 use super::{
     parts::{summed_table, texts},
@@ -140,7 +140,7 @@ fn shown(rows: &[Revenue], totals: &[Revenue]) -> Markup {
     }
 }
 
-/// Formats an amount; sums beyond 64 bits stay minor units.
+/// Formats an amount; sums beyond 64 bits are shown in minor units.
 fn cash(amount: &str, currency: &str) -> String {
     match amount.parse() {
         Ok(amount_minor) => figures::cash(&Money { amount_minor, currency_code: currency.to_owned() }),

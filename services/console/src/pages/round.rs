@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn pl_19_a_round_of_60_free_spins_has_at_most_100_kb_whatever_it_won() {
-        // Bytes of the frame and the forms around the steps; a test of the whole service limits complete pages.
+        // Bytes of the page around the steps; a test of the whole service limits complete pages.
         let around = 6_700;
         for game in latest_games().iter().copied() {
             for lines in
@@ -297,8 +297,8 @@ mod tests {
                 let round = free_spins(game, lines);
                 let page = parts(&round, &frames::linked(&round), &|told| html! { (told) }).into_string();
                 assert!(page.len() + around <= 100_000, "{} with {lines} lines: {}", game.name(), page.len());
-                assert_eq!(page.matches("<svg class=\"reels\"").count(), 60, "every window is there");
-                assert!(page.contains("<a href=\"?frame=60\">"), "and opens");
+                assert_eq!(page.matches("<svg class=\"reels\"").count(), 60, "every window is drawn");
+                assert!(page.contains("<a href=\"?frame=60\">"), "the last window links to its frame");
             }
         }
         let most = latest_games().iter().copied().max_by_key(|game| game.info().lines.len()).unwrap();

@@ -65,7 +65,7 @@ fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
                 ("Version", html! { (identity.version) }),
                 ("SHA-256 of the executable", html! { code { (identity.executable_sha256) } }),
                 ("SHA-256 of the configuration", html! { code { (identity.configuration_sha256) } }),
-                ("Dealer", html! { (if identity.test_build { "a test's script: not for play" } else { "sealed draws" }) }),
+                ("Dealer", html! { (if identity.test_build { "test script: not for play" } else { "sealed draws" }) }),
             ]))
             details { summary { "The models of its games" }
                 (table("Models", &["Game", "Rules", "SHA-256 of the model"], rows.collect())) }
@@ -114,7 +114,7 @@ async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     let answer = visit.api.report().list_significant_events(request).await;
     section("Reseals", answer, |answer| {
         html! {
-            p.note { "A draw is sealed again if its key is lost, or if a start could not rule out a loss of records. The log has each of these, and the audit counts them." }
+            p.note { "A draw is sealed again if its key is lost, or if a start could not rule out a loss of records. The log records each such draw, and the audit counts them." }
             (events(visit, &answer.events))
         }
     })

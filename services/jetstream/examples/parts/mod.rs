@@ -1,6 +1,5 @@
 use std::io::{self, Write};
 
-/// Payload of a 250-byte record.
 pub const PAYLOAD: [u8; 213] = [0xA5; 213];
 
 pub fn print(what: &str, names: &[&str], rates: &[Vec<f64>]) -> io::Result<()> {

@@ -21,7 +21,7 @@ fn the_store_conforms_with_three_replicas_and_no_override() {
         partition += 1;
         Box::new(JetStreamStore::open(&config, partition).unwrap())
     });
-    // The opening must see the settings of all three servers.
+    // Opening must check the settings of all three servers.
     let config = Config { monitor: config.monitor[1..].to_vec(), ..config };
     match JetStreamStore::open(&config, 1) {
         Err(OpenError::Unsafe(refused)) => assert_eq!(refused.key, "sync_interval"),
@@ -48,7 +48,7 @@ fn pl_30_a_writer_outlives_each_server() {
     }
     let wanted: Vec<_> = all.values().cloned().collect();
     assert_eq!(conformance::read_all(&*store.reader(), 1), wanted);
-    assert_eq!(holds(&cluster.config("S"), &all), all.len() as u64, "each append is there once");
+    assert_eq!(holds(&cluster.config("S"), &all), all.len() as u64, "each append must be stored exactly once");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn pl_30_writers_that_race_never_both_append_though_servers_are_killed() {
     let mut cluster = Cluster::start(folder.path());
     let over = Arc::new(AtomicBool::new(false));
     let mut config = cluster.config("S");
-    // The first opening needs the monitoring pages of all servers.
+    // The first opening needs all servers' monitoring pages.
     JetStreamStore::open(&config, 0).unwrap();
     config.allow_unsafe.sync_interval = true;
     let race = |name: &'static str| {

@@ -69,7 +69,7 @@ impl PresenceRequests {
     }
 }
 
-/// Both would be ready until the first reads the other's epoch.
+/// Both processes would be ready until the first one reads the other's epoch.
 #[test]
 fn at_a2_of_two_that_find_no_writer_at_the_same_time_one_takes_the_log() {
     let (_folder, _node, config) = server();
@@ -79,7 +79,7 @@ fn at_a2_of_two_that_find_no_writer_at_the_same_time_one_takes_the_log() {
     let found = || runtime.block_on(async { tokio::join!(find(), find()) });
     let (one, two) = found();
     let [one, two] = [one, two].map(|found| found.unwrap().get(&0).copied());
-    assert_eq!((one, two), (Some(0), Some(0)), "there is no stream yet");
+    assert_eq!((one, two), (Some(0), Some(0)), "the stream must not exist yet");
     let mut all = Acknowledged::new();
     let mut first = JetStreamStore::open_or(&config, 0, Absent::Create, one).unwrap();
     let taken = JetStreamStore::open_or(&config, 0, Absent::Create, two);
@@ -96,7 +96,7 @@ fn at_a2_of_two_that_find_no_writer_at_the_same_time_one_takes_the_log() {
     assert!(matches!(taken, Err(OpenError::Taken { epoch: 3, .. })), "{taken:?}");
     appends(&mut second, 1, &mut all);
     catch_up(&mut following);
-    assert_eq!(following.verified(), (second.end(), second.head()), "the one that lost follows the other");
+    assert_eq!(following.verified(), (second.end(), second.head()), "the process that lost must follow the other one");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn pl_30_a_stream_that_was_followed_is_taken_over_by_what_came_since() {
     let (mut first, mut all) = (JetStreamStore::open(&config, 0).unwrap(), Acknowledged::new());
     let mut following = Following::find(&config, 0).unwrap();
     catch_up(&mut following);
-    assert_eq!(following.verified(), (0, first.head()), "an epoch is no record");
+    assert_eq!(following.verified(), (0, first.head()), "an epoch message must not count as a record");
     appends(&mut first, 100, &mut all);
     catch_up(&mut following);
     assert_eq!(following.verified(), (first.end(), first.head()));
@@ -116,7 +116,7 @@ fn pl_30_a_stream_that_was_followed_is_taken_over_by_what_came_since() {
     while !late.has_all_found() {
         appends(&mut first, 1, &mut all);
         messages += 1;
-        assert!(late.more().unwrap(), "however much is appended meanwhile");
+        assert!(late.more().unwrap(), "following must work during appends");
     }
     catch_up(&mut late);
     catch_up(&mut following);
@@ -157,7 +157,7 @@ fn pl_30_a_follower_outlasts_a_restart_of_the_server() {
     appends(&mut store, 10, &mut all);
     let until = Instant::now() + NEVER;
     while following.verified() != (store.end(), store.head()) {
-        assert!(Instant::now() < until, "it goes on");
+        assert!(Instant::now() < until, "the writer must append again");
         let looked = following.more();
         assert!(matches!(looked, Ok(_) | Err(ReadError::Io(_))), "{looked:?}");
         thread::yield_now();
@@ -169,7 +169,10 @@ fn pl_30_a_follower_outlasts_a_restart_of_the_server() {
 #[test]
 fn pl_30_another_stream_of_the_same_name_is_not_taken_for_the_one_that_was_followed() {
     let (_folder, node, config) = server();
-    assert!(matches!(Following::find(&config, 0), Err(OpenError::Missing { .. })), "following makes no stream");
+    assert!(
+        matches!(Following::find(&config, 0), Err(OpenError::Missing { .. })),
+        "following must not create a stream"
+    );
     let (mut store, mut all) = (JetStreamStore::open(&config, 0).unwrap(), Acknowledged::new());
     appends(&mut store, 10, &mut all);
     let mut following = Following::find(&config, 0).unwrap();
@@ -192,5 +195,5 @@ fn pl_30_another_stream_of_the_same_name_is_not_taken_for_the_one_that_was_follo
     let taken = JetStreamStore::take_over(&mut following, &config, None);
     assert!(matches!(taken, Err(OpenError::Read(ReadError::DamagedMessage(_)))), "{taken:?}");
     appends(&mut store, 1, &mut all);
-    assert_eq!(holds(&config, &all), all.len() as u64, "and nothing was changed");
+    assert_eq!(holds(&config, &all), all.len() as u64, "the stream must be unchanged");
 }

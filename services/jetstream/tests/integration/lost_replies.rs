@@ -14,7 +14,7 @@ use std::{
 enum Cut {
     Never,
     Before,
-    /// The link breaks before the client receives the acknowledgement.
+    /// The connection breaks before the client receives the acknowledgement.
     After,
 }
 
@@ -66,9 +66,9 @@ fn an_append_cut(when: Cut) {
         append(&mut store, &payloads("before", n), &mut all).unwrap();
         *cut.lock() = when;
         append(&mut store, &payloads("cut", n), &mut all).unwrap();
-        assert_eq!(*cut.lock(), Cut::Never, "the link was cut");
+        assert_eq!(*cut.lock(), Cut::Never, "the connection must have been cut");
     }
-    assert_eq!(holds(&node.config("S"), &all), all.len() as u64, "each append is there once");
+    assert_eq!(holds(&node.config("S"), &all), all.len() as u64, "each append must be stored exactly once");
 }
 
 #[test]

@@ -65,11 +65,11 @@ fn whoever_opens_takes_over_and_the_one_before_appends_nothing_more() {
     append(&mut second, &payloads("second", 1), &mut all).unwrap();
     let refused = append(&mut first, &payloads("first", 2), &mut all);
     assert!(matches!(refused, Err(AppendError::Fenced { .. })), "{refused:?}");
-    assert_eq!(conformance::read_all(&*first.reader(), 1).len(), 2, "it still reads what it knows of");
+    assert_eq!(conformance::read_all(&*first.reader(), 1).len(), 2, "a fenced writer must still read its own records");
     assert_eq!(holds(&config, &all), 4);
 }
 
-/// Two writers append the same bytes in different epochs.
+/// Two writers append identical bytes in different epochs.
 #[test]
 fn an_append_of_another_writer_is_never_taken_for_ones_own() {
     let (_folder, node) = server("");
@@ -112,14 +112,14 @@ fn writers_that_race_never_both_append() {
         all.extend(acknowledged);
         assert_eq!(all.len(), count, "two appends were acknowledged for one position");
     }
-    assert_eq!(holds(&config, &all), all.len() as u64, "nothing stands there that was not acknowledged");
+    assert_eq!(holds(&config, &all), all.len() as u64, "only acknowledged appends may be stored");
 }
 
 #[test]
 fn a_scan_follows_a_stream_that_is_written() {
     let (_folder, node) = server("");
     let config = node.config("S");
-    assert!(matches!(scan(&config, 0), Err(OpenError::Missing { .. })), "a scan makes no stream");
+    assert!(matches!(scan(&config, 0), Err(OpenError::Missing { .. })), "a scan must not create a stream");
     let (mut store, mut all) = (open(&config), Acknowledged::new());
     let mut following = scan(&config, 0).unwrap();
     for n in 0..5 {
@@ -175,7 +175,10 @@ fn a_server_that_is_killed_leaves_what_was_acknowledged_and_perhaps_one_append_m
     let failed = append(&mut store, &payloads("a", 3), &mut all);
     assert!(matches!(failed, Err(AppendError::Failed { .. })), "{failed:?}");
     let failed = append(&mut store, &payloads("a", 3), &mut all);
-    assert!(matches!(failed, Err(AppendError::Failed { .. })), "not before it's opened again: {failed:?}");
+    assert!(
+        matches!(failed, Err(AppendError::Failed { .. })),
+        "appends must fail until the log is opened again: {failed:?}"
+    );
     node.restart();
     let config = node.config("S");
     let mut store = open(&config);

@@ -11,7 +11,6 @@ use std::{
 use tokio::sync::watch;
 
 impl Handle {
-    /// Number of commits whose index is in memory only.
     pub fn index_behind(&self) -> u64 {
         self.shared.index.unwritten()
     }
@@ -20,12 +19,11 @@ impl Handle {
         self.shared.requests.bytes()
     }
 
-    /// Record on which the snapshot loaded at startup is based.
+    /// Last record covered by the snapshot loaded at startup.
     pub fn rests_on(&self) -> ChainHead {
         self.shared.rests_on
     }
 
-    /// Position of the latest snapshot, after which a start replays the log.
     pub fn snapshot(&self) -> Position {
         self.shared.snapshot.load(Ordering::Relaxed)
     }
@@ -38,17 +36,16 @@ impl Handle {
         self.shared.players.player_reloads()
     }
 
-    /// Reports the first failed read of a player.
     pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
         self.shared.players.failure.subscribe()
     }
 
-    /// Reports the first difference between the state of another build and the log.
+    /// Reports the first difference between another build's snapshot and this build's fold.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
     }
 
-    /// Passes all players, evicted ones too: reads all their tables.
+    /// Includes evicted players, so it reads all tables of players.
     pub(crate) fn each_player(&self, mut each: impl FnMut(&PlayerState)) {
         let books = self.shared.books.read();
         books.players().for_each(|(.., player)| each(player));
@@ -66,7 +63,7 @@ impl Handle {
         self.shared.fetch(position)
     }
 
-    /// Age of the oldest durable commit after a position, by the log's time.
+    /// Age in log time of the oldest durable commit after a position.
     pub fn age_after(&self, position: Position) -> Result<Duration, FetchError> {
         if position >= self.durable() {
             return Ok(Duration::ZERO);
@@ -95,17 +92,17 @@ impl Handle {
         read.map_err(|error| ReadError::Io(io::Error::other(error)))?
     }
 
-    /// Reads records: at most `max` and `bytes_max`, but at least one.
+    /// Returns at least one record, even if it exceeds `bytes_max`.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
     }
 
-    /// Returns positions of durable records whose hash may be this one, the latest first.
+    /// Returns candidates, latest first; the caller compares the whole hashes.
     pub fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, FetchError> {
         Ok(self.shared.index.with_hash(hash)?)
     }
 
-    /// Returns hashes of records; the last ones may not be durable yet.
+    /// The last hashes may be of records that are not durable yet.
     #[must_use]
     pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
         self.shared.hashes.lock().from(from, max)

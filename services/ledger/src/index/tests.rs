@@ -1,4 +1,4 @@
-//! For any folder at startup, the index equals a fold of the log.
+//! Whatever is in the folder at startup, the index must equal a fold of the log.
 
 use super::*;
 use crate::chain::record_hash;
@@ -45,7 +45,6 @@ impl Opened {
         self.store.commit(&mut checkpoint).unwrap();
     }
 
-    /// Compares the index with a walk through the whole log.
     fn check(&self, log: &Log) {
         let mut rounds = BTreeMap::<(String, u64), (Option<(Vec<u8>, StreamId)>, BTreeSet<Position>)>::new();
         let mut awards = BTreeMap::<(String, String), Vec<Position>>::new();
@@ -159,7 +158,7 @@ fn pl_30_damaged_short_missing_and_swapped_runs_are_rebuilt_from_the_log() {
                 fs::remove_file(path).unwrap();
             }
             let opened = Opened::new(folder.path(), &store);
-            // Blocks are verified when read: an error, never a wrong position.
+            // A damaged block is detected when it is read: lookups may fail, but must not return a wrong position.
             for (logged, bytes) in log.commits().iter().zip(&log.records) {
                 if let Ok(found) = opened.index.with_hash(&hash(bytes)) {
                     assert!(found.contains(&logged.commit.position), "{what}");

@@ -74,7 +74,7 @@ fn pl_30_the_latest_state_of_each_player_is_found_before_and_after_a_merge() {
         check(&Players::open(&players.store, &checkpoint(&players), usize::MAX).unwrap());
     }
     let runs = players.fixed().0.len();
-    assert!(runs < 9, "some were merged: {runs}");
+    assert!(runs < 9, "some runs must be merged: {runs} runs");
     players.store.collect(&players.ids());
     assert_eq!(files(folder.path()).len(), runs);
     assert!(players.player_reloads() > 300);
@@ -91,7 +91,7 @@ fn pl_30_a_damaged_state_is_an_error_that_removes_the_snapshot() {
     bytes[50] ^= 1;
     fs::write(&file, bytes).unwrap();
     let refused = (0..200).filter(|player| players.find(&stream(*player)).is_err()).count();
-    assert!(refused > 50 && refused < 200, "{refused} are in the block");
+    assert!(refused > 50 && refused < 200, "the damaged block has {refused} players");
     assert!(players.has_failed() && players.store.checkpoints().is_empty());
     assert!(players.failure.borrow().as_ref().is_some_and(|why| why.contains("the block at byte 0 is damaged")));
     players.forget();

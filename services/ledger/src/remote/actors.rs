@@ -20,7 +20,6 @@ impl Actors {
         (!operators.is_empty()).then(|| Self(Arc::new(RwLock::new(Self::roles(operators)))))
     }
 
-    /// Replaces the actors by those of a changed configuration.
     pub fn replace(&self, operators: &[Operator]) {
         *self.0.write() = Self::roles(operators);
     }
@@ -40,15 +39,16 @@ impl Actors {
         actors
     }
 
-    /// Each actor must exist, have the role, and act for its own operator; a change for two actors needs its approval.
+    /// Checks that each actor exists, has the role and acts for its own operator, and that a change for two actors has
+    /// its approval.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
-        // Home has checked the original.
+        // The home partition has checked the original.
         let is_copy = partition != HOME && InternalRequest::copied_position(request_id).is_some();
         let mut approved = false;
         for event in events {
             if takes_two(event) && !approved && !is_copy && !opens(proposal, event) {
-                let reason = format!("{} on {stream} needs an approval directly before it", kind_name(event));
+                let reason = format!("{} on {stream} must directly follow its approval", kind_name(event));
                 return Err(AppendError::not_allowed(Reason::ApprovalMissing, reason));
             }
             approved = matches!(event, Event::ChangeApproved { .. });
@@ -62,7 +62,7 @@ impl Actors {
         match unsigned.filter(|_| !is_copy && !matches!(events.last(), Some(Event::ActedBy { .. }))) {
             None => Ok(()),
             Some(event) => {
-                let reason = format!("{} on {stream} must name its actor", kind_name(event));
+                let reason = format!("{} on {stream} must name the actor", kind_name(event));
                 Err(AppendError::not_allowed(Reason::ActorMissing, reason))
             }
         }
@@ -74,11 +74,11 @@ impl Actors {
         };
         let operator = actor.split_once('/').map(|(operator, _)| operator);
         if !own.meets(roles) {
-            let reason = format!("{actor:?} needs one of the roles {roles}");
+            let reason = format!("the actor {actor:?} needs one of the roles {roles}");
             return Err(AppendError::not_allowed(Reason::ActorRoleMissing, reason));
         }
         if owner.is_some() && operator.is_some() && operator != owner {
-            let reason = format!("{actor:?} may not act for {}", owner.unwrap_or_default());
+            let reason = format!("the actor {actor:?} may not act for {}", owner.unwrap_or_default());
             return Err(AppendError::not_allowed(Reason::ActorRoleMissing, reason));
         }
         Ok(())
@@ -108,7 +108,7 @@ fn actor(event: &Event) -> Option<&str> {
     }
 }
 
-/// Returns the roles of which an actor needs one.
+/// An actor needs one of the returned roles.
 fn act(event: &Event, events: &[Event]) -> Roles {
     let of = |event: &Event| match event {
         Event::AccountOpened { .. }
@@ -162,7 +162,7 @@ fn takes_two(event: &Event) -> bool {
     )
 }
 
-/// Pools are opened at startup, without an actor.
+/// A process opens configured pools at startup, without an actor.
 fn opens(proposal: &Proposal, event: &Event) -> bool {
     matches!(event, Event::PoolOpened { .. }) && proposal.request_id == InternalRequest::OpenPool.to_string()
 }

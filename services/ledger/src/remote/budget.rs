@@ -1,5 +1,5 @@
-//! Memory limits of other processes' proposals (PL-44). A stream at its limit is not read; beyond a credential's or the
-//! total limit, proposals fail with RESOURCE_EXHAUSTED.
+//! Memory limits for other processes' proposals (PL-44). A stream at its limit is not read; above a credential's limit
+//! or the total limit, proposals fail with RESOURCE_EXHAUSTED.
 
 use crate::append::AppendError;
 use motherlode_proto::log::v1::Proposal;
@@ -29,7 +29,7 @@ struct InFlight {
 pub(crate) struct StreamBytes {
     budget: Budget,
     credential: String,
-    /// Number and bytes by ticket, which may be reused.
+    /// Number of proposals and bytes per ticket; a client may reuse a ticket.
     proposals: BTreeMap<u64, (usize, usize)>,
     bytes: usize,
 }
@@ -43,7 +43,9 @@ pub(crate) fn check_length(proposal: &Proposal) -> Result<(), AppendError> {
     if bytes <= PROPOSAL_MAX && events <= EVENTS_MAX {
         return Ok(());
     }
-    let reason = format!("{bytes} bytes and {events} events are over {PROPOSAL_MAX} bytes or {EVENTS_MAX} events");
+    let reason = format!(
+        "the proposal has {bytes} bytes and {events} events; at most {PROPOSAL_MAX} bytes and {EVENTS_MAX} events are allowed"
+    );
     Err(AppendError::not_allowed(Reason::ProposalTooLong, reason))
 }
 
@@ -70,7 +72,7 @@ impl StreamBytes {
             let had = in_flight.credentials.get(&self.credential).copied().unwrap_or_default();
             let (credential, all) = (had.saturating_add(more), in_flight.all.saturating_add(more));
             if credential > CREDENTIAL_MAX || all > ALL_MAX {
-                let message = "too many bytes of proposals wait for their verdicts";
+                let message = "proposals waiting for verdicts exceed the limit of bytes: retry later";
                 let refusal = Refusal::new(Reason::ProposalBytes, message);
                 return Err(refusal.with("bytes_max", CREDENTIAL_MAX).retry_after(RETRY_AFTER));
             }

@@ -1,18 +1,19 @@
-//! Campaigns in other processes' proposals (PL-36): a capped operator needs a reservation, whose cost is recomputed.
+//! Campaigns in other processes' proposals (PL-36): a capped operator's campaign needs a reservation, whose cost is
+//! recomputed.
 
 use crate::{
     append::{AppendError, Proposal},
     handle::Handle,
 };
-use motherlode_runtime::Reason;
+use motherlode_runtime::{Operators, Reason};
 use motherlode_state::{Campaign, Currency, Event, FxRate, HOME, LiabilityReserved, Nano, StreamId};
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
-/// Most commits read to find the rate of a reservation.
+/// Commits read to find a reservation's exchange rate.
 const RATES_MAX: usize = 1024;
 
-/// Cost in EUR; `None` if the game does not offer the terms.
+/// Highest cost in EUR; `None` if the game does not offer the campaign's terms.
 type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync;
 
 #[derive(Default)]
@@ -56,7 +57,7 @@ impl CampaignCosts {
     }
 }
 
-/// Returns the rate at a position; `None` also if it was set too many commits before.
+/// `None` also if the rate was set more than [`RATES_MAX`] commits earlier.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {
@@ -82,24 +83,26 @@ pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [Strin
     [format!("campaign/{operator}/{request_id}"), format!("campaign/{operator}/{player}/{request_id}")]
 }
 
-/// CAP_DIFFERS: the reservation has another cap. CAMPAIGN_UNRESERVED: no reservation; [`AppendError::Unavailable`] if
-/// it may not be here yet. RESERVATION_TOO_LOW: the campaign can cost more.
+/// Fails with CAP_DIFFERS if the reservation states another cap, CAMPAIGN_UNRESERVED if there is no reservation
+/// ([`AppendError::Unavailable`] if this process may not have received it yet), and RESERVATION_TOO_LOW if the campaign
+/// can cost more than reserved.
 pub(super) fn check(
-    (caps, costs): (&BTreeMap<String, Nano>, &CampaignCosts),
+    (operators, costs): (&Operators, &CampaignCosts),
     proposal: &Proposal,
     all: &[Handle],
 ) -> Result<(), AppendError> {
     for event in &proposal.events {
         match (event, &proposal.stream) {
             (Event::LiabilityReserved(reserved), _) => {
-                let cap = caps.get(reserved.operator.as_str()).copied().unwrap_or(Nano::ZERO);
+                let cap = operators.campaign_cap(&reserved.operator).unwrap_or(Nano::ZERO);
                 if reserved.cap != cap {
-                    let reason = format!("the cap of {} is {cap} EUR", reserved.operator);
+                    let reason =
+                        format!("the reservation states another cap than {}'s, which is {cap} EUR", reserved.operator);
                     return Err(AppendError::not_allowed(Reason::CapDiffers, reason));
                 }
             }
             (Event::CampaignGranted(campaign), StreamId::Player { operator, player })
-                if caps.contains_key(operator.as_str()) =>
+                if operators.campaign_cap(operator).is_some() =>
             {
                 let ids = reservation_ids(operator, player, &proposal.request_id);
                 let home = all.iter().find(|ledger| ledger.partition() == HOME);
@@ -109,8 +112,10 @@ pub(super) fn check(
                     (Some(home), Some((position, reserved))) => {
                         if !costs.is_covered(home, (position, &reserved), campaign)? {
                             let highest = reserved.max_liability;
-                            let reason =
-                                format!("campaign {} can cost more than the reserved {highest} EUR", campaign.id);
+                            let reason = format!(
+                                "campaign {} can cost more than the {highest} EUR reserved for it",
+                                campaign.id
+                            );
                             return Err(AppendError::not_allowed(Reason::ReservationTooLow, reason));
                         }
                     }

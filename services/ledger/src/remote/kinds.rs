@@ -1,16 +1,16 @@
-//! Permitted events by node role and stream.
+//! Which node role may propose which events on which stream.
 
 use crate::append::{AppendError, Proposal};
 use motherlode_runtime::{Reason, access::Roles};
 use motherlode_state::{Currency, Event, HOME, InternalRequest, StreamId};
 
-/// Checks the kinds of events. KIND_NOT_ALLOWED names the first forbidden event.
+/// KIND_NOT_ALLOWED names the first forbidden event.
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
     let place =
         StreamContext { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };
     if events.contains(&Event::RequestCancelled) && !is_cancellable(stream, request_id) {
-        let reason = format!("the internal request {request_id} on {stream} is never cancelled");
+        let reason = format!("the internal request {request_id} on {stream} cannot be cancelled");
         return Err(AppendError::not_allowed(Reason::KindNotAllowed, reason));
     }
     match events.iter().find(|event| !is_allowed(roles, &place, event)) {
@@ -52,12 +52,12 @@ const SPIN: Roles = Roles::NODE_SPIN;
 const JACKPOT: Roles = Roles::NODE_JACKPOT;
 const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// Returns the node roles that may propose an event. The books check its stream.
+/// Returns the node roles that may propose an event. The books check that the event belongs on the stream.
 ///
-/// Spin: rounds, draws, sessions, campaigns, debits, demo accounts. Jackpot: the steps of pools, awards, and copies of
-/// home. Ledger: the wallet, voids, reports, changes.
+/// Spin nodes propose rounds, draws, sessions, campaigns, debits and demo accounts. Jackpot nodes propose the steps of
+/// pools, awards, and copies of home's decisions. Ledger nodes propose wallet transactions, voids, reports and changes.
 ///
-/// No default: each new kind of event needs a decision.
+/// The match has no default arm, so each new kind of event needs a decision.
 fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
     let is_player = matches!(place.stream, StreamId::Player { .. });
     match event {
@@ -80,7 +80,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::RoundReportsChosen { .. }
         | Event::OperatorSession { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // This event can only cause more refusals of the process's own proposals.
+        // Harmless: this event can only make the writer refuse more of the process's own proposals.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }
@@ -120,10 +120,10 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::AwardReversed { .. }
         | Event::JackpotAwarded(_)
         | Event::PoolReceived { .. } => JACKPOT,
-        // `pools` compares copies of home with their originals.
+        // The `pools` module compares each copy with its original in the home partition.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
-        // Only a starting writer makes these.
+        // Only a writer commits these events, when it starts.
         Event::GenerationBegun(_) | Event::LogVerified { .. } => Roles::NONE,
         Event::ActedBy { .. } if is_player => Roles::NODES,
         Event::ActedBy { .. } if matches!(place.stream, StreamId::System) => SPIN.or(LEDGER),

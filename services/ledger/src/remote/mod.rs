@@ -1,6 +1,6 @@
-//! Checks of other processes' proposals (PL-44): the role allows the events, actors may act, seals match the draw keys,
-//! and steps resolve to the logged outcome. They read durable state; a step costs a copy of the player and a replay of
-//! its round.
+//! Checks of other processes' proposals (PL-44): the node's role allows the events, the actors may act, seals match the
+//! draw keys, and steps resolve to the logged outcome. The checks read durable state. Checking a step costs a copy of
+//! the player and a replay of the round.
 
 mod actors;
 mod budget;
@@ -22,17 +22,15 @@ use crate::{
     handle::Handle,
 };
 use motherlode_proto::convert::record::Proposer;
-use motherlode_runtime::{Caller, access::Roles};
-use motherlode_state::Nano;
-use std::{collections::BTreeMap, sync::Arc};
+use motherlode_runtime::{Caller, Operators, access::Roles};
+use std::sync::Arc;
 
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// `None` without operators.
+    /// `None` if no operators are configured.
     pub actors: Option<Actors>,
     pub superseded: SupersededRules,
-    /// Caps in EUR by operator (PL-36).
-    pub campaign_caps: BTreeMap<String, Nano>,
+    pub operators: Operators,
     pub campaign_costs: CampaignCosts,
 }
 
@@ -61,7 +59,8 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// [`AppendError::Conflict`]: another version, or unknown positions of another partition.
+    /// [`AppendError::Conflict`] means another version of the stream, or records of another partition that this process
+    /// has not received.
     pub(crate) fn check(
         &self,
         node: &Node,
@@ -72,17 +71,17 @@ impl Guard {
         if let Some(roles) = node.roles {
             kinds::check(roles, proposal, ledger.partition())?;
         }
-        let Terms { actors, superseded, campaign_caps, campaign_costs } = &*self.terms;
+        let Terms { actors, superseded, operators, campaign_costs } = &*self.terms;
         if let Some(actors) = actors {
             actors.check(proposal, ledger.partition())?;
         }
         let checked = superseded
             .check_events(&proposal.events)
-            .and_then(|()| campaigns::check((campaign_caps, campaign_costs), proposal, all))
+            .and_then(|()| campaigns::check((operators, campaign_costs), proposal, all))
             .and_then(|()| pools::check(ledger, proposal, (all, partitions)))
             .and_then(|()| plays::check(ledger, proposal, actors.is_some()));
         match checked {
-            // A repetition gets its commit.
+            // The request already has a commit, which is returned.
             Err(_) if ledger.find_position(&proposal.stream, &proposal.request_id)?.is_some() => Ok(()),
             checked => checked,
         }

@@ -10,12 +10,15 @@ use motherlode_runtime::Reason;
 use motherlode_state::{DrawName, DrawSealed, Epoch, Event, Generations, PlayerState, Seal, SealReason, StreamId};
 use std::sync::Arc;
 
-/// Checks draws and steps. Without operators, seals under unknown keys pass: processes may have separate key files.
+/// Without operators, seals under unknown keys pass, because processes may then have separate key files.
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {
-        // The log must not name an unknown key: the next start would be refused.
-        let reason = format!("this process has no draw key {}", EpochNames(vec![key]));
+        // If the log named an unknown key, the next start would be refused.
+        let reason = format!(
+            "the ledger process has no draw key {}: give all processes the same key file",
+            EpochNames(vec![key])
+        );
         return Err(AppendError::not_allowed(Reason::DrawKeyUnknown, reason));
     }
     if !matches!(stream, StreamId::Player { .. }) || !events.iter().any(is_play) {
@@ -25,7 +28,7 @@ pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -
         return Ok(());
     }
     let Some(expected) = *expected_version else {
-        let reason = "a proposal with a draw or a step must name the stream's version";
+        let reason = "a proposal with a draw or a step must state the stream's expected version";
         return Err(AppendError::not_allowed(Reason::VersionMissing, reason));
     };
     let (version, player, generations) = ledger.books_of(stream, |books| {
@@ -90,8 +93,10 @@ fn check_seal(
         }
         None if !has_operators => Ok(()),
         None => {
-            let reason =
-                format!("draw {} of {stream} is not sealed by one of the two newest keys of this process", name.number);
+            let reason = format!(
+                "draw {} of {stream} is not sealed with one of the ledger process's two newest keys",
+                name.number
+            );
             Err(AppendError::not_allowed(Reason::SealForged, reason))
         }
     };
@@ -108,7 +113,10 @@ fn check_seal(
             let present = player.draw.filter(|next| draws.dealt_under(stream, next, generations).is_some());
             match present {
                 Some(next) if has_operators && reason == SealReason::KeyLost => {
-                    let reason = format!("the key of draw {} of {stream} is not lost", next.number);
+                    let reason = format!(
+                        "draw {} of {stream} must not be sealed again, because its key is not lost",
+                        next.number
+                    );
                     Err(AppendError::not_allowed(Reason::DrawKeyPresent, reason))
                 }
                 _ => check(DrawName { number, epoch, generation }, seal),

@@ -1,4 +1,5 @@
-//! Events between partitions in other processes' proposals, checked against the other partition's log (PL-44).
+//! Events that connect partitions, in other processes' proposals: they are compared with the other partition's log
+//! (PL-44).
 
 use crate::{
     append::{AppendError, Proposal},
@@ -7,7 +8,7 @@ use crate::{
 use motherlode_runtime::Reason;
 use motherlode_state::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
 
-/// Checks events about a pool. A conflict means that this process lacks the other partition's records.
+/// A conflict means that this process has not received the other partition's records yet.
 pub(super) fn check(
     ledger: &Handle,
     proposal: &Proposal,
@@ -28,7 +29,7 @@ pub(super) fn check(
                 check_version(ledger, proposal)?;
                 match loaded(all, report.partition) {
                     Some(reporting) => check_report(ledger, pool, report, reporting)?,
-                    // This process may not have loaded the partition.
+                    // The other partition may be loaded by another process only.
                     None if report.partition < partitions => {}
                     None => {
                         let reason = format!("there is no partition {}", report.partition);
@@ -53,7 +54,10 @@ fn behind(ledger: &Handle, stream: &StreamId) -> AppendError {
 
 fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, position: u64) -> Result<(), AppendError> {
     let differs = || {
-        let reason = format!("position {position} of partition {HOME} has other events on {}", proposal.stream);
+        let reason = format!(
+            "the copy does not match the events at position {position} of partition {HOME} on {}",
+            proposal.stream
+        );
         AppendError::not_allowed(Reason::CopyDiffers, reason)
     };
     let Some(home) = home.filter(|home| position <= home.durable()) else {
@@ -88,7 +92,8 @@ fn check_mirror(
         Some(expected) if expected == *mirrored => Ok(()),
         _ if at != mirrored.home_position => Err(behind(ledger, &StreamId::pool(pool))),
         _ => {
-            let reason = format!("the mirror of pool {pool} is not the pool at position {at} of partition {HOME}");
+            let reason =
+                format!("the mirror of pool {pool} does not match the pool at position {at} of partition {HOME}");
             Err(AppendError::not_allowed(Reason::MirrorDiffers, reason))
         }
     }
@@ -100,7 +105,7 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     }
     let expected = home
         .books(|books| reporting.books(|there| books.partition_report_to(pool, report.partition, there, report.to)));
-    // The number of open rounds is not compared, because the proposer's mirror may be older.
+    // The number of open rounds is not compared, because the proposer's mirror of the pool may be older.
     let same_end = |expected: &StretchEnd| match (&report.end, expected) {
         (StretchEnd::Standing { mirrored: then, .. }, StretchEnd::Standing { mirrored: now, .. }) => then <= now,
         (decision, expected) => decision == expected,
@@ -111,14 +116,16 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     if is_same {
         return Ok(());
     }
-    let reason =
-        format!("partition {} does not match this report for pool {pool} up to {}", report.partition, report.to);
+    let reason = format!(
+        "the report for pool {pool} does not match the log of partition {} up to position {}",
+        report.partition, report.to
+    );
     Err(AppendError::not_allowed(Reason::ReportDiffers, reason))
 }
 
 fn check_version(ledger: &Handle, proposal: &Proposal) -> Result<(), AppendError> {
     let Some(expected) = proposal.expected_version else {
-        let reason = "a proposal on this stream must name the stream's version";
+        let reason = "a proposal on a pool's stream must state the stream's expected version";
         return Err(AppendError::not_allowed(Reason::VersionMissing, reason));
     };
     let version = ledger.books_of(&proposal.stream, |books| books.head(&proposal.stream).version)?;

@@ -1,4 +1,4 @@
-//! Superseded rules versions (PL-41), which take new bets only if the configuration names them.
+//! Superseded rules versions (PL-41), which accept new bets only if the configuration names them.
 
 use crate::append::AppendError;
 use motherlode_runtime::{Reason, config::Rules};
@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, sync::Arc};
 pub struct SupersededRules(Arc<BTreeSet<(String, String)>>);
 
 #[derive(Debug, thiserror::Error)]
-#[error("rules: {0:?} is not the name of a game and of a superseded version of its rules, with a space between")]
+#[error("rules: {0:?} must be a game's name, a space, and a superseded rules version of that game")]
 pub struct UnknownRules(String);
 
 impl SupersededRules {
@@ -29,7 +29,7 @@ impl SupersededRules {
             || self.0.iter().any(|(game, enabled)| (game.as_str(), enabled.as_str()) == (name, version))
     }
 
-    /// Refuses bets on these versions, except granted free rounds.
+    /// Refuses bets on superseded versions, except granted free rounds.
     pub(super) fn check_events(&self, events: &[Event]) -> Result<(), AppendError> {
         let refused = events.iter().find_map(|event| match event {
             Event::RoundStarted(bet) if bet.campaign.is_none() && !self.takes_bets(&bet.game, &bet.rules_version) => {
@@ -40,7 +40,10 @@ impl SupersededRules {
         match refused {
             None => Ok(()),
             Some(bet) => {
-                let reason = format!("rules version {} of {} takes no new bets", bet.rules_version, bet.game);
+                let reason = format!(
+                    "rules version {} of {} is superseded and accepts no new bets",
+                    bet.rules_version, bet.game
+                );
                 Err(AppendError::not_allowed(Reason::RulesVersionSuperseded, reason))
             }
         }

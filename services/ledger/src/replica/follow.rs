@@ -36,8 +36,8 @@ impl Follower {
                 ended = following => ended,
                 () = self.link.gone(number) => Ok(()),
             };
-            let status = ended.err().unwrap_or_else(|| Status::unavailable("the stream has ended"));
-            // A former writer may not have noticed that it was replaced.
+            let status = ended.err().unwrap_or_else(|| Status::unavailable("the writer closed the stream of records"));
+            // A replica may seem ahead while a former writer has not noticed that it was replaced.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
             let is_over = status.code() == Code::DataLoss || archived(&status).is_some();
@@ -51,7 +51,7 @@ impl Follower {
 
     async fn take_all(&self, mut stream: tonic::Streaming<FollowRecordsResponse>) -> Result<(), Status> {
         while let Some(message) = stream.message().await? {
-            // Folding would block other tasks of the thread.
+            // Marked as blocking, because folding would delay other tasks on this thread.
             let taken = tokio::task::block_in_place(|| self.take(message));
             taken.map_err(|error| match error {
                 OpenError::Read(ReadError::Io(error)) => Status::unavailable(error.to_string()),
@@ -63,7 +63,7 @@ impl Follower {
 
     fn take(&self, message: FollowRecordsResponse) -> Result<(), OpenError> {
         let FollowRecordsResponse { first_position, records, stalled } = message;
-        // This replica's proposals go to the same writer, which refuses them while it is stalled.
+        // Proposals are still forwarded: the writer itself refuses them while it is stalled.
         match stalled.as_str() {
             "" => self.applier.shared.standings.clear(Hindrance::Store),
             why => self.applier.shared.standings.hinder(Hindrance::Store, why),
@@ -73,7 +73,7 @@ impl Follower {
             return Ok(());
         }
         if first_position != held + 1 {
-            return Err(OpenError::Chain(format!("position {first_position}, expected {}", held + 1)));
+            return Err(OpenError::Chain(format!("the writer sent position {first_position} instead of {}", held + 1)));
         }
         self.end.fetch_max(held + records.len() as u64, Ordering::AcqRel);
         self.applier.apply(records.into_iter().map(Into::into))

@@ -1,5 +1,5 @@
-//! Forwards a replica's proposals to the writer. After a lost link or unknown outcome a proposal is resent with its
-//! request id.
+//! Forwards a replica's proposals to the writer. After a lost connection or an unknown outcome, a proposal is sent
+//! again with the same request id.
 
 use super::link::{Client, Link, status_text};
 use crate::{
@@ -24,7 +24,7 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-/// Proposals sent together; a single longer one is sent whole.
+/// Maximum number and bytes of proposals per message; a longer proposal is sent alone.
 const TOGETHER_MAX: usize = 256;
 const BYTES_MAX: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -38,7 +38,7 @@ pub(super) struct Forwarder {
     outstanding: BTreeMap<u64, Outstanding>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Verdicts keyed by the position that the replica must apply before it answers them.
+    /// Verdicts by commit position; each is answered once the replica has applied that position.
     decided: BTreeMap<Position, Vec<ForwardedProposal>>,
 }
 
@@ -82,7 +82,7 @@ impl Forwarder {
             };
             let forwarded = tokio::select! {
                 over = self.forward(client) => over,
-                () = link.gone(number) => Over::Lost("it does not answer".to_owned()),
+                () = link.gone(number) => Over::Lost("the writer does not answer".to_owned()),
             };
             match forwarded {
                 Over::Closed => break,
@@ -121,7 +121,7 @@ impl Forwarder {
         };
         self.unsent = self.outstanding.keys().copied().collect();
         let mut head = self.shared.head.subscribe();
-        // The replica may have reached the position while there was no link.
+        // The replica may have reached a position while there was no connection.
         self.release();
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -136,7 +136,7 @@ impl Forwarder {
                         }
                         self.release();
                     }
-                    Ok(None) => return Over::Lost("the stream of verdicts has ended".to_owned()),
+                    Ok(None) => return Over::Lost("the writer closed the stream of verdicts".to_owned()),
                     Err(status) => return Over::Lost(status_text(&status)),
                 },
                 changed = head.changed(), if !self.decided.is_empty() => match changed {
@@ -145,7 +145,7 @@ impl Forwarder {
                 },
                 permit = sender.reserve(), if !self.unsent.is_empty() => match permit {
                     Ok(permit) => permit.send(self.next_message()),
-                    Err(_) => return Over::Lost("the stream of proposals has ended".to_owned()),
+                    Err(_) => return Over::Lost("the stream of proposals was closed".to_owned()),
                 },
                 count = self.inbox.recv_many(&mut messages, TOGETHER_MAX), if self.unsent.len() < TOGETHER_MAX => {
                     if !self.take(&mut messages, count) {
@@ -224,8 +224,9 @@ impl Forwarder {
         let commit = |position, stream: &StreamId, request_id: &str| -> Verdict {
             let commit = shared.fetch(position).map_err(AppendError::unread)?;
             if !is_by(&commit, stream, request_id) {
-                // The writer has another log.
-                let reason = format!("position {position} belongs to different requests in the writer's log and here");
+                // The writer has another log than this replica.
+                let reason =
+                    format!("position {position} belongs to different requests in the writer's log and in the replica");
                 shared.diverged(&reason);
                 return Err(AppendError::Unknown { reason });
             }
@@ -239,7 +240,7 @@ impl Forwarder {
         }));
     }
 
-    /// Answers expired proposals; all of them if no writer answers.
+    /// Answers expired proposals, or all proposals if no writer answers.
     fn give_up_late(&mut self) {
         let (now, is_cut) = (Instant::now(), matches!(*self.shared.standings.borrow(), Standing::Unconfirmed(_)));
         let late =

@@ -1,4 +1,4 @@
-//! Link to the writer, found by concurrent queries, so a hanging candidate causes no delay.
+//! Connection to the writer. All candidates are queried concurrently, so a hanging one causes no delay.
 
 use crate::{chain::ChainHead, error::FIRST_POSITION, handle::is_taking_over};
 use futures_util::future::select_all;
@@ -19,7 +19,7 @@ use tonic_types::StatusExt;
 
 const PAUSE: Duration = Duration::from_millis(200);
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// A message of records has 4 MiB, or one longer record.
+/// Largest message. A message with records has up to 4 MiB, or one longer record.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 pub(super) type Client = LogServiceClient<Connection>;
@@ -39,7 +39,7 @@ pub(super) struct Head {
 pub(super) struct Link {
     origin: Origin,
     pub(super) partition: u32,
-    /// Locked during a search: all callers wait for one link.
+    /// Locked during a search, so that all callers wait for the same connection.
     current: Mutex<Current>,
     contact: Lock<Contact>,
     lost: watch::Sender<u64>,
@@ -48,7 +48,7 @@ pub(super) struct Link {
 #[derive(Default)]
 struct Current {
     client: Option<Client>,
-    /// Number of the link, so that its loss is reported once.
+    /// Number of the connection; its loss is reported once.
     number: u64,
 }
 
@@ -76,7 +76,7 @@ impl Link {
         }
         let searching = self.origin.targets.iter().map(|target| Box::pin(self.search(target)));
         let ((target, client), ..) = select_all(searching).await;
-        tracing::info!(target, "linked to the ledger");
+        tracing::info!(target, "connected to the writer of the log");
         current.client = Some(client.clone());
         current.number += 1;
         (current.number, client)
@@ -89,7 +89,7 @@ impl Link {
             match reached.unwrap_or_else(|_| Err("no answer".to_owned())) {
                 Ok(client) => return (target, client),
                 Err(why) if !warned => {
-                    tracing::warn!(target, why, "no link to the ledger");
+                    tracing::warn!(target, why, "cannot connect to the writer of the log; retrying");
                     warned = true;
                 }
                 Err(_) => {}
@@ -101,7 +101,7 @@ impl Link {
     pub(super) async fn lost(&self, number: u64, why: &str) {
         let mut current = self.current.lock().await;
         if current.number == number && current.client.take().is_some() {
-            tracing::warn!(why, "the link to the ledger is lost");
+            tracing::warn!(why, "lost the connection to the writer of the log; reconnecting");
             self.lost.send_replace(number);
         }
     }
@@ -137,7 +137,7 @@ impl Link {
         let answer = answer.inspect_err(|status| self.refused(status)).map_err(|status| status_text(&status))?;
         *self.contact.lock() = Contact { answered: asked, takeover: None, is_unconfirmed: false };
         let GetHeadResponse { position, hash, partitions } = answer.into_inner();
-        let hash = hash.try_into().map_err(|_| "the log's end has no hash".to_owned())?;
+        let hash = hash.try_into().map_err(|_| "the answer has no valid hash of the log's end".to_owned())?;
         Ok(Head { chain: ChainHead { position, hash }, partitions })
     }
 }

@@ -1,8 +1,8 @@
 //! Replica: a [`Handle`] of a log that another process writes.
 //!
 //! It verifies and replays the log from the first record, then follows it. Proposals go to the writer ([`forward`]). A
-//! verdict returns once its commit is applied here, so a service reads its own writes; after [`Handle::current`] also
-//! others'. A log that does not continue the state stops the replica.
+//! verdict returns once its commit is applied here, so a service reads its own writes; after [`Handle::current`] it
+//! also reads the writes of other processes. If the log does not continue the state, the replica stops.
 
 mod follow;
 mod forward;
@@ -37,7 +37,7 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Waits without a limit for the writer and the replay.
+/// Waits for the writer and the replay, without a limit.
 pub fn join(
     origin: Origin,
     partition: u32,
@@ -46,7 +46,7 @@ pub fn join(
 ) -> BoxFuture<'_, Result<Handle, OpenError>> {
     Box::pin(async move {
         if origin.targets.is_empty() {
-            return Err(OpenError::Origin("no ledger process is configured".to_owned()));
+            return Err(OpenError::Origin("no ledger process is configured to read the log from".to_owned()));
         }
         let failed = |source: std::io::Error| OpenError::Thread("replica", source);
         let runtime =
@@ -58,7 +58,7 @@ pub fn join(
         let Head { chain: head, partitions } = head.map_err(|error| OpenError::Origin(error.to_string()))?;
         if partitions != here {
             return Err(OpenError::Origin(format!(
-                "its log has {partitions} partitions, not {here} as configured here"
+                "the writer's log has {partitions} partitions, but this process is configured for {here}"
             )));
         }
         let end = Arc::new(AtomicU64::new(head.position));
@@ -68,7 +68,7 @@ pub fn join(
         let recovering = move || recover(partition, reader, head, Some(genesis(partition)), &folder, &opening, settle);
         let recovered = tokio::task::spawn_blocking(recovering).await;
         let recovered = recovered.map_err(|error| OpenError::Origin(error.to_string()))??;
-        tracing::info!(position = head.position, "the replica is open");
+        tracing::info!(position = head.position, "opened the replica");
         start(runtime, link, end, recovered, &options)
     })
 }
@@ -106,7 +106,7 @@ fn start(
                     }
                 }
             }
-            // The tasks release their references before the ledger closes.
+            // Waits until the tasks have released their references, so that the ledger can close.
             others.shutdown().await;
         });
     })?;
@@ -124,7 +124,7 @@ async fn heads(link: Arc<Link>, mut asked: mpsc::UnboundedReceiver<Asking>) {
     }
 }
 
-/// Runtime that can be dropped inside another one.
+/// Runtime that can be dropped inside another runtime.
 struct Background(Option<Runtime>);
 
 impl Background {

@@ -1,5 +1,5 @@
-//! Polls the writer; calls are refused after a long silence. The limit is longer during a takeover, and shorter once
-//! the writer reports that it may be replaced.
+//! Polls the writer and refuses calls after it has been silent for too long. The limit is longer during a takeover. If
+//! the writer reports that it may have been replaced, calls are refused at once.
 
 use super::link::{Contact, Link};
 use crate::{core::LedgerCore, options::Options, standing::Hindrance};
@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Age up to which a standby's report counts; standbys are polled more than once a second.
+/// Age up to which a standby's report of a takeover counts; standbys are polled more than once a second.
 const WORD_AGE_MAX: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ pub(super) async fn watch(link: Arc<Link>, shared: Arc<LedgerCore>, bounds: Boun
                 Silence::Short => {}
                 Silence::Long => shared.standings.hinder(
                     Hindrance::Unconfirmed,
-                    "the process that writes the log does not answer; check the ledger processes and the network",
+                    "the writer of the log does not answer; check the ledger processes and the network",
                 ),
             }
             sleep(LOOK_EVERY).await;
@@ -84,7 +84,7 @@ mod tests {
             (0, None, false, Silence::None),
             (2_999, None, false, Silence::None),
             (3_000, None, false, Silence::Long),
-            // Reported by the writer itself.
+            // The writer itself reports that it is unconfirmed.
             (100, None, true, Silence::Long),
             (2_999, Some(2_900), false, Silence::None),
             (3_000, Some(2_900), false, Silence::Short),

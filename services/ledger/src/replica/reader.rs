@@ -1,5 +1,5 @@
-//! Reads earlier records from the process with the log. Histories are read backwards, so a read also caches earlier
-//! records. Blocking.
+//! Reads earlier records from the writer's process. Histories are read backwards, so each read also caches the records
+//! before it. Reads block the thread.
 
 use super::link::{Link, archived, status_text};
 use motherlode_log::{Position, ReadError, Reader, Record};
@@ -39,7 +39,7 @@ impl Remote {
         Self { runtime, link, end, first: AtomicU64::new(1), stretch: Mutex::default() }
     }
 
-    /// Returns a record; `None` if the cached stretch does not reach the position.
+    /// `None` if the position is not in the log.
     fn one(&self, position: Position) -> Result<Option<Record>, ReadError> {
         let find = |records: &[Record]| records.iter().find(|record| record.position == position).cloned();
         if let Some(kept) = find(&self.stretch.lock()) {
@@ -74,12 +74,12 @@ impl Remote {
             let read = timeout(READ_WAIT_MAX, read(&link, request)).await;
             let _ = answer.send(read);
         });
-        let receive = || answered.recv().map_err(|_| io::Error::other("the replica is closed"));
+        let receive = || answered.recv().map_err(|_| io::Error::other("the replica was closed during the read"));
         let read = match Handle::try_current().map(|here| here.runtime_flavor()) {
             Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
             _ => receive(),
         };
-        let read = read?.map_err(|_| io::Error::other("no ledger process answers"))?;
+        let read = read?.map_err(|_| io::Error::other("the writer of the log did not answer in time"))?;
         let records = read.map_err(|first| {
             self.first.fetch_max(first, Ordering::AcqRel);
             ReadError::Archived { position: from, first }

@@ -1,12 +1,13 @@
-//! Table of requests: positions of the commits by request, for the whole log.
+//! Idempotency table: maps each request to its commit's position, for the whole log.
 //!
-//! The caller compares stream and request id at each position, so equal hashes cost a log read, never a wrong answer.
-//! The newest names are in memory, the others in runs of the [keyspace](table::REQUESTS) in the store of views. A new
-//! request costs one memory access per filter, a repeated one a block read. While a run is unreadable, a request that
-//! may be in it is refused as unknown, and the run is rebuilt from the log.
+//! Names are hashes, so the caller compares stream and request id at each position found; an equal hash costs a log
+//! read, never a wrong answer. The newest names are in memory, older names in runs of the [keyspace](table::REQUESTS)
+//! in the store of views. A lookup costs one memory access per filter, and for a repeated request a block read. While a
+//! run is unreadable, a request that may be in it is refused with an unknown outcome, and the run is rebuilt from the
+//! log.
 //!
-//! Costs per commit: 16 bytes of memory for the newest, 1.5 for others within the budget of filters; beyond it a read
-//! per lookup and run. 13.5 bytes on disk, written about six times at 1 G commits.
+//! Cost per commit: 16 bytes of memory until written, then 1.5 while its filter fits the memory limit (otherwise one
+//! read per lookup and run), and 13.5 bytes on disk, written about six times at 1 G commits.
 
 mod name;
 mod stretch;

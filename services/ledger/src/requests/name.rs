@@ -1,4 +1,4 @@
-//! Names of requests: 64 bits of a hash with a random key per folder.
+//! Names of requests: 64-bit hashes with a random key per folder.
 
 use motherlode_log::Position;
 use motherlode_state::StreamId;
@@ -10,16 +10,15 @@ use std::hash::Hasher;
 pub(crate) struct Name(pub(crate) u64);
 
 impl Name {
-    /// Scales the name to a number below `of`, monotonically and uniformly.
+    /// Scales the name to a number below `of`. The scaling is monotonic, and uniform over names.
     pub(crate) fn place(self, of: u64) -> u64 {
         let place = (u128::from(self.0) * u128::from(of)) >> u64::BITS;
         u64::try_from(place).unwrap_or_default()
     }
 }
 
-/// Bytes of a name in a table.
 pub(super) const PREFIX: usize = 7;
-/// Bytes of a table entry: 56 bits of a name, 40 of a position.
+/// Bytes of a table entry: 56 bits of the name and a 40-bit position.
 pub(super) const ENTRY: usize = 12;
 
 impl Name {
@@ -28,7 +27,7 @@ impl Name {
         prefix
     }
 
-    /// Returns `None` for a position of more than 40 bits.
+    /// `None` for a position of more than 40 bits.
     pub(super) fn entry(self, position: Position) -> Option<[u8; ENTRY]> {
         let [0, 0, 0, position @ ..] = position.to_be_bytes() else { return None };
         let mut entry = [0; ENTRY];
@@ -43,16 +42,16 @@ pub(super) fn position(entry: &[u8]) -> Position {
     position.fold(0, |position, byte| position << 8 | u64::from(*byte))
 }
 
-/// Random, so clients cannot choose colliding names.
+/// Random key, so that clients cannot choose colliding names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Key(pub(crate) [u8; 16]);
 
 impl Key {
     pub(crate) fn random() -> Self {
         let mut key = [0; 16];
-        // A known key only costs time, because the names are compared anyway.
+        // A known key would only cost time, because requests are always compared.
         if let Err(error) = getrandom::fill(&mut key) {
-            tracing::warn!(%error, "no random bytes for the key of request names");
+            tracing::warn!(%error, "the operating system returned no random bytes: request names are hashed with a fixed key");
         }
         Self(key)
     }

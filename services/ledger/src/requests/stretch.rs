@@ -1,21 +1,20 @@
-//! Names of consecutive commits in memory, found by a hash table of their indexes. All memory is allocated up front, so
-//! no bet waits for a reallocation. Cost: 16 bytes per commit.
+//! Names of consecutive commits in memory, with a hash table to find them, at 16 bytes per commit. All memory is
+//! allocated up front, so no bet waits for a reallocation.
 
 use super::name::Name;
 use motherlode_log::Position;
 
 #[derive(Debug)]
 pub(super) struct Stretch {
-    /// Exclusive.
+    /// Position before the first commit.
     pub(super) from: Position,
     names: Vec<Name>,
-    /// Twice as many as names; each has a 1-based name number, or 0. Linear probing.
+    /// Hash table with linear probing, two slots per name. A slot has a 1-based index into `names`, or 0.
     slots: Vec<u32>,
     most: usize,
 }
 
 impl Stretch {
-    /// Creates an empty stretch for `most` commits.
     pub(super) fn after(from: Position, most: usize) -> Self {
         let most = most.clamp(1, 1 << 24);
         Self { from, names: Vec::with_capacity(most), slots: vec![0; most * 2], most }
@@ -29,12 +28,11 @@ impl Stretch {
         self.names.len() >= self.most
     }
 
-    /// In commit order.
     pub(super) fn names(&self) -> &[Name] {
         &self.names
     }
 
-    /// Ignored if full.
+    /// Does nothing if the stretch is full.
     pub(super) fn push(&mut self, name: Name) {
         if self.is_full() {
             return;
@@ -53,7 +51,7 @@ impl Stretch {
         found.extend(alike.map(|number| self.from + u64::from(number)));
     }
 
-    /// Returns a stretch of the commits after a position, with the same capacity.
+    /// Returns the commits after a position, in a stretch of the same capacity.
     pub(super) fn after_position(&self, position: Position) -> Self {
         let mut rest = Self::after(position.max(self.from), self.most);
         let skip = usize::try_from(rest.from - self.from).unwrap_or(usize::MAX);
@@ -111,6 +109,6 @@ mod tests {
         }
         assert_eq!(found(&stretch, Name(7)), [1, 3, 4]);
         assert_eq!(found(&stretch, Name(8)), [2]);
-        assert!(found(&stretch, Name(9)).is_empty(), "though no slot but those of others is free");
+        assert!(found(&stretch, Name(9)).is_empty(), "probing must end although other names fill all slots");
     }
 }

@@ -14,12 +14,11 @@ use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 pub(crate) static REQUESTS: Keyspace = Keyspace { name: "requests", version: 1, widths: Some((12, 0)), filtered: 7 };
 const _: () = assert!(ENTRY == 12 && PREFIX == 7);
 
-/// Full stretches that make a run.
+/// Number of full stretches written as one run.
 const STRETCHES: usize = 2;
 const NAMES_MAX: usize = 1 << 20;
-/// Runs above which a replay merges, too.
+/// Number of runs above which a replay merges runs.
 const RUNS_MAX: usize = 64;
-/// Bytes of the log per read.
 const BYTES: usize = 4 << 20;
 
 pub(crate) struct Requests {
@@ -32,12 +31,12 @@ pub(crate) struct Requests {
     wake: OnceLock<SyncSender<()>>,
 }
 
-/// State of the table; each commit's name is in one of its parts.
+/// Each commit's name is in a run, in a full stretch, or in the open stretch.
 #[derive(Default)]
 struct State {
-    /// Oldest first.
+    /// Runs, oldest first.
     runs: Vec<Run>,
-    /// Oldest first.
+    /// Full stretches, oldest first.
     full: Vec<Arc<Stretch>>,
     open: Option<Stretch>,
 }
@@ -51,7 +50,7 @@ pub(crate) enum WriteError {
 }
 
 impl Requests {
-    /// Opens the table of a checkpoint, or an empty one. Missing, damaged or outdated runs are rebuilt from the log.
+    /// Rebuilds missing, damaged or outdated runs from the log.
     pub(crate) fn open(
         store: &Arc<Store>,
         checkpoint: Option<(Key, &Checkpoint)>,
@@ -75,14 +74,14 @@ impl Requests {
 
     fn load(&self, checkpoint: &Checkpoint) -> Result<(), OpenError> {
         let (mut runs, mut filters) = (vec![], self.filter_bytes_max);
-        // Newest first: those runs are the shortest, and get the memory for filters.
+        // Newest first, because the newest runs are the shortest and get the filter memory first.
         for named in checkpoint.runs(&REQUESTS).unwrap_or_default().iter().rev() {
             match self.store.run(named, &REQUESTS, filters) {
                 Ok(run) => {
                     filters -= run.filter_bytes();
                     runs.push(run);
                 }
-                Err(error) => tracing::warn!(%error, "a run of requests is rebuilt from the log"),
+                Err(error) => tracing::warn!(%error, "cannot open a run of requests: rebuilding it from the log"),
             }
         }
         runs.reverse();
@@ -121,7 +120,7 @@ impl Requests {
         self.state.read().to()
     }
 
-    /// Returns the possible positions of a request's commit. Fails if a run that may have it is unreadable.
+    /// Fails if a run that may have the request is unreadable.
     pub(crate) fn candidates(&self, name: Name) -> Result<Vec<Position>, Unreadable> {
         let (prefix, mut found) = (name.prefix(), vec![]);
         let hash = filter_hash(&prefix);
@@ -130,7 +129,7 @@ impl Requests {
             state.stretches().for_each(|stretch| stretch.find(name, &mut found));
             state.runs.iter().rev().filter(|run| run.may_contain(&prefix, hash)).cloned().collect()
         };
-        // No lock is held during file reads.
+        // The lock is released before files are read.
         for run in runs {
             run.find(&prefix, |entry, _| found.push(position(entry))).map_err(|error| self.unreadable(&error))?;
         }
@@ -138,14 +137,13 @@ impl Requests {
     }
 
     fn unreadable(&self, error: &ViewError) -> Unreadable {
-        tracing::error!(%error, "a run of requests cannot be read: it is rebuilt from the log");
+        tracing::error!(%error, "failed to read a run of requests: it will be rebuilt from the log");
         if let Some(wake) = self.wake.get() {
             let _ = wake.try_send(());
         }
         Unreadable(error.to_string())
     }
 
-    /// Sets the channel that wakes the store's thread after damage.
     pub(crate) fn wake_by(&self, wake: SyncSender<()>) {
         let _ = self.wake.set(wake);
     }
@@ -174,13 +172,12 @@ impl Requests {
         Ok(())
     }
 
-    /// Writes names once [`STRETCHES`] stretches are full.
     pub(crate) fn write_full(&self, to: Position) -> Result<(), ViewError> {
         let full = self.state.read().full.len();
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Writes names during a replay, which merges only above [`RUNS_MAX`] runs.
+    /// Merges only above [`RUNS_MAX`] runs.
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -199,7 +196,7 @@ impl Requests {
         writer.finish()
     }
 
-    /// Merges some runs if worthwhile; returns whether it did. The old files stay until a checkpoint.
+    /// Returns whether it merged any runs. The old files stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -212,7 +209,11 @@ impl Requests {
     pub(crate) fn repair(&self) -> Result<(), WriteError> {
         let damaged = || self.state.read().runs.iter().find(|run| run.is_damaged()).cloned();
         while let Some(run) = damaged() {
-            tracing::warn!(from = run.from(), to = run.to(), "a damaged run of requests is rebuilt from the log");
+            tracing::warn!(
+                from = run.from(),
+                to = run.to(),
+                "a run of requests is damaged: rebuilding it from the log"
+            );
             let mut again = vec![];
             self.read_log(run.from(), run.to(), |from, names| {
                 again.push(self.write_run(from, &names)?);
@@ -225,12 +226,12 @@ impl Requests {
         Ok(())
     }
 
-    /// Rebuilds the names of a range. If they cannot be written, they stay in memory.
+    /// If a run cannot be written, its names stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
         }
-        tracing::info!(from, to, "the names of requests are read from the log");
+        tracing::info!(from, to, "rebuilding a part of the idempotency table from the log");
         let mut is_written = true;
         let made = self.read_log(from, to, |from, names| {
             match is_written.then(|| self.write_run(from, &names)) {
@@ -240,7 +241,7 @@ impl Requests {
                 }
                 Some(Err(error)) => {
                     is_written = false;
-                    tracing::warn!(%error, "runs of requests cannot be written: their names stay in memory");
+                    tracing::warn!(%error, "failed to write a run of requests: its names stay in memory");
                 }
                 None => {}
             }
@@ -267,7 +268,7 @@ impl Requests {
             let count = usize::try_from(to - next + 1).unwrap_or(usize::MAX).clamp(2, most.max(2));
             let records = self.reader.read(next, count, BYTES).map_err(OpenError::Read)?;
             if records.is_empty() {
-                return Err(OpenError::Chain(format!("it has no record {next}")).into());
+                return Err(OpenError::Chain(format!("record {next} is missing")).into());
             }
             for stored in records.iter().filter(|stored| stored.position <= to) {
                 let position = stored.position;
@@ -283,7 +284,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Drops filters of the oldest, longest runs until the others are within the budget.
+    /// Drops filters, starting with the oldest and longest runs, until the others fit the limit.
     fn bound_filters(&self) {
         let (mut state, mut bytes) = (self.state.write(), 0_u64);
         for run in state.runs.iter_mut().rev() {
@@ -312,7 +313,7 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// Returns the first consecutive names in memory up to a position, and the position before them.
+    /// Returns the consecutive names at the start of memory, up to a position, and the position before them.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
         let from = stretches().next()?.from;
@@ -327,7 +328,6 @@ impl State {
         (!names.is_empty()).then_some((from, names))
     }
 
-    /// Replaces names in memory by a run.
     fn take(&mut self, run: Run) {
         let to = run.to();
         self.full.retain(|stretch| stretch.to() > to);
@@ -342,7 +342,7 @@ impl State {
     }
 }
 
-/// A run that may have a request is unreadable: the request may be new or not.
+/// A run that may have the request is unreadable, so the request may be new or repeated.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unreadable(String);

@@ -1,4 +1,4 @@
-//! Requests in memory and in runs: for any folder at startup, each request is found at its commit, and no other one is.
+//! Whatever is in the folder at startup, the table finds each request at its commit, and finds no other request.
 
 use super::{Name, Requests, table::REQUESTS};
 use crate::{chain::record_hash, error::OpenError, options::Options, requests::Key};
@@ -65,7 +65,7 @@ struct Table {
 }
 
 impl Table {
-    /// Opens a table as startup does: from the log's newest checkpoint and the records after it.
+    /// Opens a table as startup does: from the newest checkpoint and the records after it.
     fn open_with(folder: &Path, log: &Log, options: &Options) -> Result<Self, OpenError> {
         let (store, reader) = (Arc::new(Store::open(folder, 0)), log.store.reader());
         let confirmed = |of: &Checkpoint| record_hash(&*reader, of.position).unwrap() == Some(of.hash);
@@ -191,7 +191,7 @@ fn uf_11_a_damaged_block_is_refused_and_never_merged_and_then_rebuilt() {
     let sound = fs::read(file).unwrap();
     fs::write(file, [&[sound[0] ^ 1], &sound[1..]].concat()).unwrap();
     let refused = (1..=40).filter(|number| table.find(&log, *number).is_err()).count();
-    assert_eq!(refused, 10, "repetitions are not taken for new requests");
+    assert_eq!(refused, 10, "a repeated request must not count as new");
     assert!(table.requests.merge().is_err());
     table.requests.repair().unwrap();
     table.check(&log);
@@ -233,7 +233,7 @@ fn uf_11_while_runs_cannot_be_written_all_is_in_memory() {
     table.checkpoint(&log, 120);
     table.check(&log);
     assert_eq!(table.requests.runs().iter().map(|run| run.to() - run.from()).sum::<u64>(), 120);
-    // A damaged run between others is rebuilt, too, and stays in memory.
+    // A damaged run between intact runs is also rebuilt, and stays in memory.
     let lost = files(sound.path()).remove(3);
     fs::remove_file(&lost).unwrap();
     fs::create_dir(&lost).unwrap();
@@ -320,7 +320,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
 
-    /// After any steps and file damage, the table answers as a plain map, or with an error until the next repair.
+    /// After any sequence of steps and file damage, the table answers like a plain map, or fails until the next repair.
     #[test]
     fn pl_11_the_table_answers_as_a_plain_map_does(deeds in deeds()) {
         let folder = tempfile::tempdir().unwrap();

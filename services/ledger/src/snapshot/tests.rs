@@ -1,4 +1,4 @@
-//! State version: digests of the serialized state of logs with every event.
+//! State version: digests of the serialized state of logs that have every event.
 
 use super::*;
 use crate::{players::key, recovery::fold};
@@ -24,7 +24,7 @@ fn folded(log: &Log, records: usize, mut each: impl FnMut(&Books)) -> Books {
     books
 }
 
-/// Checkpoint state after the first records of a log, with the digests of its players' tables.
+/// Returns the checkpoint state after the first `records` records, with digests of the players' tables.
 fn body(log: &Log, records: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let mut books = folded(log, records, |_| ());
@@ -50,7 +50,7 @@ fn state_version_the_state_is_that_of_its_version() {
     digests::check("state.digests", "STATE_VERSION", STATE_VERSION, &logs::all().iter().map(digest).collect());
 }
 
-/// A field that is empty in all logs could change its serialization without changing a digest.
+/// If a field were empty in all logs, its encoding could change without changing a digest.
 #[test]
 fn state_version_every_field_of_the_state_has_a_value_in_some_log() {
     let mut shape = Shape::default();
@@ -61,7 +61,7 @@ fn state_version_every_field_of_the_state_has_a_value_in_some_log() {
         });
     }
     let empty: Vec<_> = shape.empty().into_iter().filter(|field| !field.starts_with("PoolRetired.")).collect();
-    assert_eq!(empty, [] as [&str; 0], "add a log with a value of them to tests/kit/src/logs");
+    assert_eq!(empty, [] as [&str; 0], "add a log in which these fields have values to tests/kit/src/logs");
 }
 
 #[test]

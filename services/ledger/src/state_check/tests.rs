@@ -152,12 +152,12 @@ fn mf_34_1_only_another_builds_state_is_checked_and_a_check_that_is_broken_off_s
     let (_folder, of_this) = differs();
     assert_eq!(run(of_this, program::digest()), (true, None, false));
     let (_folder, of_unknown) = differs();
-    assert!(run(of_unknown, None).1.is_some(), "a build without a name is another one");
+    assert!(run(of_unknown, None).1.is_some(), "a build without a digest must count as another build");
     let (_folder, broken_off) = differs();
     let provenance = Provenance::new(Some(ANOTHER));
-    broken_off.run(&provenance, || true, || unreachable!("nothing was found"));
+    broken_off.run(&provenance, || true, || unreachable!("the check ended early, so it must not remove the snapshot"));
     assert_eq!((provenance.program(), provenance.has_failed(), provenance.take_stale()), (ANOTHER, false, false));
-    assert_eq!(Provenance::new(None).program(), program::digest(), "what was folded here is this build's");
+    assert_eq!(Provenance::new(None).program(), program::digest(), "this build folded the state");
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn mf_34_1_a_log_that_this_build_does_not_fold_is_a_difference() {
     let reader: Arc<dyn Reader> = Arc::new(Unchained(refused.records.clone()));
     let position = refused.records.len() as u64;
     let (_, failure, _) = run(StateCheck { reader, position, ..check }, ANOTHER);
-    assert!(failure.is_some_and(|failure| failure.contains("does not fold the log")));
+    assert!(failure.is_some_and(|failure| failure.contains("cannot fold the log")));
     let archived = MemoryStore::starting(0, LogStart { first: 5, previous: [1; 32] }).reader();
     for reader in [Arc::new(Unchained(vec![])) as Arc<dyn Reader>, archived] {
         let (_folder, unread) = self::check(log, 20, |_, _| ());

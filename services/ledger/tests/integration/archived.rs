@@ -124,5 +124,5 @@ fn pl_37_a_start_without_the_first_records_is_refused_as_archived() {
     let opened = motherlode_ledger::open(Box::new(store), folder.path(), Options::default());
     let refused = opened.map(drop).unwrap_err();
     assert!(refused.to_string().starts_with("the log starts at position 11: "), "{refused}");
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is made");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no file may be created");
 }

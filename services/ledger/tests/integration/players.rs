@@ -108,7 +108,7 @@ proptest! {
                     }
                     ledgers = [all.open(usize::MAX), few.open(FEW)];
                     let in_memory = ledgers[1].players_in_memory();
-                    assert!(in_memory <= FEW as u64, "{in_memory} players in memory after a start");
+                    assert!(in_memory <= FEW as u64, "{in_memory} players are in memory after a start");
                 }
                 let [all, few] = &ledgers;
                 assert_eq!(states(few), states(all));
@@ -159,7 +159,7 @@ async fn pl_30_a_player_whose_image_is_damaged_is_refused_with_the_place_and_the
     }
 
     let ledger = folder.open(usize::MAX);
-    assert_eq!(*ledger.unreadable_players().borrow(), None, "nobody was asked for");
+    assert_eq!(*ledger.unreadable_players().borrow(), None, "no damaged player was read");
     let refusal = Refusal::from(ledger.player(&stream(1)).unwrap_err());
     let names = folder.tables().into_iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned());
     let places: Vec<_> = names.map(|name| format!("{name}: the block at byte 0 is damaged")).collect();
@@ -174,14 +174,18 @@ async fn pl_30_a_player_whose_image_is_damaged_is_refused_with_the_place_and_the
     ledger.append(proposal).await.unwrap();
     assert_eq!(folder.snapshot(), None);
     ledger.close().await;
-    assert_eq!(folder.snapshot(), None, "none is written that rests on it");
+    assert_eq!(folder.snapshot(), None, "no snapshot may be written after the damage");
 
     let ledger = folder.open(usize::MAX);
     assert_eq!(states(&ledger), before);
     assert_eq!(*ledger.unreadable_players().borrow(), None);
     ledger.close().await;
     let ledger = folder.open(usize::MAX);
-    assert_eq!((ledger.players_in_memory(), states(&ledger)), (0, before), "from tables that were written again");
+    assert_eq!(
+        (ledger.players_in_memory(), states(&ledger)),
+        (0, before),
+        "the players must come from rewritten tables"
+    );
     ledger.close().await;
 }
 

@@ -1,5 +1,6 @@
 use motherlode_ledger::{AppendError, Options, Proposal};
 use motherlode_log::{AppendError as Failed, Chained, Hash, LogStart, MemoryStore, Position, Reader, Store};
+use motherlode_runtime::{Config, Operators};
 use motherlode_state::{Currency, Event, StreamId};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc;
@@ -71,13 +72,13 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
             }
         }
     }
-    // Four own places and eight shared ones; the writer may have taken one more.
+    // The operator has four own slots and eight shared slots; the writer may have taken one more proposal.
     assert!((87..=88).contains(&busy.len()), "{busy:?}");
-    assert!(busy.iter().all(|ticket| *ticket < 100), "the other operator's were taken: {busy:?}");
+    assert!(busy.iter().all(|ticket| *ticket < 100), "the other operator's proposals must be accepted: {busy:?}");
     ledger.close().await;
 }
 
-/// Operators in log order; the disk was blocked during the proposals.
+/// Returns operators in log order; the disk was blocked during the proposals.
 async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
     let index = tempfile::tempdir().unwrap();
     let disk = Arc::new(Mutex::new(()));
@@ -109,8 +110,8 @@ async fn at_b3_operators_take_turns_in_the_queue_by_weight_and_bytes() {
     let last = |order: &[String]| order.iter().rposition(|operator| operator == "other").unwrap();
     let even = order(options(), flood().chain(others()).collect()).await;
     assert!(last(&even) < 80 + 6 + 16, "{}", last(&even));
-    let weights = Arc::new([("acme".into(), 4), ("other".into(), 1)].into());
-    let weighted = order(Options { weights, ..options() }, flood().chain(others()).collect()).await;
+    let configured = Operators::of_config(&Config::parse("[[operators]]\nid = 'acme'\nweight = 4").unwrap());
+    let weighted = order(Options { configured, ..options() }, flood().chain(others()).collect()).await;
     assert!((160..=240).contains(&last(&weighted)), "{}", last(&weighted));
     let currencies = [Currency::EUR, Currency::USD, Currency::SEK, Currency::JPY, Currency::KWD];
     let long = |proposal: Proposal| Proposal {

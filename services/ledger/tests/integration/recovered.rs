@@ -12,7 +12,7 @@ struct Log {
     reader: Arc<Watched>,
 }
 
-/// Positions of reads of several records, as in a fold.
+/// Positions of reads of several records, as a fold makes.
 struct Watched {
     store: Arc<Mutex<MemoryStore>>,
     folded: Mutex<Vec<Position>>,
@@ -47,7 +47,6 @@ impl Log {
     }
 }
 
-/// Returns the books with all players in memory.
 fn whole(ledger: &Handle) -> Books {
     for player in 0..50 {
         ledger.player(&StreamId::player("acme", format!("p{player}"))).unwrap();
@@ -140,7 +139,7 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         log.folded();
 
         let ledger = log.take_over(recovered, &standbys);
-        assert_eq!(log.folded(), (81..=86).collect::<Vec<_>>(), "nothing but what came since");
+        assert_eq!(log.folded(), (81..=86).collect::<Vec<_>>(), "only later records may be folded");
         assert_eq!((ledger.durable(), whole(&ledger)), (86, books));
         for player in [0, 30, 42] {
             let again = ledger.append(deposited(player)).await.unwrap();
@@ -182,7 +181,7 @@ async fn pl_30_what_is_held_of_another_log_is_let_go_of() {
     let recovered = one.load(&index);
     std::mem::swap(&mut *one.store.lock().unwrap(), &mut *other.store.lock().unwrap());
     assert!(matches!(recovered.catch_up(), Err(OpenError::Chain(_))));
-    assert_eq!(recovered.position(), 6, "nothing of it was taken up");
+    assert_eq!(recovered.position(), 6, "no record of the other log may be applied");
     let ledger = one.take_over(recovered, &index);
     assert_eq!(whole(&ledger), books);
     ledger.close().await;

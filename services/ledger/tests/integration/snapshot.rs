@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-/// First position of a large read, as in a replay.
+/// Records the first position of each large read, such as a replay's.
 struct Watched {
     store: SegmentStore,
     first: Arc<AtomicU64>,
@@ -146,7 +146,7 @@ async fn pl_30_a_start_folds_only_what_is_past_the_snapshot_and_comes_to_the_sam
     let folder = Folder::new();
     let before = folder.commit(0..20).await;
     let (ledger, first) = folder.open();
-    assert_eq!(first, 41, "40 commits are in the snapshot");
+    assert_eq!(first, 41, "the snapshot must cover 40 commits");
     assert_eq!(whole(&ledger), before);
     ledger.close().await;
     let before = folder.commit(20..30).await;
@@ -164,7 +164,7 @@ async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
     assert_eq!(first, 41);
     for player in 0..20 {
         let again = ledger.append(deposited(player, 100)).await.unwrap();
-        assert_eq!(again.commit.position, 2 * (player as u64 + 1), "answered by what it made");
+        assert_eq!(again.commit.position, 2 * (player as u64 + 1), "a repeated request must get its earlier commit");
         let other = ledger.append(deposited(player, 101)).await.unwrap_err();
         assert_eq!(other, AppendError::RequestIdReused { request_id: "deposit".into() });
     }
@@ -296,7 +296,7 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
     let (mut taken, mut round) = (vec![], 0_usize);
     let mut latest = vec![];
     while taken.len() < 4 {
-        assert!(round < 20_000, "no snapshot is written while commits go on");
+        assert!(round < 20_000, "no snapshot was written while commits continued");
         let deposits = (0..40).map(|more| {
             let proposal = deposited((round * 7 + more) % 30, 3);
             ledger.append(Proposal { request_id: format!("{round}-{more}").into(), ..proposal })
@@ -323,8 +323,8 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
         fs::remove_dir_all(copied.views()).unwrap();
         fs::rename(aside, copied.views()).unwrap();
         let (ledger, first) = copied.open();
-        assert!(first > 1, "it's used: {first}");
-        assert_eq!(by_log, (1, whole(&ledger)), "the same as of the log alone");
+        assert!(first > 1, "the snapshot must be used: replay began at {first}");
+        assert_eq!(by_log, (1, whole(&ledger)), "the state must match a fold of the whole log");
         ledger.close().await;
     }
 }
@@ -357,8 +357,8 @@ async fn pl_30_a_snapshot_whose_players_are_damaged_missing_or_anothers_is_not_u
         assert_eq!(whole(&ledger), before, "{what}");
         ledger.close().await;
         let (ledger, first) = folder.open();
-        assert_eq!(first, 41, "made again");
+        assert_eq!(first, 41, "a new snapshot must have been written");
         ledger.close().await;
     }
-    assert_eq!(files(folder.views().join("tables")).count(), 5, "unused files are removed");
+    assert_eq!(files(folder.views().join("tables")).count(), 5, "unused files must be removed");
 }

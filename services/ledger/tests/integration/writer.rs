@@ -88,7 +88,7 @@ impl Desk {
         self.ledger.propose(proposals, &self.sender);
     }
 
-    /// Waits until an append has begun; returns its number of commits.
+    /// Waits for the start of an append; returns its number of commits.
     fn begun(&self) -> usize {
         self.begun.recv().unwrap()
     }
@@ -109,7 +109,7 @@ impl Desk {
     }
 
     fn none_yet(&mut self) {
-        assert!(self.verdicts.try_recv().is_err(), "nothing is answered before it's durable");
+        assert!(self.verdicts.try_recv().is_err(), "no verdict may be sent before its commit is durable");
     }
 
     fn balance(&self, player: &str) -> Option<Minor> {
@@ -200,7 +200,7 @@ async fn pl_12_a_failed_append_undoes_all_that_was_staged_past_it() {
         assert!(matches!(verdict, Err(AppendError::Unavailable { .. })), "{ticket}: {verdict:?}");
     }
     assert_eq!((desk.balance("alice"), desk.ledger.durable(), desk.ledger.waiting()), (None, 0, 0));
-    assert!(desk.begun.try_recv().is_err(), "what was staged past it isn't appended");
+    assert!(desk.begun.try_recv().is_err(), "commits staged after the failed group must not be appended");
     let mut standing = desk.ledger.standing();
     standing.wait_for(|standing| *standing == Standing::Takes).await.unwrap();
     desk.propose([(6, opening("alice")), (7, deposit("alice", "d", 500))]);
@@ -228,7 +228,7 @@ async fn at_a1_while_an_append_hangs_others_are_refused_at_once_and_its_own_requ
     assert_eq!(desk.verdicts(1).await, [(1, Ok(1))]);
     standing.wait_for(|standing| *standing == Standing::Takes).await.unwrap();
     desk.propose([(4, opening("alice"))]);
-    assert_eq!(desk.verdicts(1).await, [(4, Ok(1))], "the first one's");
+    assert_eq!(desk.verdicts(1).await, [(4, Ok(1))], "a repeated request must get the first commit");
     desk.ledger.clone().close().await;
 }
 
@@ -317,7 +317,11 @@ fn pl_12_a_durable_group_is_published_where_it_was_said_and_by_the_appender_when
     drop(runtime);
     assert_eq!(positions(desk.verdicts.blocking_recv()), [(2, Ok(2))]);
     desk.tell(Do::Append);
-    assert_eq!(positions(desk.verdicts.blocking_recv()), [(3, Ok(3))], "it was judged by what was not published");
+    assert_eq!(
+        positions(desk.verdicts.blocking_recv()),
+        [(3, Ok(3))],
+        "the verdict must take unpublished commits into account"
+    );
     assert_eq!(desk.balance("alice"), Some(Minor(100)));
 }
 
@@ -369,15 +373,15 @@ async fn mf_b2_operators_take_turns_while_a_full_group_waits_for_the_disk() {
     }
     let verdicts = desk.verdicts(usize::try_from(1 + 2 * GROUP).unwrap()).await;
     let place = |ticket: u64| verdicts.iter().find(|(of, _)| *of == ticket).map(|(_, made)| made.clone().unwrap());
-    let bob = place(flood + 1).expect("answered with the third group");
-    assert!(bob <= 1 + GROUP + TURN + 1, "bob's is at {bob}");
+    let bob = place(flood + 1).expect("the proposal must be answered with the third group");
+    assert!(bob <= 1 + GROUP + TURN + 1, "bob's commit is at {bob}");
     for _ in 0..3 {
         desk.tell(Do::Append);
     }
     let rest = desk.verdicts(usize::try_from(flood + 2 - (1 + 2 * GROUP)).unwrap()).await;
     let flooded = verdicts.into_iter().chain(rest).filter(|(ticket, _)| (1..=flood).contains(ticket));
     let positions: Vec<_> = flooded.map(|(_, made)| made.unwrap()).collect();
-    assert!(positions.is_sorted(), "an operator's own order stays");
+    assert!(positions.is_sorted(), "one operator's proposals must keep their order");
     let Desk { ledger, tell, .. } = desk;
     drop(tell);
     ledger.close().await;

@@ -13,7 +13,7 @@ impl fmt::Display for Report {
         write!(f, "{} in flight over {} connections, {way}, ", self.concurrency, self.connections)?;
         match self.rate {
             None => writeln!(f, "closed loop")?,
-            Some(rate) => writeln!(f, "{rate} rounds/s wanted, timed from when each was due")?,
+            Some(rate) => writeln!(f, "{rate} rounds/s requested, timed from the due times")?,
         }
         writeln!(f, "\nlatency, ms {:>9} {:>9} {:>9} {:>9} {:>9}", "p50", "p90", "p99", "p99.9", "max")?;
         for (call, latency) in &self.latency_ms_by_call {
@@ -27,7 +27,10 @@ impl fmt::Display for Report {
         for (who, cost) in [("\nservice     ", self.cost), ("client      ", self.client_cost)] {
             let Some(Cost { cpu_us_per_round, switches_per_round, resident_bytes }) = cost else { continue };
             let mb = resident_bytes / 1_000_000;
-            writeln!(f, "{who}{cpu_us_per_round:.1} us and {switches_per_round:.2} context switches a round; {mb} MB")?;
+            writeln!(
+                f,
+                "{who}{cpu_us_per_round:.1} us and {switches_per_round:.2} context switches per round; {mb} MB"
+            )?;
         }
         self.failures(f)?;
         self.balance_sheet(f)?;
@@ -63,10 +66,14 @@ impl Report {
         let pool = &books.pool;
         let how = match pool.check {
             PoolCheck::Exact => "must be equal",
-            PoolCheck::AtLeast => "others play too: must be at least as much",
+            PoolCheck::AtLeast => "other players use the service: must be at least as much",
             PoolCheck::None => "no pool that was active all the time: not checked",
         };
-        writeln!(f, "pool        got {} EUR, the bets' share is {} EUR ({how})", pool.found_eur, pool.told_eur)?;
+        writeln!(
+            f,
+            "pool        received {} EUR, the bets' contributions are {} EUR ({how})",
+            pool.found_eur, pool.told_eur
+        )?;
         for fault in &books.faults {
             writeln!(f, "            {fault}")?;
         }

@@ -1,5 +1,5 @@
-//! File system interface. After a crash the log relies only on bytes after `sync` of their file, names after `sync` of
-//! their directory, and atomic `rename`.
+//! File system interface. After a crash the log relies only on this: bytes written before a `sync` of their file, names
+//! created before a `sync` of their directory, and an atomic `rename`.
 
 pub mod os;
 
@@ -22,10 +22,11 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
-    /// Locks a path; `None` if another process or opener has the lock.
+    /// `None` if the path is already locked.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 
-    /// If false, a store prepares everything in [`Store::tend`](crate::Store::tend), so that operations have one order.
+    /// Returns false if a store must prepare everything in [`Store::tend`](crate::Store::tend), without threads, so
+    /// that tests see operations in one order.
     fn has_threads(&self) -> bool {
         true
     }
@@ -44,22 +45,22 @@ pub enum Access {
 }
 
 pub trait Folder: fmt::Debug + Send + Sync {
-    /// Makes names durable. After an error, names are in doubt until their files are created or renamed again.
+    /// Makes names durable. After an error the names are in doubt until their files are created or renamed again.
     fn sync(&self) -> io::Result<()>;
 }
 
 pub trait File: fmt::Debug + Send + Sync {
     fn length(&self) -> io::Result<u64>;
 
-    /// Returns 0 at the end.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes at an offset, perhaps only a part; returns the written length.
+    /// Returns the number of bytes written, which may be fewer.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Makes bytes durable. After an error they are in doubt until they are written again, even if a second sync succeeds.
+    /// Makes bytes durable. After an error the bytes are in doubt until they are written again, even if a second sync
+    /// succeeds.
     fn sync(&self) -> io::Result<()>;
 }
 

@@ -10,9 +10,9 @@ pub(super) struct Active {
     pub first: Position,
     pub file: Arc<dyn File>,
     pub used: u64,
-    /// End of the durable zeros.
+    /// End of the zeros that are durable.
     pub zeroed: u64,
-    /// Bytes before `used` in the same page, or more.
+    /// Bytes before `used`, at least those in the same page.
     last: Vec<u8>,
     due: Pending,
 }
@@ -21,12 +21,12 @@ pub(super) struct Active {
 enum Pending {
     Nothing,
     Write,
-    /// The file must be truncated first, because partial blocks or non-durable zeros may follow.
+    /// The file must be truncated before the write, because partial blocks or non-durable zeros may follow.
     Cut,
 }
 
 impl Active {
-    /// Describes a segment found at the opening. `block` is the offset and length of its last block.
+    /// `block` is the offset and length of the segment's last block.
     pub fn found(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
         let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
         let used = offset + bytes;
@@ -56,8 +56,8 @@ impl Active {
 
     /// Makes all appended bytes durable and removes everything after them.
     ///
-    /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. All
-    /// affected bytes are truncated or written again first.
+    /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. Therefore
+    /// all affected bytes are truncated or written again first.
     pub fn mend(&mut self) -> io::Result<()> {
         if self.due == Pending::Nothing {
             return Ok(());
@@ -74,7 +74,7 @@ impl Active {
         Ok(())
     }
 
-    /// Ensures durable zeros for the next `bytes`; if they are missing, writes `ahead` zeros.
+    /// Writes `ahead` zeros if durable zeros do not cover the next `bytes`.
     pub fn reserve(&mut self, bytes: u64, ahead: u64, limit: u64) -> io::Result<()> {
         let needed = self.used + bytes;
         if needed <= self.zeroed {

@@ -3,16 +3,16 @@
 //! ```text
 //! segment   header (64 bytes), blocks one after another, zeros to the end of the file
 //! header    "MLODESEG"  version u32  partition u32  first position u64  previous record's hash 32  zero u32  crc u32
-//! block     body bytes and all else in a multiple of 32, so that a header never crosses a 512-byte sector:
+//! block     length a multiple of 32, so that a header never crosses a 512-byte sector:
 //!           "BLCK"  body bytes u32  first position u64  records u32  mask u32  body crc u32  crc of these 28 bytes u32
 //!           body: each record as length u32 and bytes; then zeros; body and zeros are XORed with the mask
 //!           "BLOCKEND"
 //! ```
 //!
-//! One append writes one block. A crash may leave any 512-byte sector unwritten, which reads as zeros. Each sector of a
-//! block therefore has at least two nonzero bytes, so that a lost sector differs from any change of one byte. The
-//! header and the end marker ensure this in the first and last sector, the *mask* in the others. The mask is 0 unless a
-//! record has some 500 zeros in a row. CRCs are CRC-32C.
+//! One append writes one block. A crash may leave any 512-byte sector unwritten, so that it reads as zeros. In each
+//! sector of a block at least two bytes are nonzero; a lost sector therefore differs from any change of one byte. In
+//! the first and last sector the header and the end marker ensure this, in the others the *mask*. The mask is 0 unless
+//! a record has about 500 zeros in a row. CRCs are CRC-32C.
 
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ impl SegmentHeader {
         } else if crc != crc32c::crc32c(&header[..60]) {
             Err("the segment's header fails its checksum")
         } else if version != VERSION || reserved != 0 {
-            Err("the segment is of another format version")
+            Err("the segment has an unsupported format version")
         } else {
             Ok(Self { partition, first, previous })
         }
@@ -133,7 +133,7 @@ fn padded(body: usize) -> usize {
     (BLOCK_HEADER + body + END_MARKER.len()).next_multiple_of(ALIGN)
 }
 
-/// Encodes a block. The caller keeps it within [`MAX_BLOCK`].
+/// The caller must keep the block within [`MAX_BLOCK`].
 pub(crate) fn encode_block(buffer: &mut Vec<u8>, offset: u64, first: Position, records: &[Bytes]) {
     buffer.clear();
     buffer.resize(BLOCK_HEADER, 0);
@@ -161,11 +161,10 @@ fn length(bytes: usize) -> u32 {
     u32::try_from(bytes).expect("a block is at most 16 MiB")
 }
 
-/// Decodes a block. The records share the memory of `data`.
 pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
     let header = BlockHeader::decode(data).ok_or("no valid block header")?;
     if header.first != expected {
-        return Err("the block is for another position");
+        return Err("the block begins at another position");
     }
     let bytes = header.bytes();
     let end = bytes - END_MARKER.len();
@@ -206,8 +205,8 @@ fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
     if records.len() == count as usize { Ok(records) } else { Err(ILL_FRAMED) }
 }
 
-/// Returns the smallest mask that makes each sector within the body dense. A sector excludes at most one mask, since
-/// two masks differ in each of its 128 words.
+/// Returns the smallest mask with which each sector inside the body has two nonzero bytes. A sector excludes at most
+/// one mask, because two masks differ in each of the sector's 128 words.
 fn find_mask(block: &[u8], offset: u64) -> u32 {
     let parts: Vec<_> = sectors(offset, block.len()).collect();
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();
@@ -234,7 +233,7 @@ pub(super) fn sectors(offset: u64, length: usize) -> impl Iterator<Item = Range<
     })
 }
 
-/// Returns whether `part` has two or more nonzero bytes under the mask. Both begin at multiples of four.
+/// Returns whether at least two bytes of `part` are nonzero under the mask. Both must start at a multiple of four.
 pub(super) fn dense(part: &[u8], mask: [u8; 4]) -> bool {
     part.iter().zip(mask.into_iter().cycle()).filter(|(byte, mask)| **byte != *mask).take(2).count() == 2
 }

@@ -1,5 +1,4 @@
-//! Sparse in-memory index of a partition's files: 16 bytes per 64 KiB of blocks. Its lock is never held during file
-//! I/O.
+//! Sparse in-memory index of a partition's files: 16 bytes per 64 KiB of blocks. It is never locked during file I/O.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ pub(super) struct Index {
 struct Segment {
     first: Position,
     used: u64,
-    /// Position and offset of sampled blocks, including the first.
+    /// Positions and offsets of sampled blocks, including the first block.
     marks: Vec<(Position, u64)>,
 }
 

@@ -1,5 +1,5 @@
-//! Random access to durable records during appends. A read costs an index lookup and 64 KiB of the file, long ones up
-//! to 1 MiB at a time. Blocks are verified. A read ends with its segment.
+//! Random access to durable records during appends. A read costs an index lookup and 64 KiB of the file, or up to 1 MiB
+//! at a time for long reads. It verifies the blocks and ends at the end of the segment.
 
 use std::{
     io,
@@ -64,7 +64,7 @@ impl Reader for SegmentReader {
             }
         }
         match read.is_empty() {
-            true => Err(blocks.damage("the segment ends before a position that it should hold").into()),
+            true => Err(blocks.damage("the segment ends before a position that it must contain").into()),
             false => Ok(read),
         }
     }
@@ -79,7 +79,7 @@ impl Reader for SegmentReader {
                 let bytes = file.read_up_to(READ_MAX, offset).map_err(|error| with_path(&path, &error))?;
                 if let Some(at) = bytes.iter().position(|byte| *byte != 0) {
                     let (offset, position) = (offset + at as u64, last + 1);
-                    let reason = "bytes after the last block of a full segment".to_owned();
+                    let reason = "the full segment has bytes after its last block".to_owned();
                     return Err(Damage { file: path, offset, position, reason }.into());
                 }
                 if bytes.is_empty() {
@@ -116,7 +116,8 @@ impl<'a> Blocks<'a> {
     fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
         while self.window.offset < self.lookup.used {
             self.fill(BLOCK_HEADER)?;
-            let header = BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("no valid block header"))?;
+            let header =
+                BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("the block has no valid header"))?;
             let next = header.first.saturating_add(header.records.into());
             if next <= from {
                 self.window.advance(header.bytes());

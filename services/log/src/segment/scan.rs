@@ -1,4 +1,5 @@
-//! Verifying reader: checks headers, checksums, positions and the hash chain. It takes no lock, so the service may run.
+//! Verifying reader: checks headers, checksums, positions and the hash chain. It takes no lock, so the log may be in
+//! use.
 
 use std::{
     collections::VecDeque,
@@ -27,7 +28,7 @@ use crate::{
 };
 
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// Bytes read ahead at a time. Allocators do not reuse larger blocks.
+/// Bytes read ahead at a time; allocators do not reuse larger blocks.
 const AHEAD: u64 = 1 << 17;
 const LOOKS: usize = 16;
 
@@ -35,11 +36,11 @@ const LOOKS: usize = 16;
 pub enum Tail {
     #[default]
     Clean,
-    /// Unacknowledged append that a crash interrupted, or that is still being written.
+    /// Unacknowledged append that a crash interrupted, or that is still in progress.
     Torn { file: PathBuf, offset: u64, bytes: u64 },
 }
 
-/// Opens a verifying reader. A damaged [`LogStart`] or a missing first segment is an error.
+/// A damaged [`LogStart`] or a missing first segment is an error.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
@@ -48,7 +49,7 @@ pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
 
-/// Opens a reader after a position, where `head` is the hash of the record there. Earlier records are not verified.
+/// Starts after `position`, whose record has the hash `head`. Earlier records are not verified.
 pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
     let block = walk.skip(position, head)?;
@@ -129,7 +130,7 @@ pub(super) struct Walk {
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
-    /// First kept position of a log with [`LogStart`], or 0.
+    /// First position according to the [`LogStart`]; 0 without one.
     first: Position,
     pub next: Position,
     pub head: Hash,
@@ -227,7 +228,8 @@ impl Walk {
         Ok(rest)
     }
 
-    /// Looks for newer segments, before it reads the current one's end again: no segment grows once a later one exists.
+    /// Lists newer segments before the current segment's end is read again, since a segment no longer grows once a
+    /// later one exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();
@@ -238,7 +240,7 @@ impl Walk {
     fn open(&mut self, first: Position, path: PathBuf) -> Result<Current, ScanError> {
         let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
         if file.length().map_err(ScanError::at(&path))? > MAX_SEGMENT {
-            return Err(self.damage(&path, MAX_SEGMENT, "the file is longer than any segment"));
+            return Err(self.damage(&path, MAX_SEGMENT, "the file is longer than the maximum size of a segment"));
         }
         let mut window = Window::new(file, 0);
         let ahead = if self.by_outlines { SEGMENT_HEADER as u64 } else { AHEAD };
@@ -253,11 +255,11 @@ impl Walk {
         }
         if header.first != first || header.first != self.next {
             let reason =
-                format!("the segment begins at position {}: one is missing, misnamed or cut short", header.first);
+                format!("the segment begins at position {}: a segment is missing, misnamed or cut short", header.first);
             return Err(self.damage(&path, 0, &reason));
         }
         if header.previous != self.head {
-            return Err(self.damage(&path, 0, "the segment doesn't chain to the one before it"));
+            return Err(self.damage(&path, 0, "the segment does not continue the hash chain of the previous segment"));
         }
         let before = self.last_segment.replace(first);
         let passed = self.passed.last().map(|outline| outline.first);
@@ -296,7 +298,8 @@ impl Walk {
         }
     }
 
-    /// Accepts zeros and a torn append at the log's end, and a block written meanwhile. Everything else is damage.
+    /// Accepts zeros, a torn append at the log's end, and a block that was written in the meantime. Everything else is
+    /// damage.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let mut rest = look_ahead(&current.window).map_err(ScanError::at(&current.path))?;
         for _ in 0..LOOKS {
@@ -322,7 +325,7 @@ impl Walk {
                 _ => Err(self.damage(&current.path, offset, reason)),
             };
         }
-        Err(self.damage(&current.path, current.window.offset, "the file keeps changing"))
+        Err(self.damage(&current.path, current.window.offset, "the file changed repeatedly while it was read"))
     }
 
     fn accept(&mut self, current: &mut Current, block: Block) -> Result<Step, ScanError> {
@@ -339,7 +342,7 @@ impl Walk {
     }
 }
 
-/// Rest of the file: a whole block, and the bytes up to the last 128 KiB that are not zero.
+/// Returns the file up to its last nonzero bytes, but at least a whole block.
 fn look_ahead(window: &Window) -> io::Result<Vec<u8>> {
     let mut rest = window.file.read_up_to(AHEAD, window.offset)?;
     let (block, mut read) = (BlockHeader::decode(&rest).map_or(0, |header| header.bytes()), rest.len());

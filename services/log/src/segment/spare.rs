@@ -1,4 +1,5 @@
-//! File of the next segment. A thread fills it with durable zeros in paced pieces, so that no append waits for them.
+//! File of the next segment. A thread fills it with durable zeros, piece by piece with pauses, so that no append waits
+//! for this.
 
 use std::{
     io,
@@ -14,10 +15,10 @@ use std::{
 use super::active::{Active, write_zeros};
 use crate::disk::{Disk, File};
 
-/// Pause after a piece, as a multiple of its duration: a throttled disk gets fewer pieces.
+/// Pause after a piece, as a multiple of its duration; a throttled disk gets fewer pieces.
 const REST: u32 = 8;
 const HURRIED_REST: u32 = 1;
-/// Filled pieces after which a segment may begin.
+/// Filled pieces after which the file can become a segment.
 const PIECES_MIN: u64 = 4;
 
 #[derive(Debug)]
@@ -33,7 +34,7 @@ struct Fill {
     bytes: u64,
     piece: u64,
     file: OnceLock<Arc<dyn File>>,
-    /// End of the durable zeros.
+    /// End of the zeros that are durable.
     zeroed: AtomicU64,
     hurries: AtomicBool,
     stops: AtomicBool,
@@ -50,7 +51,7 @@ impl Spare {
         self.fill.zeroed.load(Ordering::Acquire) >= self.fill.bytes.min(PIECES_MIN * self.fill.piece)
     }
 
-    /// Continues the filling. Returns the error that interrupted it.
+    /// Returns the error that interrupted the thread.
     pub fn tend(&mut self, active: &Active) -> io::Result<()> {
         let Fill { disk, bytes, zeroed, hurries, .. } = &*self.fill;
         let is_behind = zeroed.load(Ordering::Acquire) * active.zeroed < active.used * bytes;
@@ -71,7 +72,7 @@ impl Spare {
         Ok(())
     }
 
-    /// Waits for the piece in progress. `None` if there is no file.
+    /// Waits for the piece in progress.
     pub fn take(mut self) -> Option<Active> {
         self.stop();
         let file = Arc::clone(self.fill.file.get()?);

@@ -1,7 +1,8 @@
-//! Writer: one block, one `write` and one `fdatasync` per append.
+//! Writer of segment files: one block, one `write` and one `fdatasync` per append.
 //!
-//! Synced zeros are written ahead: an append's sync then journals no metadata, and a full disk fails earlier. A thread
-//! fills the next segment ([`Spare`]). A failed write is undone before the next one ([`Active::mend`]).
+//! Zeros are written and synced ahead of the appends, so that an append's sync changes no metadata and a full disk is
+//! detected early. A thread fills the next segment ([`Spare`]). A failed write is undone before the next one
+//! ([`Active::mend`]).
 
 use std::{
     io,
@@ -35,14 +36,14 @@ use crate::{
 const LOCK: &str = "lock";
 /// Name of a segment until its header is durable.
 const UNFINISHED: &str = "unfinished";
-/// Part of the active segment after which the next one is filled.
+/// Divisor: the next segment is filled once this part of the active segment is used.
 const SPARE_DUE: u64 = 8;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Bytes of a segment file, 4 KiB to 1 GiB. An append is not longer.
+    /// Size of a segment file, from 4 KiB to 1 GiB; also the limit of an append.
     pub segment_bytes: u64,
-    /// Zeros written ahead at a time, at least 512 bytes; twice as many by the thread.
+    /// Bytes of zeros written ahead at a time, at least 512; the thread writes twice as many.
     pub zero_bytes: u64,
 }
 
@@ -60,9 +61,8 @@ pub struct SegmentStore {
     shared: Arc<SegmentReader>,
     active: Option<Active>,
     spare: Option<Spare>,
-    /// Whether the next segment's name may not be durable, so that a new file must replace it.
+    /// Whether the next segment's name may not be durable; a new file must then replace it.
     rolling: bool,
-    /// Bytes of an append for which there was no room.
     starved: Option<u64>,
     recovered: Tail,
     opened: bool,
@@ -74,7 +74,7 @@ pub struct SegmentStore {
 }
 
 impl SegmentStore {
-    /// Opens the log for writing. A damaged log stays unchanged.
+    /// A damaged log is not changed.
     pub fn open(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(OsDisk), dir, partition, options)
     }
@@ -86,14 +86,14 @@ impl SegmentStore {
         Ok(store)
     }
 
-    /// Opens the log without a change, so that the caller can check it first. Until [`settle`](Store::settle) or an append, its
-    /// bytes may not be durable, and a torn append remains.
+    /// Does not change the log, so that the caller can check it first. Until an append or [`settle`](Store::settle),
+    /// its bytes may not be durable, and a torn append remains.
     pub fn open_unchanged(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Opens the log without a change. Full segments with an outline, up to [`unread`](Store::unread), are verified by their
-    /// headers only.
+    /// Does not change the log. Of full segments with an outline, up to [`unread`](Store::unread), only the headers are
+    /// verified.
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }
@@ -181,7 +181,7 @@ impl SegmentStore {
             active.mend()?;
         }
         if self.opened {
-            // The process that created the last segment may have stopped before its name was durable.
+            // The process that created the last segment may have ended before the segment's name was durable.
             self.folder.sync()?;
             self.opened = false;
         }
@@ -194,7 +194,7 @@ impl SegmentStore {
         let Options { segment_bytes, zero_bytes } = self.options;
         let needed = self.active.as_ref().map(|active| active.used + bytes);
         let is_full = needed.is_none_or(|needed| needed > segment_bytes);
-        // A usable next segment saves the writing of zeros.
+        // Starting the prepared next segment is cheaper than writing zeros now.
         let ends = |active: &Active| active.used + bytes > active.zeroed && self.has_usable_spare();
         if self.rolling || is_full || self.active.as_ref().is_some_and(ends) {
             self.roll(self.end() + 1)?;

@@ -1,4 +1,4 @@
-//! Kills and power cuts at every disk operation: the interrupted append is whole or absent.
+//! Kills and power cuts at every disk operation: the interrupted append must be complete or absent.
 
 use std::{
     path::{Path, PathBuf},
@@ -49,9 +49,10 @@ fn check(disk: &SimDisk, appends: &[Vec<Bytes>], least: usize, when: &str) -> us
     let found = read_all(&*store.reader(), 1);
     let most = (least + 1).min(appends.len());
     let whole = (least..=most).find(|n| appends[..*n].concat() == found);
-    let present = whole.unwrap_or_else(|| panic!("{when}: {} records for {least} appends", found.len()));
+    let present =
+        whole.unwrap_or_else(|| panic!("{when}: {} records found, but {least} appends were acknowledged", found.len()));
     let scanned: Vec<_> = scan_on(Arc::new(disk.clone()), Path::new("p")).unwrap().map(|r| r.unwrap().bytes).collect();
-    assert_eq!(scanned, found, "{when}: the scan and the store agree");
+    assert_eq!(scanned, found, "{when}: the scan must match the store");
     present
 }
 
@@ -66,7 +67,7 @@ fn check_another_way(disk: &SimDisk, when: &str) {
     assert_eq!(read_all(&*store.reader(), 1), expected, "{when}, then another append");
 }
 
-/// Empty, long runs of equal bytes, and noise.
+/// Payloads that are empty, long runs of one byte, or random.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let fill = prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
     prop_oneof![
@@ -77,7 +78,7 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
 
 fn appends() -> impl Strategy<Value = Vec<Vec<Vec<u8>>>> {
     prop::collection::vec(prop::collection::vec(payload(), 1..4), 1..6)
-        .prop_filter("an append fits a segment", |appends| {
+        .prop_filter("an append must fit into a segment", |appends| {
             appends.iter().all(|append| append.iter().map(|payload| payload.len() + 50).sum::<usize>() < 5500)
         })
 }
@@ -106,7 +107,7 @@ proptest! {
             for (when, left) in left_behind(&disk, operation) {
                 check_another_way(&left, &when);
                 let present = check(&left, &appends, acknowledged, &when);
-                prop_assert_eq!(run(&left, &appends, present), appends.len(), "{}: the log goes on", when);
+                prop_assert_eq!(run(&left, &appends, present), appends.len(), "{}: appends must succeed again", when);
                 prop_assert_eq!(check(&left, &appends, appends.len(), &when), appends.len());
             }
         }
@@ -160,7 +161,7 @@ proptest! {
             if let Err(error) = store.append(store.end(), append) {
                 prop_assert!(matches!(error, AppendError::Full(_)), "{:?}", error);
                 prop_assert_eq!((store.end(), store.head()), before);
-                prop_assert_eq!(read_all(&*store.reader(), 1), appends[..n].concat(), "reads go on");
+                prop_assert_eq!(read_all(&*store.reader(), 1), appends[..n].concat(), "reads must still succeed");
                 check(&disk.after_kill(), &appends, n, "kill with a full disk");
                 check(&disk.after_power_cut(room), &appends, n, "power cut with a full disk");
                 disk.set_room(None);
@@ -184,10 +185,13 @@ fn uf_10_an_append_whose_sync_failed_is_unknown_until_the_log_is_mended_and_then
     assert!(matches!(failed, Err(AppendError::Unknown(_))), "{failed:?}");
     for _ in 0..2 {
         let refused = store.append(1, &appends[1]);
-        assert!(matches!(refused, Err(AppendError::Unavailable(_))), "nothing is tried: {refused:?}");
+        assert!(
+            matches!(refused, Err(AppendError::Unavailable(_))),
+            "the append must be refused without a write: {refused:?}"
+        );
     }
     assert_eq!((store.end(), store.head()), (1, hash(&appends[0][0])));
-    assert_eq!(read_all(&*store.reader(), 1), appends[0], "reads go on, without the record in doubt");
+    assert_eq!(read_all(&*store.reader(), 1), appends[0], "reads must succeed, without the record in doubt");
     check(&disk.after_kill(), &appends, 1, "killed while in doubt");
     for seed in 0..8 {
         check(&disk.after_power_cut(seed), &appends, 1, "power cut while in doubt");
@@ -197,7 +201,7 @@ fn uf_10_an_append_whose_sync_failed_is_unknown_until_the_log_is_mended_and_then
     store.settle().unwrap();
     let gone = [disk.after_kill(), disk.after_power_cut(0), disk.after_power_cut(1), disk.after_power_cut(7)];
     for left in gone {
-        assert_eq!(check(&left, &appends[..1], 1, "mended"), 1, "the append in doubt is not in the log");
+        assert_eq!(check(&left, &appends[..1], 1, "mended"), 1, "the append in doubt must not be in the log");
     }
     let other = records(store.head(), [b"other"]);
     store.append(1, &other).unwrap();
@@ -217,8 +221,8 @@ fn uf_10_a_failed_sync_of_new_zeros_is_no_append_and_heals() {
         assert!(matches!(refused, Err(AppendError::Unavailable(_))), "{refused:?}");
         assert_eq!(store.end(), 0);
     }
-    assert!(store.tend().is_err(), "what the append needed is still not there");
-    assert_eq!(run(&disk.after_kill(), &appends, 0), 2, "the log goes on after reopening");
+    assert!(store.tend().is_err(), "the disk space for the failed append is still missing");
+    assert_eq!(run(&disk.after_kill(), &appends, 0), 2, "appends must succeed after reopening");
     disk.set_syncs_fail(false);
     store.tend().unwrap();
     assert_eq!(run(&disk.after_power_cut(0), &appends, 0), 2);
@@ -244,7 +248,7 @@ fn uf_10_an_opening_that_is_not_settled_changes_nothing() {
         let store = open();
         tails += u64::from(matches!(store.recovered(), Tail::Torn { .. }));
         drop(store);
-        assert_eq!(left.operations(), before, "nothing is written");
+        assert_eq!(left.operations(), before, "opening must write nothing");
         let after: Vec<_> = names(&left).into_iter().map(|name| left.bytes(&name)).collect();
         assert_eq!(after, found);
         let mut store = open();
@@ -252,9 +256,9 @@ fn uf_10_an_opening_that_is_not_settled_changes_nothing() {
         store.settle().unwrap();
         drop(store);
         let settled = check(&left.after_power_cut(0), &appends, acknowledged, "settled");
-        assert_eq!(appends[..settled].concat(), end, "what was found is durable");
+        assert_eq!(appends[..settled].concat(), end, "the records found must be durable");
     }
-    assert!(tails > 0, "some had a torn tail");
+    assert!(tails > 0, "some logs must have a torn tail");
 }
 
 fn names(disk: &SimDisk) -> Vec<PathBuf> {
@@ -282,7 +286,7 @@ fn uf_02_the_next_segment_is_there_before_it_is_needed() {
         disk.set_no_descriptors(false);
         store.tend().unwrap();
     }
-    assert!(names(&disk).len() > 3, "several segments");
+    assert!(names(&disk).len() > 3, "the log must have several segments");
     drop(store);
     assert_eq!(check(&disk.after_power_cut(0), &appends, 12, "at the end"), 12);
 }
@@ -298,7 +302,7 @@ fn uf_02_a_roll_without_descriptors_is_refused_and_heals() {
     for append in &appends[1..] {
         if let Err(error) = store.append(store.end(), append) {
             assert!(matches!(error, AppendError::Unavailable(_)), "{error:?}");
-            assert!(store.tend().is_err(), "what it needs is still not there");
+            assert!(store.tend().is_err(), "the disk space it needs is still missing");
             refused += 1;
             disk.set_no_descriptors(false);
             store.tend().unwrap();
@@ -315,7 +319,7 @@ fn uf_02_a_roll_without_descriptors_is_refused_and_heals() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Each append is acknowledged once or refused and absent; one unknown append may remain.
+    /// Each append is acknowledged, or refused and absent; one append with an unknown outcome may remain.
     #[test]
     fn uf_10_random_faults_lose_and_double_nothing_and_heal(
         payloads in prop::collection::vec(prop::collection::vec(payload(), 1..3), 4..24),
@@ -344,7 +348,7 @@ proptest! {
             if n % 3 == 0 && store.tend().is_ok() {
                 doubtful = None;
             }
-            prop_assert_eq!(&read_all(&*store.reader(), 1), &acknowledged, "reads go on");
+            prop_assert_eq!(&read_all(&*store.reader(), 1), &acknowledged, "reads must still succeed");
             let with_doubtful: Vec<_> = acknowledged.iter().chain(doubtful.iter().flatten()).cloned().collect();
             for left in [disk.after_kill(), disk.after_power_cut(seed ^ n as u64), disk.after_power_cut(0)] {
                 let found = read_all(&*open(&left).unwrap().reader(), 1);

@@ -43,7 +43,7 @@ impl Log {
         for payloads in appends {
             let first = store.end() + 1;
             store.append(store.end(), &records(store.head(), *payloads)).unwrap();
-            // Format: 40 bytes per block and 4 per record; record: 37 or 38 per payload.
+            // Sizes: 40 bytes per block, 4 per record, and 37 or 38 per record with its payload.
             let bytes: usize =
                 payloads.iter().map(|p| 4 + 36 + usize::from(p.len() > 127) + p.len()).sum::<usize>() + 40;
             let bytes = bytes.next_multiple_of(32);
@@ -88,9 +88,9 @@ fn damage(disk: &SimDisk, what: &str) -> Damage {
     let before = disk.operations();
     match open(disk) {
         Err(OpenError::Scan(ScanError::Damaged(refused))) => assert_eq!(refused, found, "{what}"),
-        other => panic!("{what}: the opening answered {other:?}"),
+        other => panic!("{what}: opening returned {other:?}"),
     }
-    assert_eq!(disk.operations(), before, "{what}: a refused opening changes nothing");
+    assert_eq!(disk.operations(), before, "{what}: a refused opening must not change the log");
     found
 }
 
@@ -167,7 +167,7 @@ fn a_lost_sector_is_a_torn_append_in_the_last_block_only() {
     }
 }
 
-/// Unless only the last byte is missing: a changed byte looks the same.
+/// A torn append is detected unless only its last byte is missing, which looks like a changed byte.
 #[test]
 fn a_block_that_stops_anywhere_is_a_torn_append() {
     let log = Log::new();
@@ -216,7 +216,7 @@ fn a_missing_renamed_cut_or_foreign_segment_is_found() {
     let found = damage(&with(&[(&files[0], &all[0]), (&files[2], &all[2])]), "the middle segment is missing");
     assert_eq!((&found.file, found.offset), (&files[2], 0));
     damage(&with(&[(&files[1], &all[1]), (&files[2], &all[2])]), "the first segment is missing");
-    damage(&with(&[(&files[0], &all[0]), (&files[1], &all[2])]), "a segment has another's name");
+    damage(&with(&[(&files[0], &all[0]), (&files[1], &all[2])]), "a segment has another segment's name");
     let cut = all[0][..64 + 96].to_vec();
     damage(&with(&[(&files[0], &cut), (&files[1], &all[1])]), "the first segment is cut after its first block");
     damage(&with(&[(&files[0], &Vec::new())]), "an empty file");
@@ -229,7 +229,7 @@ fn a_missing_renamed_cut_or_foreign_segment_is_found() {
     let mut twice = all[2].clone();
     twice.resize(last.end, 0);
     twice.extend_from_within(last.clone());
-    damage(&with(&[(&files[0], &all[0]), (&files[1], &all[1]), (&files[2], &twice)]), "the last block is there twice");
+    damage(&with(&[(&files[0], &all[0]), (&files[1], &all[1]), (&files[2], &twice)]), "the last block occurs twice");
 }
 
 #[test]
@@ -243,7 +243,10 @@ fn a_header_that_names_another_history_is_found() {
     let crc = crc32c::crc32c(&header[..60]);
     header[60..64].copy_from_slice(&crc.to_le_bytes());
     let file = &log.files()[0];
-    let found = damage(&log.changed(file, |bytes| bytes[..64].copy_from_slice(&header[..64])), "another history");
+    let found = damage(
+        &log.changed(file, |bytes| bytes[..64].copy_from_slice(&header[..64])),
+        "a segment with another history",
+    );
     assert_eq!((&found.file, found.offset), (file, 0));
 }
 
@@ -270,7 +273,7 @@ fn a_read_of_damaged_bytes_is_an_error_and_never_an_answer() {
     let reader = store.reader();
     match reader.read(1, 10, 10_000) {
         Err(ReadError::Damaged(damage)) => assert_eq!((damage.file, damage.offset, damage.position), (file, 64, 1)),
-        other => panic!("answered {other:?}"),
+        other => panic!("the read returned {other:?}"),
     }
-    assert_eq!(reader.read(2, 10, 10_000).unwrap().len(), 1, "what is sound is answered");
+    assert_eq!(reader.read(2, 10, 10_000).unwrap().len(), 1, "undamaged records must be returned");
 }

@@ -1,4 +1,5 @@
-//! Format version 1 is frozen. An independent implementation made the file in `golden/` from the format's description.
+//! Format version 1 must not change. An independent implementation wrote the file in `golden/` from the description of
+//! the format.
 
 use std::{path::Path, sync::Arc};
 
@@ -10,7 +11,7 @@ use motherlode_testkit::{
 
 const FILE: &str = "p/00000000000000000001.log";
 
-/// The run of zeros in the last append needs a mask.
+/// The last append has a run of zeros that needs a mask.
 const APPENDS: &[&[&[u8]]] = &[&[b"first"], &[b"second", b""], &[&[0; 1200]]];
 
 fn golden() -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! Openings by outlines return the same log and refuse the same faults outside full segments.
+//! Opening by outlines must return the same log as a full opening, and refuse the same faults outside full segments.
 
 use std::{
     fs,
@@ -50,7 +50,11 @@ fn an_opening_by_outlines_knows_the_same_and_goes_on() {
     let head = SegmentStore::open(dir.path(), 3, SMALL).unwrap().head();
     for _ in 0..30 {
         let mut store = open(&dir);
-        assert_eq!(store.unread() + 1, first(files(dir.path(), "log").last().unwrap()), "only the last was read");
+        assert_eq!(
+            store.unread() + 1,
+            first(files(dir.path(), "log").last().unwrap()),
+            "only the last segment may be read"
+        );
         assert_eq!((store.end(), read_all(&*store.reader(), 1)), (all.len() as u64, all.clone()));
         for position in (1..=store.end()).step_by(7) {
             let read = store.reader().read(position, 1, 0).unwrap();
@@ -61,7 +65,7 @@ fn an_opening_by_outlines_knows_the_same_and_goes_on() {
         store.tend().unwrap();
         all.extend(records);
     }
-    assert!(files(dir.path(), "log").len() > segments.len(), "it has rolled meanwhile");
+    assert!(files(dir.path(), "log").len() > segments.len(), "the log must have started new segments");
     let store = SegmentStore::open(dir.path(), 3, SMALL).unwrap();
     assert_eq!((store.unread(), read_all(&*store.reader(), 1)), (0, all));
     assert_ne!(store.head(), head);
@@ -90,7 +94,7 @@ fn uf_10_an_outline_that_is_missing_garbled_or_of_another_log_is_not_used() {
         outlines.iter().for_each(|outline| fs::remove_file(outline).unwrap());
         let mut store = open(&dir);
         assert_eq!(store.unread(), 0);
-        assert_eq!(files(dir.path(), "outline").len(), 0, "the opening alone changes nothing");
+        assert_eq!(files(dir.path(), "outline").len(), 0, "opening must not write outlines");
         again(&mut store).unwrap();
         drop(store);
         assert_eq!(files(dir.path(), "outline"), outlines);
@@ -117,7 +121,7 @@ fn a_missing_cut_or_foreign_segment_is_refused_by_outlines_too() {
     let mut last = fs::read(segments.last().unwrap()).unwrap();
     last[100] ^= 1;
     fs::write(segments.last().unwrap(), last).unwrap();
-    assert!(SegmentStore::open_by_outlines(dir.path(), 3, SMALL).is_err(), "the last one is read");
+    assert!(SegmentStore::open_by_outlines(dir.path(), 3, SMALL).is_err(), "the last segment must be verified");
 }
 
 #[test]
@@ -185,7 +189,10 @@ fn at_a3_a_scan_after_a_position_needs_nothing_that_stands_before_it() {
     for position in begins + 2..=all.len() {
         assert_eq!(after(position).unwrap(), all[position..], "{position}");
     }
-    assert!(scan_after(dir.path(), 3, begins as u64, hash(&all[begins - 1])).is_err(), "its block is damaged");
+    assert!(
+        scan_after(dir.path(), 3, begins as u64, hash(&all[begins - 1])).is_err(),
+        "the block with the position is damaged"
+    );
     let (_, other) = log(1);
     for position in [begins + 3, begins + 4] {
         let found = scan_after(dir.path(), 3, position as u64, hash(&other[position - 1]));

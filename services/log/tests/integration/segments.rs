@@ -41,7 +41,7 @@ fn segments(dir: &TempDir) -> Vec<String> {
 fn the_segment_store_conforms_on_the_real_disk() {
     let mut dirs = Vec::new();
     conformance::suite(&mut || {
-        // Temporary folders may be in memory.
+        // The system's temporary folder may be in memory.
         dirs.push(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
         Box::new(open(dirs.last().unwrap()))
     });
@@ -73,7 +73,7 @@ fn at_b3_an_append_finds_zeros_and_every_segment_after_the_first_has_all_of_them
         let before = files(&disk);
         all.extend(append(&mut store, &[&[7; 100]]));
         let after = files(&disk);
-        assert_eq!(after[..before.len()], before, "no file grows");
+        assert_eq!(after[..before.len()], before, "an append must not grow an existing file");
         assert!(after[1..].iter().all(|(_, bytes)| *bytes == 8 * 1024), "{after:?}");
     }
     assert_eq!(files(&disk)[0].1, 64 + 1024, "the first segment ends where its zeros end");
@@ -169,7 +169,7 @@ fn a_log_goes_on_where_it_was_after_reopening() {
         all.extend(append(&mut store, &[&[round; 300], b"", &[round; 700]]));
         assert_eq!(read_all(&*store.reader(), 1), all);
     }
-    assert!(segments(&dir).len() > 3, "the log has rolled: {:?}", segments(&dir));
+    assert!(segments(&dir).len() > 3, "the log must have several segments: {:?}", segments(&dir));
     assert_eq!(scanned(dir.path()), all);
     for name in segments(&dir) {
         let length = fs::metadata(dir.path().join(&name)).unwrap().len();
@@ -193,7 +193,7 @@ fn a_second_opening_is_refused_while_the_first_lives() {
     let mut store = open(&dir);
     append(&mut store, &[b"one"]);
     assert!(matches!(SegmentStore::open(dir.path(), 3, SMALL), Err(OpenError::Locked { .. })));
-    assert_eq!(scanned(dir.path()).len(), 1, "a scan needs no lock");
+    assert_eq!(scanned(dir.path()).len(), 1, "a scan must not need the lock");
     drop(store);
     assert_eq!(open(&dir).end(), 1);
 }
@@ -210,7 +210,7 @@ fn the_directory_of_another_partition_is_refused() {
 fn an_append_longer_than_a_segment_is_too_large_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(&dir);
-    // A segment of 8192 has a header of 64, a block 40 bytes, a record 4, and a payload 34 + 1 + 2.
+    // A segment of 8192 bytes has a header of 64; a block takes 40 bytes, a record 4, and its payload 34 + 1 + 2.
     let too_large = records(store.head(), [vec![1; 8048]]);
     let refused = store.append(0, &too_large);
     assert!(matches!(refused, Err(AppendError::TooLarge { bytes: 8160, limit: 8128 })), "{refused:?}");
@@ -229,7 +229,7 @@ fn a_log_scanned_while_it_is_written_gives_a_prefix_and_no_error() {
             let mut seen = 0;
             while seen < 300 {
                 let scanned = scanned(dir.path());
-                assert!(scanned.len() >= seen, "a scan sees no less than the one before it");
+                assert!(scanned.len() >= seen, "a scan must not return fewer records than the previous scan");
                 seen = scanned.len();
             }
         });
@@ -280,7 +280,7 @@ fn any_position_can_be_read_in_any_size() {
                 assert_eq!((record.position, &record.bytes), (place as u64 + 1, &all[place]));
             }
             let sum = read.iter().map(|record| record.bytes.len()).sum::<usize>();
-            assert!(read.len() <= records && (read.len() == 1 || sum <= bytes), "a read keeps its limits");
+            assert!(read.len() <= records && (read.len() == 1 || sum <= bytes), "a read must respect its limits");
         }
         assert_eq!(read_all(&**reader, 1), all);
     }
@@ -302,7 +302,10 @@ fn a_record_is_read_without_what_follows_it() {
     };
     let singles: Vec<_> = (1..=store.end()).map(|position| read(position, 1)).collect();
     assert!(singles.iter().all(|bytes| *bytes <= 3 * MARKS), "{singles:?}");
-    assert!(singles.iter().sum::<u64>() <= singles.len() as u64 * MARKS * 11 / 10, "hardly any takes two reads");
+    assert!(
+        singles.iter().sum::<u64>() <= singles.len() as u64 * MARKS * 11 / 10,
+        "at most a tenth of the reads may need a second file read"
+    );
     let all = read(1, 4_000);
     assert!((length..length * 3 / 2).contains(&all), "{all} bytes for {length}");
 }

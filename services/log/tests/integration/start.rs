@@ -97,7 +97,7 @@ fn pl_37_a_missing_first_segment_without_a_recorded_start_is_damage() {
     let (dir, _) = log();
     for (_, segment) in segments(dir.path()).into_iter().take(2) {
         fs::remove_file(segment).unwrap();
-        refused(dir.path(), "no start is recorded");
+        refused(dir.path(), "no start of the log is recorded");
     }
 }
 
@@ -111,10 +111,10 @@ fn pl_37_a_start_that_the_segments_do_not_confirm_is_damage() {
     for (what, partition, start) in [
         ("another partition", 4, sound),
         ("another hash", PARTITION, LogStart { previous: [9; 32], ..sound }),
-        ("no segment begins there", PARTITION, starting(&all, first + 1)),
+        ("no segment begins at the start", PARTITION, starting(&all, first + 1)),
         ("its segment is missing", PARTITION, starting(&all, segments[0].0 + 1)),
-        ("no position", PARTITION, LogStart { first: 0, ..sound }),
-        ("the genesis, without the first segment", PARTITION, LogStart::genesis(PARTITION)),
+        ("position 0", PARTITION, LogStart { first: 0, ..sound }),
+        ("a start at the genesis, without the first segment", PARTITION, LogStart::genesis(PARTITION)),
     ] {
         let bytes = record(dir.path(), partition, start);
         if partition == PARTITION {
@@ -123,7 +123,7 @@ fn pl_37_a_start_that_the_segments_do_not_confirm_is_damage() {
             let opened = SegmentStore::open(dir.path(), PARTITION, SMALL);
             assert!(matches!(opened, Err(OpenError::Scan(ScanError::Damaged(_)))), "{what}: {opened:?}");
         }
-        assert_eq!(fs::read(dir.path().join("start")).unwrap(), bytes, "{what}: nothing is changed");
+        assert_eq!(fs::read(dir.path().join("start")).unwrap(), bytes, "{what}: the file must not be changed");
     }
     let bytes = record(dir.path(), PARTITION, sound);
     for bit in 0..bytes.len() * 8 {
@@ -134,7 +134,7 @@ fn pl_37_a_start_that_the_segments_do_not_confirm_is_damage() {
     }
     for bytes in [&bytes[..0], &bytes[..bytes.len() - 1], &[&bytes[..], b"x"].concat()] {
         fs::write(dir.path().join("start"), bytes).unwrap();
-        refused(dir.path(), "it was cut or grew");
+        refused(dir.path(), "the file was cut or extended");
     }
     record(dir.path(), PARTITION, sound);
     SegmentStore::open(dir.path(), PARTITION, SMALL).unwrap();

@@ -1,8 +1,8 @@
-//! Number and bytes of allocations per round of the service.
+//! Number and size of the service's allocations per round.
 //!
 //! `cargo run --release -p motherlode --example allocations -- --rounds 10000`
 //!
-//! Subtracting a run of half the length leaves out the set-up.
+//! Subtracts a run of half the length, so that allocations of the set-up cancel out.
 
 use clap::Parser;
 use motherlode_loadtest::Options;
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
 }
 
 async fn measure(rounds: u64) -> Result<(), Box<dyn Error>> {
-    println!("| | allocations a round | bytes a round |\n|---|---|---|");
+    println!("| | allocations per round | bytes per round |\n|---|---|---|");
     for (name, stream, concurrency, connections) in [
         ("unary, 64 in flight", false, 64, 4),
         ("unary, 64 in flight on one connection", false, 64, 1),
@@ -94,7 +94,7 @@ impl Service {
         command.args(["serve", "--listen", "127.0.0.1:0", "--data", data]).env("RUST_LOG", "warn");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (Some(asked), Some(said)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("its input and output are not piped".into());
+            return Err("the service's input and output are not piped".into());
         };
         let mut service = Self { child, target: String::new(), asked, said: BufReader::new(said).lines() };
         let rest = service.heard("listens on ")?;
@@ -105,7 +105,7 @@ impl Service {
     fn counted(&mut self) -> Result<[u64; 2], Box<dyn Error>> {
         writeln!(self.asked)?;
         let said = self.heard("counted ")?;
-        let (allocations, bytes) = said.split_once(' ').ok_or("it said something else")?;
+        let (allocations, bytes) = said.split_once(' ').ok_or("the service printed a malformed line of counts")?;
         Ok([allocations.parse()?, bytes.parse()?])
     }
 

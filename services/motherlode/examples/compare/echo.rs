@@ -53,7 +53,7 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-/// Serves until killed; with 0 workers on one thread, and with a folder of certificate and key over TLS.
+/// Serves until killed. 0 workers select a single thread; a folder with certificate and key selects TLS.
 pub fn serve(workers: usize, folder: Option<String>) -> Result<(), Box<dyn Error>> {
     let mut runtime = match workers {
         0 => tokio::runtime::Builder::new_current_thread(),

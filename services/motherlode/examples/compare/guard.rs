@@ -1,4 +1,4 @@
-//! Certificate and token for `--guarded`; the echoes use only TLS.
+//! Certificate and token for `--guarded`; the echo servers use only the certificate.
 
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::connect::Credentials;
@@ -9,7 +9,7 @@ const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
 const TOKEN: &str = "a token that only this comparison has";
 
-/// PEM.
+/// Certificate and key in PEM.
 pub struct Identity {
     pub certificate: String,
     pub key: String,
@@ -26,7 +26,6 @@ impl Identity {
         Ok(Self { certificate: read(CERTIFICATE)?, key: read(KEY)? })
     }
 
-    /// Returns the configuration of the service.
     pub fn write(&self, folder: &Path) -> Result<String, Box<dyn Error>> {
         fs::write(folder.join(CERTIFICATE), &self.certificate)?;
         fs::write(folder.join(KEY), &self.key)?;

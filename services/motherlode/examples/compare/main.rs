@@ -1,10 +1,10 @@
-//! Compares the whole service with its bounds: an empty gRPC echo, and a plain file with fdatasync.
+//! Compares the whole service with two lower bounds: an empty gRPC echo, and a plain file with fdatasync.
 //!
 //! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
 //! Prints ratios within a turn and processor microseconds per call, each as the median and range over the turns; other
-//! absolute figures go to standard error. Then rounds, echoes and appends run at shares of the highest rate of rounds,
-//! each timed from its scheduled start.
+//! absolute figures go to standard error. Then rounds, echoes and appends run at fractions of the highest rate of rounds;
+//! latencies count from the scheduled starts.
 
 mod echo;
 mod file;
@@ -47,13 +47,13 @@ struct Args {
     /// Connections.
     #[arg(long, default_value_t = 4)]
     connections: usize,
-    /// Constant rates, as shares of the highest rate of unary rounds.
+    /// Constant rates, as fractions of the highest rate of unary rounds.
     #[arg(long, value_delimiter = ',', default_value = "0.3,0.6,0.8")]
     shares: Vec<f64>,
     /// Use TLS for the service and the echoes, and an operator's token for the service.
     #[arg(long)]
     guarded: bool,
-    /// Keep the log on this JetStream with one replica: nats://host:port.
+    /// Keep the log on the JetStream server at nats://host:port, with one replica.
     #[arg(long)]
     store: Option<String>,
 }
@@ -71,7 +71,7 @@ struct Cell {
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Echo,
-    /// Empty call on a runtime of one thread.
+    /// Empty call on a single-threaded runtime.
     Lean,
     File,
     Unary,
@@ -83,7 +83,7 @@ const WAYS: [Way; 5] = [Way::Echo, Way::Lean, Way::File, Way::Unary, Way::Stream
 struct Turn {
     in_flight: usize,
     cells: [Cell; WAYS.len()],
-    /// Median of the bare fdatasync.
+    /// Median time of a write and its fdatasync, in milliseconds.
     sync_ms: f64,
 }
 

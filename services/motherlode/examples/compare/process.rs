@@ -7,7 +7,6 @@ use std::{
 pub struct Process {
     child: Child,
     address: String,
-    /// TLS credentials; `None` without TLS.
     pub credentials: Option<Credentials>,
 }
 
@@ -15,7 +14,7 @@ impl Process {
     pub fn start(arguments: &[&str], credentials: Option<Credentials>) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         let mut child = command.args(arguments).env("RUST_LOG", "warn").stdout(Stdio::piped()).spawn()?;
-        let output = child.stdout.take().ok_or_else(|| io::Error::other("its output is not piped"))?;
+        let output = child.stdout.take().ok_or_else(|| io::Error::other("the server's output is not piped"))?;
         let said = BufReader::new(output).lines().map_while(Result::ok);
         let address = said.into_iter().find_map(|line| {
             let (_, rest) = line.split_once("listens on ")?;

@@ -7,7 +7,7 @@ use std::{error::Error, time::Duration};
 /// Maximum rounds in flight; further rounds wait in the client and count as late.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Prints the rounds' latencies as multiples of the turn's fdatasync, and of an echo plus an append at the same rate.
+/// Prints the latencies of rounds relative to the turn's fdatasync, and to an echo plus an append at the same rate.
 pub async fn measure(
     (service, echo): (&Process, &Process),
     args: &Args,

@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::sync::Semaphore;
 
-/// Schedule of calls: in a closed loop, or at a constant rate.
+/// Start times of calls: in a closed loop, or at a constant rate.
 pub struct Starts {
     pub start: Instant,
     time: Duration,
@@ -26,7 +26,6 @@ impl Starts {
         Arc::new(Self { start, time, pace, calls, next: AtomicU64::new(0), permits: pace.release(start, calls) })
     }
 
-    /// `None` at the end.
     pub async fn next(&self) -> Option<Instant> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         match self.pace.due(number) {

@@ -78,7 +78,9 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
             eprintln!("{in_flight} in flight, turn {turn}: {last:?}");
         }
         let call = if stream { "PlayStream" } else { "unary" };
-        println!("\n| {call}, {in_flight} in flight | rounds/s, of one partition's on segment files |\n|---|---|");
+        println!(
+            "\n| {call}, {in_flight} in flight | rounds/s, relative to one partition on segment files |\n|---|---|"
+        );
         let first = rates.first().cloned().unwrap_or_default();
         for (Service { name, .. }, rates) in services.iter().zip(rates) {
             let mut shares: Vec<f64> = rates.iter().zip(&first).map(|(rate, first)| rate / first).collect();

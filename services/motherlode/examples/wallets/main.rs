@@ -1,11 +1,12 @@
 //! Durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet, and an
-//! operator's p99 while another operator's wallet hangs.
+//! operator's p99 while another operator's wallet hangs. `--closes` measures only the reports of ended rounds.
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
 //! Prints ratios within a turn, each as the median and range over the turns; absolute figures go to standard error. The
-//! wallets share the processors with service and client.
+//! wallets share the processors with the service and the client.
 
+mod closes;
 #[path = "../compare/process.rs"]
 mod process;
 mod wallet;
@@ -55,6 +56,9 @@ struct Args {
     /// Bets in flight that wait for the hanging wallet.
     #[arg(long, default_value_t = 256)]
     hanging: usize,
+    /// Compares rounds with and without reports of ended rounds, on the first wallet.
+    #[arg(long)]
+    closes: bool,
     /// Folder for the log on the disk to measure; it is removed afterwards.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
@@ -92,6 +96,10 @@ fn start(args: &Args, folder: &std::path::Path) -> Result<Running, Box<dyn Error
         let seamless =
             format!("wallet = \"seamless\"\nseamless = {{ url = {url:?}, bets_max = 65536, credits_max = 1024 }}\n");
         configuration += &operator(&named(*ms), &seamless);
+        if wallets.is_empty() {
+            let silent = seamless.replacen(" }", ", close_rounds = false }", 1);
+            configuration += &operator(closes::UNREPORTED, &silent);
+        }
         wallets.push(wallet);
     }
     let wallet = Process::start(&["wallet", "hangs"], None)?;
@@ -127,11 +135,14 @@ fn credentials(operator: &str) -> Credentials {
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     let data = tempfile::tempdir_in(&args.folder)?;
     let running = start(args, &fs::canonicalize(data.path())?)?;
+    if args.closes {
+        return closes::compare(args, &running).await;
+    }
     let operators: Vec<_> = [TRANSFER.to_owned()].into_iter().chain(args.wallets.iter().map(|ms| named(*ms))).collect();
     for operator in &operators {
         played(&running, args, operator, 64, None).await?;
     }
-    println!("| rounds/s, of those with the money here | {} |", columns(&args.in_flight));
+    println!("| rounds/s, relative to a transfer wallet | {} |", columns(&args.in_flight));
     println!("|---{}|", "|---".repeat(args.in_flight.len()));
     let mut rows = vec![vec![]; operators.len()];
     for &in_flight in &args.in_flight {
@@ -149,7 +160,7 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
         }
     }
     for (ms, row) in args.wallets.iter().zip(rows.iter().skip(1)) {
-        println!("| a wallet that takes {ms} ms | {} |", row.join(" | "));
+        println!("| wallet latency {ms} ms | {} |", row.join(" | "));
     }
     beside_one_that_hangs(args, &running).await
 }
@@ -170,7 +181,7 @@ async fn played(
     operator: &str,
     in_flight: usize,
     rate: Option<f64>,
-) -> Result<(f64, f64), Box<dyn Error>> {
+) -> Result<(f64, LatencyMs), Box<dyn Error>> {
     let options = Options {
         target: running.service.target(),
         credentials: credentials(operator),
@@ -186,8 +197,11 @@ async fn played(
         ..Options::default()
     };
     let report = motherlode_loadtest::run(&options, &|_| ()).await?;
-    let LatencyMs { p99, .. } = report.latency_ms;
-    if report.ok { Ok((report.rounds_per_second, p99)) } else { Err(format!("{operator}: {report}").into()) }
+    if report.ok {
+        Ok((report.rounds_per_second, report.latency_ms))
+    } else {
+        Err(format!("{operator}: {report}").into())
+    }
 }
 
 async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box<dyn Error>> {
@@ -197,16 +211,16 @@ async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box
         for nth in 0..2 {
             let beside = (turn + nth) % 2;
             let bets = if beside == 1 { hang(args, running).await? } else { JoinSet::new() };
-            p99[beside] = played(running, args, TRANSFER, 64, Some(args.rate)).await?.1;
+            p99[beside] = played(running, args, TRANSFER, 64, Some(args.rate)).await?.1.p99;
             if beside == 1 && bets.is_empty() {
-                return Err("nobody has bet on the wallet that hangs".into());
+                return Err("no bet waits for the hanging wallet".into());
             }
         }
-        eprintln!("p99 alone and beside the wallet that hangs, turn {}: {p99:?} ms", turn + 1);
+        eprintln!("p99 alone and with the hanging wallet, turn {}: {p99:?} ms", turn + 1);
         ratios.push(p99[1] / p99[0]);
     }
     println!(
-        "\nAnother operator's p99 beside {} bets on a wallet that hangs: {} of that alone",
+        "\nAnother operator's p99 while {} bets wait for a hanging wallet, relative to its p99 alone: {}",
         args.hanging,
         span(ratios)
     );
@@ -244,7 +258,7 @@ async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Err
                 let mut request = Request::new(bet.clone());
                 request.set_timeout(Duration::from_secs(1));
                 let refused = spins.spin(request).await.is_err();
-                assert!(refused, "a wallet that hangs has confirmed a bet");
+                assert!(refused, "the hanging wallet has confirmed a bet");
                 tokio::time::sleep(ASKED_AGAIN_AFTER).await;
             }
         });

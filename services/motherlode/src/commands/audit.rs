@@ -24,10 +24,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
     if let Some(file) = &args.draw_keys {
-        let step = "Name the log's file of draw keys with --draw-keys, such as keys/draws in the data folder";
+        let step = "Name the log's draw key file with --draw-keys, such as keys/draws in the data folder";
         let draws = DrawKeys::open(file).map_err(|error| Failure::unusable(error).with_step(step))?;
         if draws.is_none() {
-            return Err(Failure::unusable(format!("{} has no draw keys", file.display())).with_step(step));
+            return Err(Failure::unusable(format!("{} contains no draw keys", file.display())).with_step(step));
         }
         options.iter_mut().for_each(|partition| partition.draws = Some(draws.clone()));
     }

@@ -3,7 +3,7 @@ use motherlode_proto::convert::play::hex;
 use sha2::{Digest, Sha256};
 
 #[derive(Debug, clap::Args)]
-// Named explicitly, because `serve` has a group of the same name.
+// Without its own group, because the flattened arguments of `serve` have a group of the same name.
 #[group(skip)]
 pub struct Args {
     /// Print the canonical form: one line of JSON, whose SHA-256 is the digest reported by a service.
@@ -22,7 +22,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     match args.canonical {
         true => say(&canonical),
         false => {
-            say(&format!("the configuration is sound\nconfiguration_sha256 {}\n", hex(&Sha256::digest(canonical))))
+            say(&format!("the configuration is valid\nconfiguration_sha256 {}\n", hex(&Sha256::digest(canonical))))
         }
     }
 }

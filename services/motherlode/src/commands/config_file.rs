@@ -27,7 +27,7 @@ pub fn location(name: &str, config: &Config) -> Result<LogLocation, Failure> {
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct LogAccess {
-    /// Configuration file (TOML) of `serve`; its [store] section has the settings for nats://.
+    /// Configuration file (TOML) of `serve`, whose [store] section has the settings for nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// File with the stream key of a log at nats://. Default: [store] key_file, else keys/stream in the configured data
@@ -47,6 +47,14 @@ impl LogAccess {
 
     pub fn location(&self, name: &str) -> Result<LogLocation, Failure> {
         location(name, &self.config()?)
+    }
+
+    /// Returns the data folder of a log's service.
+    pub fn data(&self, location: &LogLocation) -> Result<PathBuf, Failure> {
+        match location {
+            LogLocation::Folder { data, .. } => Ok(data.clone()),
+            LogLocation::Stream(_) => Ok(self.config()?.data),
+        }
     }
 
     /// Opens a log; a log on JetStream is first copied to a temporary folder.

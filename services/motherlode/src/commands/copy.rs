@@ -1,9 +1,10 @@
-//! To move a service: copy with `--follow` while the service runs, stop the service, stop the copy, serve the target.
+//! To move a service: copy with `--follow` while the service runs, stop the service, stop the copy, then serve the target.
 
 use super::{Failure, config_file::LogAccess, progress::shown, say};
+use motherlode_log::Position;
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
-use motherlode_server::{Copied, LogLocation, copy, copy_rest};
+use motherlode_server::{Copied, LogLocation, copy, copy_rest, copy_to_position};
 use std::{
     fmt::Write as _,
     sync::atomic::{AtomicBool, Ordering},
@@ -21,12 +22,15 @@ pub struct Args {
     /// Target: a data folder, or nats://host:port,...
     #[arg(long, value_name = "PLACE")]
     to: String,
-    /// Continue to copy the appends of a running service, until Ctrl-C or SIGTERM.
+    /// Keep copying new records of a running service until Ctrl-C or SIGTERM.
     #[arg(long)]
     follow: bool,
-    /// Copy only the records after the target's end, without reading earlier records; for a damaged folder.
+    /// Copy only the records after the target's end without reading earlier records, as when earlier segments are damaged.
     #[arg(long, conflicts_with = "follow")]
     rest: bool,
+    /// Copy partition 0 up to this position, and the other partitions' records that refer to nothing after it.
+    #[arg(long, value_name = "N", conflicts_with_all = ["follow", "rest"])]
+    to_position: Option<Position>,
     #[command(flatten)]
     access: LogAccess,
 }
@@ -47,9 +51,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let copied = thread::scope(|threads| {
         let copying = threads.spawn(|| {
-            shown("records copied", |copied| match args.rest {
-                true => copy_rest(&from, &to, &stopped, copied),
-                false => copy(&from, &to, args.follow, &stopped, copied),
+            shown("records copied", |copied| match (args.rest, args.to_position) {
+                (true, _) => copy_rest(&from, &to, &stopped, copied),
+                (false, Some(position)) => copy_to_position(&from, &to, position, &stopped, copied),
+                (false, None) => copy(&from, &to, args.follow, &stopped, copied),
             })
         });
         runtime.block_on(async {

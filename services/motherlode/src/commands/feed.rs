@@ -1,5 +1,5 @@
-//! Change feed on standard output: a line of JSON per record, with its partition and position, from which a reader
-//! resumes (PL-34).
+//! Change feed on standard output (PL-34). Each record is a line of JSON with the partition and position from which a
+//! reader resumes.
 
 use super::{Failure, sink::Sink, tie::Tie};
 use crate::{event_json, figures::iso};
@@ -33,13 +33,13 @@ impl Sink for Feed {
         self.position
     }
 
-    /// Writes the records of a message as lines. Lines that were written before a stream broke are not repeated.
+    /// Writes the records of a message as lines. Lines are not repeated after a broken stream.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in self.tie.records(&message)? {
             if stored.position <= self.position {
                 return Err(Failure::found(format!(
-                    "the service sent position {} after {}",
+                    "the service sent the record at position {} after the record at position {}",
                     stored.position, self.position
                 )));
             }
@@ -58,7 +58,9 @@ impl Sink for Feed {
 }
 
 pub(super) fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String, Failure> {
-    let malformed = |error| Failure::found(format!("position {position} of partition {partition}: {error}"));
+    let malformed = |error| {
+        Failure::found(format!("cannot decode the record at position {position} of partition {partition}: {error}"))
+    };
     let commit = record::decode(bytes).map_err(malformed)?.commit;
     let events = event_json::events(bytes)?.into_iter().map(|(kind, event)| json!({"kind": kind, "event": event}));
     let line = json!({

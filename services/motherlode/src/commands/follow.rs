@@ -29,15 +29,15 @@ pub struct Args {
     /// Write one line per record to standard output instead of a copy.
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Start a feed after these positions, which the last complete line of each partition has: PARTITION:POSITION,...
-    /// Without this option, the feed starts with the first record. PARTITION:POSITION:SHA256, with the line's hash,
-    /// refuses a log with another record at that position. On NATS, the stream's own messages take precedence.
+    /// Resume a feed after the position in the last complete line of each partition: PARTITION:POSITION,... By default,
+    /// the feed starts with the first record. PARTITION:POSITION:SHA256, with the line's hash, fails if the log has another
+    /// record at that position. A feed on NATS resumes after the stream's last messages instead.
     #[arg(long, value_name = "POSITIONS", value_parser = positions)]
     after: Option<BTreeMap<u32, Last>>,
-    /// Configuration file (TOML) of `serve`; its [store] section has the settings for nats://.
+    /// Configuration file (TOML) of `serve`, whose [store] section has the settings for nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// End after the last record that the log had at the start.
+    /// End after the record that was the log's last when the command started.
     #[arg(long)]
     once: bool,
 }
@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 follow_all(args, &mut vec![], open).await
             }
             Some(_) if args.after.is_some() => {
-                Err(Failure::unusable("--after is for feeds only: a copy resumes at its own end")
+                Err(Failure::unusable("--after is for feeds only: a copy resumes after its last record")
                     .with_step("Leave --after out"))
             }
             Some(to) => {
@@ -155,7 +155,7 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
     }
 }
 
-/// Follows a stream. Returns the status if the stream breaks, `None` if `once` is set and the goal is reached.
+/// Follows a stream. Returns the status if the stream breaks, or `None` after the last requested record (`once`).
 async fn stream(
     ledger: &mut Ledger,
     sink: &mut impl Sink,

@@ -1,4 +1,4 @@
-//! Exit code 1 if a threshold is missed or the books disagree, 2 for unusable arguments.
+//! Exit code 1 if a threshold is exceeded or the books disagree, 2 for unusable arguments.
 
 use super::{
     Failure, Format, say,
@@ -55,13 +55,14 @@ pub struct Args {
     /// Seconds after which no further round starts.
     #[arg(long, value_name = "S", default_value_t = 300)]
     seconds_max: u64,
-    /// Highest accepted p99 latency of all calls.
+    /// Highest accepted p99 latency of all calls, in milliseconds.
     #[arg(long, value_name = "MS")]
     max_p99_ms: Option<f64>,
     /// Highest accepted share of failed calls, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     max_error_rate: f64,
-    /// Allow other players on the service: the pool must have received at least, not exactly, the share of these bets.
+    /// Allow other players on the service: the pool must then have received at least the contributions of these bets,
+    /// instead of exactly them.
     #[arg(long)]
     shared: bool,
     /// Format of the report.

@@ -1,4 +1,5 @@
-//! Verifies the chain up to the shown records. Exit code 1 if the log is damaged, 2 if the log or the record does not exist.
+//! Each command verifies the hash chain up to the records it shows. Exit code 1 if the log is damaged, 2 if the log or the
+//! record does not exist.
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_log::{Position, Record, hash, previous_hash};
@@ -128,7 +129,8 @@ fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
 
 fn logged(record: &Record) -> Result<Logged, Failure> {
     let position = record.position;
-    record::decode(&record.bytes).map_err(|malformed| Failure::found(format!("position {position}: {malformed}")))
+    record::decode(&record.bytes)
+        .map_err(|malformed| Failure::found(format!("cannot decode the record at position {position}: {malformed}")))
 }
 
 fn line(logged: &Logged) -> String {

@@ -1,7 +1,9 @@
+pub mod archive;
 pub mod audit;
 pub mod config;
 pub mod config_file;
 pub mod copy;
+pub mod doctor;
 pub mod export;
 mod feed;
 pub mod follow;
@@ -15,6 +17,7 @@ pub mod progress;
 pub mod proof;
 mod published;
 pub mod replay;
+pub mod restore;
 pub mod rng;
 pub mod rounds;
 pub mod serve;
@@ -28,6 +31,7 @@ pub mod wallet;
 pub mod watch;
 pub mod witness;
 
+use motherlode_archive::ArchiveError;
 use motherlode_jetstream::OpenError as StreamError;
 use motherlode_log::{OpenError, ScanError};
 use motherlode_server::{BackupError, CopyError, LocalError, LogError, RecordsError};
@@ -111,7 +115,6 @@ impl Failure {
     }
 }
 
-/// Reads a text file; `step` states how to proceed after a failure.
 pub fn read_text(path: &Path, step: &str) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| Failure::unreadable(path, &error, step))
 }
@@ -125,14 +128,14 @@ fn records_step(error: &RecordsError) -> &'static str {
         RecordsError::Missing { .. } | RecordsError::Unlisted(_) => NO_LOG,
         RecordsError::Files(ScanError::Damaged(_)) | RecordsError::Messages(_) => DAMAGED,
         RecordsError::Files(ScanError::Io { .. }) => {
-            "The folder must be one that `serve` or `copy` has written, and readable for this user"
+            "Name a folder that `serve` or `copy` has written and that this user may read"
         }
         RecordsError::Stream(StreamError::Connect { .. }) => NO_STREAM,
         RecordsError::NotAFolder(_) | RecordsError::Archived { .. } | RecordsError::Stream(_) => "",
     }
 }
 
-/// A missing log is unusable input; all other errors count as findings.
+/// A missing log is unusable input (exit code 2); all other errors are failures (exit code 1).
 impl From<RecordsError> for Failure {
     fn from(error: RecordsError) -> Self {
         let step = records_step(&error);
@@ -156,6 +159,26 @@ impl From<CopyError> for Failure {
     }
 }
 
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        let step = match &error {
+            ArchiveError::Place { .. } => "Name a folder, or s3://BUCKET/PREFIX",
+            ArchiveError::OtherLog { .. } | ArchiveError::Shorter { .. } | ArchiveError::Partitions { .. } => {
+                "Check that the log has lost no record; name another archive for another log"
+            }
+            ArchiveError::Damaged { .. } | ArchiveError::Missing { .. } | ArchiveError::Missed { .. } => {
+                "Leave the archive unchanged, and look for another copy of the log"
+            }
+            _ => "",
+        };
+        match &error {
+            ArchiveError::Place { .. } => Self::unusable(&error),
+            error => Self::caused(error),
+        }
+        .with_step(step)
+    }
+}
+
 impl From<LocalError> for Failure {
     fn from(error: LocalError) -> Self {
         match error {
@@ -172,7 +195,9 @@ impl From<LocalError> for Failure {
 impl From<BackupError> for Failure {
     fn from(error: BackupError) -> Self {
         match error {
-            BackupError::Both(_) => Self::unusable(error).with_step("Move one of the two to another folder"),
+            BackupError::Both(_) => {
+                Self::unusable(error).with_step("Move either the log or the copy to another folder")
+            }
             BackupError::Open { .. } | BackupError::OtherLog(_) | BackupError::Operator { .. } => {
                 Self::found(error).with_step("Name the folder of this log's copy, or a new one, with --to")
             }
@@ -186,17 +211,16 @@ fn log_step(error: &LogError) -> &'static str {
         LogError::Folder { source: OpenError::Scan(ScanError::Damaged(_)), .. } => DAMAGED,
         LogError::Folder { source: OpenError::Locked { .. }, .. } | LogError::Stream(StreamError::Unsafe(_)) => "",
         LogError::Folder { .. } | LogError::List { .. } | LogError::Index { .. } => {
-            "Name a folder that a log has or can be made in, and that this user may write"
+            "Name a folder that contains a log, or where one can be created, and that this user may write"
         }
         LogError::Partitions { .. } => {
-            "Name as many partitions as the log was made with (--partitions), or another folder (--data)"
+            "Set the number of partitions with which the log was created (--partitions), or name another folder (--data)"
         }
         LogError::Stream(StreamError::Connect { .. }) => NO_STREAM,
         LogError::Stream(_) => "",
     }
 }
 
-/// Prints text. A closed pipe, as with `| head`, is not an error.
 pub fn say(text: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {

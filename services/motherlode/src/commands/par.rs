@@ -1,5 +1,5 @@
-//! Prints exact fractions, rounded to [`motherlode_picture::par::report::ROUNDING`]; the parts of the return add up as
-//! printed ([`figures::parts`]). The distribution of wins is simulated.
+//! Prints figures computed exactly and rounded to [`motherlode_picture::par::report::ROUNDING`], so that the printed
+//! components of the return add up ([`figures::parts`]). The distribution of wins is simulated.
 
 mod cash;
 mod json;
@@ -84,11 +84,15 @@ mod tests {
     fn unknown_games_and_stakes_are_unusable_input() {
         let failure = newest("solitaire").err().unwrap();
         assert_eq!(failure.code, 2);
-        assert!(failure.message.starts_with("there is no game solitaire; there is bewitched"), "{}", failure.message);
+        assert!(
+            failure.message.starts_with("there is no game solitaire; the games are bewitched"),
+            "{}",
+            failure.message
+        );
         let args = StakeArgs { lines: Some(16), ..StakeArgs::default() };
         let failure = args.checked(newest("bewitched").unwrap()).unwrap_err();
         assert_eq!(failure.code, 2);
-        assert!(failure.message.starts_with("16 lines is outside 1 to 15\n"), "{}", failure.message);
+        assert!(failure.message.starts_with("the number of lines must be 1 to 15, not 16\n"), "{}", failure.message);
     }
 
     /// Intervals are centred on the return without the jackpot, and their widths follow the normal quantiles.

@@ -27,17 +27,16 @@ pub struct Args {
     /// Round, as operator/player/number.
     #[arg(value_name = "ROUND")]
     round: RoundName,
-    /// Data folder of `serve` instead of a running service; its last checkpoint and its tree are used.
+    /// Read the log, tree and last checkpoint from this data folder of `serve` instead of calling a service.
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
     /// Public key of the log; by default the public key of proofs.key in the folder.
     #[arg(long, value_name = "VKEY", requires = "data")]
     log_key: Option<VerifierKey>,
-    /// Omit the player's earlier records that sealed the round's draws. The file is shorter, and does not prove the
-    /// seals.
+    /// Omit the earlier records that sealed the round's draws. The proof is shorter but does not prove the seals.
     #[arg(long)]
     without_seals: bool,
-    /// Omit outcomes and seals, which follow from the other fields. The file is shorter, and only a program with the games'
+    /// Omit outcomes and seals, which follow from the other fields. The proof is shorter, but only a program with the games'
     /// rules can verify it.
     #[arg(long)]
     brief: bool,
@@ -81,10 +80,10 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
     };
     let key = of_partition(&key, partition).map_err(Failure::unusable)?;
     let folder = proofs_folder(data, partition);
-    let step = "Serve the folder once: `serve` rebuilds a damaged checkpoint from the log";
+    let step = "Serve the folder once: `serve` rebuilds a missing or damaged checkpoint from the log";
     let signed = Files::checkpoint(&folder, &key).map_err(|error| Failure::found(error).with_step(step))?;
     let Some((checkpoint, note)) = signed else {
-        let what = format!("{}: no checkpoint was signed there", folder.display());
+        let what = format!("{} contains no signed checkpoint", folder.display());
         return Err(Failure::unusable(what).with_step(step));
     };
     let (mut records, mut sealing, mut over) = (vec![], vec![], false);
@@ -113,9 +112,9 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
     }
     match records.last() {
         None => Err(no_round(*number, stream)),
-        Some(_) if !over => Err(Failure::found("the round is open: it can be proven once it has ended")),
+        Some(_) if !over => Err(Failure::found("the round is still open: request its proof after it has ended")),
         Some(last) if last.position > checkpoint.size => Err(Failure::found(format!(
-            "position {} is not in the last checkpoint, of size {}",
+            "the round's record at position {} is newer than the last checkpoint, which covers {} records: try again later",
             last.position, checkpoint.size
         ))),
         Some(_) => {

@@ -74,7 +74,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(no_round(*number, stream));
     };
     say(&shown(&args.round.to_string(), stream, &replayed, args.format)?)?;
-    if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay does not give the bytes of the log")) }
+    if replayed.matches() {
+        Ok(())
+    } else {
+        Err(Failure::found("the replay gives other bytes than the log: compare the steps marked DIFFERS"))
+    }
 }
 
 pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
@@ -82,7 +86,7 @@ pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
         .with_step("Rounds are named operator/player/number; `motherlode export rounds PLACE` lists them")
 }
 
-/// The round as in `GetRound`, with the verdict on each step.
+/// Formats the round as in `GetRound`, with the verdict on each step.
 pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
     let mut view = replayed.view.clone();
     let _ = view.complete(&no_key);

@@ -1,9 +1,9 @@
-//! Output of the service's random generator for statistical tests (PL-28; GLI-19 asks for the generator's output and
-//! for the scaled numbers of games).
+//! Output of the service's random number generator for statistical tests (PL-28). GLI-19 requires tests of the raw output
+//! and of the numbers scaled for games.
 //!
-//! As in the service, a player's dealt values follow from a random key, a seed follows from a dealt value and the
-//! request id (see [`draw`]), and [`Draws`] opens the seed's stream. Each seed gives only [`DRAWS_PER_SEED`] numbers,
-//! as in a step of a round. `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
+//! As in the service, a random key determines a player's dealt values, a dealt value and the request id determine a seed
+//! (see [`draw`]), and [`Draws`] generates numbers from the seed. Each seed gives only [`DRAWS_PER_SEED`] numbers, as in
+//! a step of a round. `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
 //!
 //! Manual run of dieharder 3.31.1 on 22 November 2026, `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST`, tests
 //! 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102, 204 to 206: none of 51 p-values failed, and one was weak (`sts_serial`
@@ -26,14 +26,14 @@ const BUFFER_BYTES: usize = 1 << 16;
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("what").required(true).args(["bytes", "scaled"]),
-    after_help = "The derivation is that of the service: a player's sealed draw gives a 32-byte seed, its ChaCha20 stream gives 64 \
-                  words or numbers, and the next draw is taken."
+    after_help = "Numbers are derived as in the service: each sealed draw gives a 32-byte seed, whose ChaCha20 stream gives 64 words or \
+    numbers."
 )]
 pub struct Args {
-    /// Write N raw bytes of the generator, each word little endian; 0 for no limit.
+    /// Write N raw bytes of the generator, with little-endian words; 0 for no limit.
     #[arg(long, value_name = "N", value_parser = number)]
     bytes: Option<u64>,
-    /// Write numbers from 0 to K-1, drawn as for reels and wheels.
+    /// Write numbers from 0 to K-1, scaled as for reels and wheels.
     #[arg(long, value_name = "K", value_parser = scale)]
     scaled: Option<NonZeroU32>,
     /// Write N numbers (with --format dieharder: N words); 0 for no limit.
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut output = BufWriter::with_capacity(BUFFER_BYTES, io::stdout().lock());
     match export(args, &mut chain, &mut output).and_then(|()| output.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::found(format!("the export ended: {error}")))
+            Err(Failure::found(format!("cannot write the random numbers: {error}")))
         }
         _ => Ok(()),
     }
@@ -149,7 +149,7 @@ impl Chain {
         Ok(Self { key, player, number: 0, draws: Draws::from_seed(key), left: 0 })
     }
 
-    /// Deals the next seed, as for rounds of one step whose requests are numbered.
+    /// Deals the next seed, as for one-step rounds with consecutive request ids.
     fn deal(&mut self) -> Seed {
         self.number += 1;
         let dealt = draw::deal(&self.key, &self.player, self.number);

@@ -20,7 +20,7 @@ pub struct Args {
 enum What {
     /// List open rounds, the oldest bet first.
     Open(Open),
-    /// Finish a round for its player by the game's rule, and pay it.
+    /// Finish a player's open round by the game's rule, and pay its win.
     Close(Close),
 }
 
@@ -41,10 +41,10 @@ struct Close {
     /// Round, as operator/player/number.
     #[arg(value_name = "ROUND")]
     round: String,
-    /// Reason, kept in the log.
+    /// Reason, recorded in the log.
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Person who decided, kept in the log.
+    /// Person who decided, recorded in the log.
     #[arg(long, value_name = "NAME")]
     actor: String,
     #[command(flatten)]

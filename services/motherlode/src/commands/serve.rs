@@ -36,38 +36,40 @@ pub struct Args {
     /// Role of this process: all, ledger, spin, jackpot or console. Default all.
     #[arg(long, value_name = "ROLE")]
     role: Option<Role>,
-    /// Addresses of processes with the log, for roles without a log and for partitions written elsewhere: http://host:port,...
+    /// Addresses of the processes that write the log: http://host:port,... Required for roles without a log, and for
+    /// partitions that other processes write.
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     ledger: Vec<String>,
     /// Partitions written by this process, for the role ledger; other partitions are read from --ledger. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     write_partitions: Vec<u32>,
-    /// Partitions loaded by this process, for the roles spin and ledger, in addition to partition 0 and its written
-    /// ones. Calls for players of others are refused with PARTITION_ELSEWHERE. Default all.
+    /// Partitions that this process loads in addition to partition 0 and the partitions it writes; only for the roles
+    /// spin and ledger. Calls for players of other partitions are refused with PARTITION_ELSEWHERE. Default all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     read_partitions: Vec<u32>,
-    /// Verify full segments of the log after the start (background), or the whole log before the first answer (all).
-    /// Default background.
+    /// Verify the log's full segments after the start (background), or the whole log before the first answer (all). Default
+    /// background.
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
     /// Address of the console (web pages). Default 127.0.0.1:50080 if the port is free.
     #[arg(long, value_name = "ADDR", value_parser = address, conflicts_with = "no_console")]
     console: Option<SocketAddr>,
-    /// Address of metrics for Prometheus and of health for probes, over plain HTTP. Default none.
+    /// Address that serves metrics (Prometheus) and health probes over plain HTTP. Default none.
     #[arg(long, value_name = "ADDR", value_parser = address)]
     telemetry: Option<SocketAddr>,
     /// Serve no console.
     #[arg(long)]
     no_console: bool,
-    /// Accept a loss of acknowledged records, as after a restore from a backup: unused seals are revoked, and the log
-    /// records it.
+    /// Accept a loss of acknowledged records, as after a restore from a backup. Unused seals are revoked, and the log
+    /// records the loss.
     #[arg(long)]
     restored: bool,
-    /// Accept the loss of draw keys that the log names: their draws are sealed again, and open rounds on them can only
-    /// be voided.
+    /// Accept the loss of draw keys that the log names. Unused draws are sealed again with new keys, and open rounds whose
+    /// draws were sealed with a lost key can only be voided.
     #[arg(long)]
     draw_keys_lost: bool,
-    /// Sign a log that another key has signed, with the configured or a new key: for verifiers this is another log.
+    /// Sign with the configured or a new key although another key has signed the log before. Verifiers then treat it as
+    /// another log.
     #[arg(long)]
     new_log_key: bool,
     /// Configuration file (TOML).
@@ -104,7 +106,9 @@ impl Args {
         config.check_role().map_err(|error| faulty(self.file(), &error))?;
         if config.data.exists() && !config.data.is_dir() {
             let what = format!("{} is a file: --data must be a folder", config.data.display());
-            return Err(Failure::unusable(what).with_step("Name a folder with --data; it need not exist"));
+            return Err(
+                Failure::unusable(what).with_step("Name a folder with --data; `serve` creates it if it does not exist")
+            );
         }
         Ok(config)
     }
@@ -119,11 +123,11 @@ fn failed(error: &ServeError) -> Failure {
         ServeError::Log(error) => log_step(error),
         ServeError::DrawKeys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })
         | ServeError::Start(StartRefused::Keys(DrawKeysError::Io { .. } | DrawKeysError::Malformed { .. })) => {
-            "Restore the file from a copy, or name another one with [draws] key_file"
+            "Restore the file from a backup, or name another file with [draws] key_file"
         }
         ServeError::Proofs(ProofsError::Key(KeyError::Missing { .. } | KeyError::Other { .. })) => "",
         ServeError::Proofs(ProofsError::Key(_)) => {
-            "Restore the file from a copy, or name another one with [proofs] key_file"
+            "Restore the file from a backup, or name another file with [proofs] key_file"
         }
         _ => "",
     };
@@ -183,10 +187,10 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         tokio::select! {
             served = serve(&config, dealer, Box::pin(signalled), &say) => served.map_err(|error| failed(&error)),
             () = notify::watchdog() => Ok(()),
-            () = reloads.run() => Err(Failure::found("the task that reloads the configuration has ended")),
+            () = reloads.run() => Err(Failure::found("the task that reloads the configuration has ended: start the process again")),
         }
     });
-    // All tasks have ended; only a task that was reading the log when the start was interrupted may still run.
+    // All tasks have ended, except possibly a task that was reading the log when the start was interrupted.
     runtime.shutdown_timeout(LEAVE);
     served
 }

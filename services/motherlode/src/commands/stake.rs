@@ -53,7 +53,7 @@ impl StakeArgs {
             let ((fewest, most), (least, top)) = (limits.lines, limits.coins_per_line);
             let coins: Vec<_> = limits.coin_values_micros.iter().map(|coin| CoinValue(*coin).to_string()).collect();
             Failure::unusable(format!(
-                "{refused}\n{} offers {fewest} to {most} lines, {least} to {top} coins a line, coin values {}",
+                "{refused}\n{} offers {fewest} to {most} lines, {least} to {top} coins per line, coin values {}",
                 game.name(),
                 coins.join(" ")
             ))
@@ -67,6 +67,6 @@ pub fn newest(name: &str) -> Result<&'static dyn Game, Failure> {
         let mut known: Vec<_> = games().iter().map(|game| game.name()).collect();
         known.sort_unstable();
         known.dedup();
-        Failure::unusable(format!("there is no game {name}; there is {}", known.join(", ")))
+        Failure::unusable(format!("there is no game {name}; the games are {}", known.join(", ")))
     })
 }

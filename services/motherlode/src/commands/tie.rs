@@ -1,4 +1,4 @@
-//! Checks by hash that a feed resumes in the log where it began: a log restored from an older copy repeats positions.
+//! Checks by hash that a feed resumes in the same log. A log restored from an older copy reuses positions for other records.
 
 use super::Failure;
 use motherlode_jetstream::Last;
@@ -9,12 +9,11 @@ use motherlode_proto::{
 
 pub(super) struct Tie {
     partition: u32,
-    /// Record to receive first, with its hash; it is checked and not passed to readers.
+    /// Position and hash of the record to receive first; the record is checked but not passed to readers.
     to: Option<(u64, String)>,
 }
 
 impl Tie {
-    /// Returns the check, and the position after which to follow: the previous position if the record must be received again.
     pub(super) fn after(partition: u32, last: Last) -> (Self, u64) {
         let Last { position, sha256 } = last;
         let to = sha256.filter(|_| position > 0).map(|sha256| (position, sha256));
@@ -32,12 +31,12 @@ impl Tie {
             Some((first, rest)) if first.position == *position => {
                 let has = hex(&motherlode_log::hash(&first.record));
                 if has != *had {
-                    return Err(another(format!("its {of} has the SHA-256 {had}, this log's has {has}")));
+                    return Err(another(format!("the feed's {of} has the SHA-256 {had}, this log's record has {has}")));
                 }
                 self.to = None;
                 Ok(rest)
             }
-            _ => Err(another(format!("there is no {of} that this credential may see"))),
+            _ => Err(another(format!("this log has no {of}, or this credential may not read it"))),
         }
     }
 }
@@ -64,7 +63,7 @@ mod tests {
     fn pl_34_a_feed_goes_on_after_its_own_record_alone() {
         let tied = |position, sha256| Tie::after(0, Last { position, sha256: Some(sha256) });
         let (mut tie, held) = tied(5, sha256(5));
-        assert_eq!(held, 4, "the record itself is asked for again");
+        assert_eq!(held, 4, "the named record is requested again");
         assert!(tie.records(&message(&[], 4)).unwrap().is_empty());
         let (first, next) = (message(&[5, 7], 8), message(&[9], 9));
         assert_eq!(tie.records(&first).unwrap(), &first.records[1..]);

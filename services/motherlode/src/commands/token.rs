@@ -11,7 +11,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Create a token of 256 random bits. It is shown once; the configuration stores its digest.
+    /// Create a token of 256 random bits. It is shown once; the configuration contains only its digest.
     New(New),
 }
 
@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     say(&format!(
         "
-Keep the token; it's not shown again. In the configuration, under its operator:
+Store the token: it is not shown again. Add its digest to the operator in the configuration:
 
 [[operators.credentials]]
 name = \"give it a name\"

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Proof, as `proof` prints it.
+    /// File with the output of `proof`.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Public key of the log, from a source that you trust and that did not supply the proof.
@@ -49,7 +49,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let is_proven = proven.replayed.matches();
     let verdict = match is_proven {
         true => format!("\nVerdict: PROVEN. Round {round} is in the log {} as shown.\n", proven.checkpoint.origin),
-        false => format!("\nVerdict: NOT PROVEN. A step of round {round} gives another outcome than its record has.\n"),
+        false => format!(
+            "\nVerdict: NOT PROVEN. The recomputed outcome of a step of round {round} differs from its record.\n"
+        ),
     };
     let shown = shown(&round, &proven.stream, &proven.replayed, Picture::Text)?;
     say(&(shown + &checks(&proven, &key, policy.as_ref()) + &verdict))?;
@@ -83,38 +85,46 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         "Ed25519, and that this is the log's key: compare it with a copy from a source you trust",
     );
     match policy {
-        None => say("witnesses", "none required".to_owned(), "the log's honesty: it could show others a different log"),
+        None => say(
+            "witnesses",
+            "none required".to_owned(),
+            "that the log's operator is honest: without witnesses, it could show others a different log",
+        ),
         Some(policy) => {
             let each: Vec<_> = cosigned.iter().map(|(name, time)| format!("{name} at {time} s")).collect();
             let found = format!("{} of {} have cosigned: {}", each.len(), policy.witnesses.len(), each.join(", "));
-            say("witnesses", found, "the witnesses' independence: one run by the log's operator proves nothing");
+            say(
+                "witnesses",
+                found,
+                "that the witnesses are independent: a witness run by the log's operator proves nothing",
+            );
         }
     }
     let places = |places: Vec<u64>| places.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let by_path = positions.iter().copied().filter(|position| !named.contains(position)).collect();
-    let in_log = format!("the log has the record of the round at {}", places(by_path));
+    let in_log = format!("the log has the round's records at positions {}", places(by_path));
     match named[..] {
         [] => say("inclusion", in_log, "SHA-256"),
         _ => {
             let found = format!("{in_log}; proven by their hashes in later records: {}", places(named.clone()));
-            say("inclusion", found, "SHA-256; audits of the log show that it has those records at these positions");
+            say("inclusion", found, "SHA-256; only an audit shows that the log has these records at these positions");
         }
     }
     let (steps, wrong) = (replayed.differs.len(), replayed.differs.iter().flatten().count());
     let found = match wrong {
         0 if replayed.resolved < steps => {
             format!(
-                "{} of {steps} give the bytes of their records; the draws of the others are lost",
+                "{} of {steps} steps give the bytes of their records; the draws of the other steps are lost",
                 replayed.resolved
             )
         }
-        0 => format!("each of {steps} gives the bytes of its record, from its seed and choice"),
-        wrong => format!("{wrong} of {steps} DO NOT GIVE the bytes of their records"),
+        0 => format!("each of {steps} steps, recomputed from its seed and choice, gives the bytes of its record"),
+        wrong => format!("{wrong} of {steps} steps DO NOT GIVE the bytes of their records"),
     };
     let model = hex(&replayed.view.started.model_hash);
-    say("steps", found, &format!("the game of this program, model {model}"));
+    say("steps", found, &format!("that this program plays the game correctly, with model {model}"));
     let (is_shown, each) = seals(proven);
-    let rests = "SHA-256, and that you received the seal before the request: compare it with the answer that had it";
+    let rests = "SHA-256, and that you received the seal before the request: compare it with the earlier answer that contained it";
     let mut lines = each.iter();
     if let Some(first) = lines.next() {
         text.push_str(&format!("  seals      {first}\n"));
@@ -126,8 +136,8 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         text.push_str("that each draw was sealed before its request;\n             ");
     }
     text.push_str(
-        "later changes, such as a void; payments of a pool for a hit; whether the player's figures at the start of the round\n\
-         \x20            are those of earlier rounds, and whether a draw of the player was skipped (`audit` checks all of these)\n",
+        "later changes, such as a void; a pool's payment for a hit; whether the player's figures at the start of the round\n\
+        \x20            match the earlier rounds, and whether a draw was skipped (`audit` checks all of these)\n",
     );
     text
 }

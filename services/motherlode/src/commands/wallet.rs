@@ -7,7 +7,7 @@ use std::{path::PathBuf, time::Duration};
 const PLAYERS: &str = "\
 operator = \"acme\"
 currency = \"EUR\"
-player = \"check-1\"                # nobody else plays or pays these players meanwhile
+player = \"check-1\"                # no one else may play or pay as these players during the check
 other_player = \"check-2\"
 session = \"check-session\"         # session reference of the calls; default: empty
 # game = \"...\"                   # default: one of the games
@@ -27,9 +27,9 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Play an operator's wallet through the contract and report each case.
+    /// Run the contract's cases against an operator's wallet and report the result of each.
     Check(Check),
-    /// Print a players' file to fill in.
+    /// Print a template of the file that names the players.
     Players,
     /// List the cases.
     Cases,
@@ -43,7 +43,7 @@ struct Check {
     /// TOML file that names the players; see `motherlode wallet players`.
     #[arg(long, value_name = "FILE")]
     players: PathBuf,
-    /// File with the key of signed JSON; without it, the wallet is called by gRPC.
+    /// File with the signing key of the JSON protocol; without it, the wallet is called over gRPC.
     #[arg(long, value_name = "FILE")]
     signing_key_file: Option<PathBuf>,
     /// File with the bearer token, gRPC only.
@@ -52,10 +52,10 @@ struct Check {
     /// Root certificate for https, PEM; default: the system's.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Milliseconds for an answer.
+    /// Timeout of a call in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     answer_ms_max: u64,
-    /// Seconds in which a tester restarts the wallet; 0 skips that case.
+    /// Seconds that a tester has to restart the wallet; 0 skips the restart case.
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=3_600))]
     restart_within: u64,
     /// Play this case only; may be repeated. See `motherlode wallet cases`.
@@ -72,12 +72,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn run_check(args: &Check) -> Result<(), Failure> {
-    let step = "`motherlode wallet players` prints such a file";
+    let step = "`motherlode wallet players` prints a template of the file";
     let text = read_text(&args.players, step)?;
     let mut players: Players = toml::from_str(&text)
         .map_err(|error| Failure::unusable(format!("{}: {error}", args.players.display())).with_step(step))?;
     if let Some(unknown) = args.cases.iter().find(|case| names().all(|name| name != case.as_str())) {
-        return Err(Failure::unusable(format!("there is no case {unknown}")).with_step("See `motherlode wallet cases`"));
+        return Err(
+            Failure::unusable(format!("the contract has no case {unknown}")).with_step("See `motherlode wallet cases`")
+        );
     }
     if players.game.is_empty() {
         players.game = latest_games().first().map_or("", |game| game.name()).to_owned();

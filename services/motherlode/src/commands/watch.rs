@@ -23,7 +23,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Show the jackpot of each coin value at each refresh.
+    /// Show the jackpot for each coin value at each refresh.
     Jackpots(Jackpots),
 }
 
@@ -146,7 +146,7 @@ impl<W: Write> View<W> {
     }
 
     fn away(&mut self, wait: Duration) -> Result<bool, Failure> {
-        let text = format!("the stream broke; opening it again in {:.2} s\n", wait.as_secs_f64());
+        let text = format!("the stream broke; reopening it in {:.2} s\n", wait.as_secs_f64());
         self.drawn += usize::from(self.terminal);
         self.write(&text)
     }
@@ -279,7 +279,7 @@ mod tests {
         }
         args.pool = "unheard-of".to_owned();
         let failure = watch(&args, &mut View::new(vec![], false, Currency::EUR)).await.unwrap_err();
-        assert_eq!((failure.code, failure.message.lines().next()), (1, Some("POOL_UNKNOWN: no such pool")));
+        assert_eq!((failure.code, failure.message.lines().next()), (1, Some("POOL_UNKNOWN: there is no such pool")));
         server.stop().await.unwrap();
     }
 }

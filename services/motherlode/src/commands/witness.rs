@@ -1,5 +1,5 @@
-//! A witness of another organisation prevents the log from showing different histories to different readers
-//! (c2sp.org/tlog-witness).
+//! Witness (c2sp.org/tlog-witness). Run by another organisation, it prevents a log from showing different histories to
+//! different readers.
 
 use super::{Failure, address, say};
 use motherlode_proofs::{Witness, load};

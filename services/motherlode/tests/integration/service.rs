@@ -22,7 +22,7 @@ impl Service {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (mut console, mut address) = (None, None);
         for line in BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok) {
-            if let Some(url) = line.strip_prefix("console for people: ") {
+            if let Some(url) = line.strip_prefix("console: ") {
                 console = url.split_once("://").map(|(_, authority)| authority.trim_end_matches('/').to_owned());
             }
             if let Some(rest) = line.strip_prefix("motherlode listens on ") {

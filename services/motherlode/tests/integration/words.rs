@@ -55,7 +55,7 @@ fn at_c3_an_interrupted_loadtest_prints_its_report() {
     let until = Instant::now() + Duration::from_secs(60);
     let begun = position();
     while position() < begun + 500_000 {
-        assert!(Instant::now() < until, "no rounds are played");
+        assert!(Instant::now() < until, "the load test played no rounds");
         std::thread::yield_now();
     }
     interrupt(&child);

@@ -6,7 +6,7 @@ use motherlode_proto::round::v1::{CarriedFigure, Witch};
 use motherlode_slots::{GameInfo, SymbolRole};
 use motherlode_state::CoinValue;
 
-/// Features in the order of unlocking (WF-11).
+/// Features in the order in which they are unlocked (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];
 
 pub(crate) enum Shelf {
@@ -56,8 +56,8 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     }
 }
 
-/// Describes changed figures; an unknown figure by its key. `<colour>_micros` is the sum of a colour's coin values in millionths,
-/// `red_gifted` the number of gifted red crystals, and `given` marks the gift as given (DM-14).
+/// Describes changed figures; an unknown figure is shown with its key. `<colour>_micros` is the sum of a colour's coin
+/// values in millionths, `red_gifted` the number of gifted red crystals, and `given` marks the gift as given (DM-14).
 pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     let collected: Vec<_> =
         (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
@@ -95,7 +95,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
     figures.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
-/// `Green ●●○○○`
+/// Formats a colour as `Green ●●○○○`.
 fn colour(game: &GameInfo, symbol: usize, has: usize, needs: usize, pen: Pen) -> String {
     let crystals = pen.bold(window::hue(game, symbol), &"●".repeat(has));
     format!("{} {crystals}{}", first_word(game, symbol), pen.plain(Hue::Grey, &"○".repeat(needs - has)))

@@ -28,7 +28,7 @@ pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<
     lines.push(format!("  {}; {} held at the end.", counted(respins as u64, "respin"), symbols(held(last))));
     if let Some(acting) = acted.and_then(|at| windows.get(at)) {
         lines.extend(acting.marks.iter().filter_map(|mark| function(mark, pen)));
-        lines.push("  Then each of them turns into a value, which pays too.".to_owned());
+        lines.push("  Then each of these symbols turns into a value, which also pays.".to_owned());
     }
     if last.multiplier > 1 {
         let text =
@@ -66,9 +66,10 @@ fn function(mark: &Mark, pen: Pen) -> Option<String> {
             let won = pen.bold(Hue::Pink, &format!("{name}{} total bets", grouped(&bets.to_string())));
             Some(format!("  A Mystery Bonus reveals {won}."))
         }
-        (MarkKind::Multiplier, by) if by > 0 => {
-            Some(format!("  A Multiplying Bonus multiplies every other by {}.", pen.bold(Hue::Gold, &by.to_string())))
-        }
+        (MarkKind::Multiplier, by) if by > 0 => Some(format!(
+            "  A Multiplying Bonus multiplies every other Bonus by {}.",
+            pen.bold(Hue::Gold, &by.to_string())
+        )),
         _ => None,
     }
 }

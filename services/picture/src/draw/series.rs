@@ -1,5 +1,5 @@
-//! Series of free spins or respins, in rows of four small windows. A feature within free spins (WF-15) follows its
-//! spin.
+//! Series of free spins or respins, in rows of four small windows. A feature within free spins (WF-15) is drawn after the
+//! spin that triggered it.
 
 use super::{
     pen::{Hue, Pen},
@@ -60,7 +60,7 @@ fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     [heading].into_iter().chain(wins).chain([String::new()]).collect()
 }
 
-/// DM-12.
+/// Describes the mean coin value (DM-12).
 fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
     let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);
@@ -131,7 +131,7 @@ fn feature(spin: &SpinResult) -> String {
     if spin.multiplier > 1 { format!("{name} ×{}", spin.multiplier) } else { name.to_owned() }
 }
 
-/// Without colour, winning symbols are capitalised.
+/// Returns a cell's symbol code, in capitals if the symbol wins and there is no colour.
 fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = window::cell(spin, reel, row).unwrap_or_default();
     let code = window::code(game, index);

@@ -31,7 +31,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     }
     let minor = |code: &str| Some(minor_micros(code.parse().ok()?));
     let ladders = Ladders::standard(minor).ok()?;
-    // The limit applies in EUR, where it needs no exchange rate.
+    // The gamble's limit is applied only in EUR, which needs no exchange rate.
     let limit = |code: &str| {
         let major = if code == Currency::EUR.code() { u64::from(game.gamble_max_eur()) } else { 0 };
         Some((minor(code)?, major * 1_000_000 / minor(code)?.max(1)))

@@ -1,4 +1,4 @@
-//! PAR sheet, as a page or as sections of another. All figures are those of [`Par`], except the simulation.
+//! PAR sheet, as a page or as sections of another page. All figures except the simulated ones come from [`Par`].
 
 pub mod highest;
 mod parts;
@@ -185,19 +185,19 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
     rows.push(sum("Return", "rtp", &par.rtp));
     if game.info().jackpot {
         rows.extend([
-            below("of it without the jackpot", "rtp_without_jackpot", &par.rtp_without_jackpot),
-            below("the jackpot's increments, at this coin value, on top", INCREMENTS, &par.part(INCREMENTS)),
+            below("return without the jackpot", "rtp_without_jackpot", &par.rtp_without_jackpot),
+            below("return from the jackpot's increments at this coin value", INCREMENTS, &par.part(INCREMENTS)),
             sum("Return with increments", "rtp_with_jackpot_increments", &par.rtp_with_increments()),
         ]);
     }
     let conditional = par.conditional_rtps.iter().map(|of| vec![of.title.render(), code(of.key), whole(&of.rtp)]);
     let inner = html! {
         (plot::parts(&shares))
-        (table(&["part", "key", "of the bet", "of the return"], rows))
+        (table(&["component", "key", "share of the bet", "share of the return"], rows))
         @if game.info().jackpot { (note(format!("The jackpot's share assumes: {assumes}."))) }
         @if conditional.len() > 0 {
-            h3 { "Under a condition" }
-            (table(&["condition", "key", "of the amount paid"], conditional))
+            h3 { "Conditional returns" }
+            (table(&["condition", "key", "share of the amount paid"], conditional))
         }
     };
     section("Return to player", &inner)

@@ -12,7 +12,7 @@ pub struct Played {
     pub tally: Tally,
     pub seed: Seed,
     pub command: String,
-    /// Whether the game carries figures between rounds; simulated players have then played before.
+    /// Whether the game carries figures between rounds; if so, simulated players first play uncounted rounds.
     pub carries: bool,
 }
 
@@ -22,7 +22,7 @@ fn float(count: impl Into<u128>) -> f64 {
 }
 
 impl Played {
-    /// Mean win in bets, and its difference from the exact one in standard errors.
+    /// Returns the mean win in bets, and its difference from the exact mean in standard errors.
     fn mean(&self, par: &Par) -> (f64, f64) {
         let (bet, rounds) = (float(self.tally.bet_coins), float(self.tally.rounds));
         let mean = float(self.tally.win.coins) / bet;
@@ -35,7 +35,7 @@ impl Played {
         let (mean, sigmas) = self.mean(par);
         let before = match self.carries {
             true => {
-                " The simulated players have played before, since the exact return is the long-run one, not a new player's."
+                "  The simulated players first play uncounted rounds, because the exact return is that of the long run, not of a new player."
             }
             false => "",
         };

@@ -28,7 +28,7 @@ fn bar(class: &str, corner: (f64, f64), size: (f64, f64), says: &str) -> Markup 
     html! { g { title { (says) } rect class=(class) x=(x) y=(y) width=(width) height=(height) {} } }
 }
 
-/// Draws the bet divided into labelled shares. The remainder is the house's.
+/// Draws the bet divided into labelled shares. The remainder is the house's share.
 pub fn parts(shares: &[(f64, String)]) -> Markup {
     let (height, top) = (64.0, 4.0);
     let (mut x, mut drawn) = (0.0, vec![]);
@@ -53,7 +53,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
             drawn.push(text(x, height - 6.0, anchor, &format!("{} %", tenth * 10)));
         }
     }
-    figure(height, "the return by part, of the bet", &drawn)
+    figure(height, "the return by component, as a share of the bet", &drawn)
 }
 
 /// Draws lower bound, share and label per class. The logarithmic scale ends at the share of one round.

@@ -18,7 +18,9 @@ fn meaning(info: &GameInfo) -> &'static str {
         true => {
             "A figure is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
         }
-        false => "A line pays its figure times its coins; a scatter, which counts anywhere, times the total bet.",
+        false => {
+            "A line win pays its figure times the coins per line; a scatter, which counts anywhere, pays its figure times the total bet."
+        }
     }
 }
 
@@ -70,7 +72,7 @@ fn role(role: SymbolRole) -> &'static str {
         SymbolRole::FreeSpins => "free spins",
         SymbolRole::Collected => "collected",
         SymbolRole::SuperHigh => "super high",
-        SymbolRole::Question => "becomes another",
+        SymbolRole::Question => "becomes another symbol",
     }
 }
 

@@ -52,12 +52,11 @@ impl StakeReport {
 #[derive(Debug, Serialize)]
 pub struct CashReport {
     pub currency: String,
-    /// Coin value in the currency's major unit.
     pub coin_value: String,
     pub rtp: String,
     pub rounds_wins: bool,
     pub within: String,
-    /// Upper bound of the change of the return if collections are paid at a mean coin value.
+    /// Upper bound on the change of the return that mean coin values of collections cause.
     pub mixed_at_most: String,
 }
 

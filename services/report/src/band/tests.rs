@@ -109,7 +109,7 @@ fn pl_23_the_false_alarm_rate_is_within_the_stated_one() {
             }
             out += u32::from(left);
         }
-        assert!(out * 10 <= lives, "{name}: {out} of {lives} lives left a band that a tenth of them may leave");
+        assert!(out * 10 <= lives, "{name}: {out} of {lives} lives left the band, more than a tenth");
     }
 }
 
@@ -135,7 +135,7 @@ fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
         ("2 doubled", sound.doubled(2)),
     ] {
         let found = found_after(&faulty, theory, name, 600_000);
-        assert!(found.is_some(), "{name} is found: {:?} instead of {theory:?}", faulty.theory());
+        assert!(found.is_some(), "{name} is not found: {:?} instead of {theory:?}", faulty.theory());
     }
     assert_eq!(found_after(&sound, theory, "sound", 600_000), None);
 }
@@ -168,7 +168,7 @@ fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     }
 }
 
-/// A win beyond the paytable must not widen the band, and must stay within it.
+/// A single win above the paytable must neither widen the band nor leave it.
 #[test]
 fn pl_23_one_great_win_neither_alarms_nor_hides_anything() {
     let theory = Toy::sound().theory();

@@ -1,7 +1,8 @@
 //! Files of significant events: a chained log in the log's segment format, derived from the log.
 //!
-//! Files that are missing, damaged, foreign, or shorter than the [kept figures](crate::kept) state are deleted with
-//! these figures, and the next start rebuilds both. Later events, left by a crash, stay: folding gives equal events.
+//! Files that are missing, damaged, foreign, or shorter than the [stored figures](crate::kept) state are deleted together
+//! with the figures, and the next start rebuilds both. Events after the figures, left by a crash, stay, because the fold
+//! gives the same events again.
 
 use bytes::Bytes;
 use motherlode_log::{AppendError, Chained, Hash, OpenError, Options, ReadError, Reader, SegmentStore, Store, hash};
@@ -29,7 +30,7 @@ struct Stored {
     event: Option<SignificantEvent>,
 }
 
-/// End of the files: the hash of their last record identifies them.
+/// End of the files. The hash of the last record identifies the files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Away {
     pub(crate) count: u64,
@@ -62,9 +63,9 @@ pub(crate) enum Unwritten {
     Append(#[from] AppendError),
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("the files end before event {0}, which had been written")]
+    #[error("the files of significant events end before event {0}, which had been written")]
     Shorter(u64),
-    #[error("foreign files are in their place and cannot be deleted")]
+    #[error("the folder of significant events contains other files and cannot be deleted")]
     OfOthers,
 }
 
@@ -80,7 +81,9 @@ pub(crate) enum Unreadable {
 
 impl From<Unreadable> for Refusal {
     fn from(error: Unreadable) -> Self {
-        let message = format!("significant events cannot be read from their files: {error}; the log has them all");
+        let message = format!(
+            "significant events cannot be read from their files: {error}; the next start rebuilds the files from the log"
+        );
         Refusal::new(Reason::EventsUnreadable, message)
     }
 }
@@ -157,7 +160,7 @@ impl EventReader {
     /// Reads events up to `end`, exclusive. If the files are damaged, the next start rebuilds them.
     pub(super) fn read(&self, first: u64, end: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         self.read_all(first, end).inspect_err(|error| {
-            tracing::error!(%error, "significant events cannot be read from their files");
+            tracing::error!(%error, "failed to read significant events from their files: the next start rebuilds them");
             if !matches!(error, Unreadable::Read(ReadError::Io(_))) && !self.trust.lost.swap(true, Ordering::Relaxed) {
                 // Without the kept figures, the next start rebuilds both.
                 let _ = fs::remove_file(&self.trust.kept);

@@ -82,7 +82,7 @@ fn pl_22_events_in_files_and_in_memory_are_read_as_one_list() {
     for event in &all {
         assert_eq!(look.named(name(event)).unwrap().as_deref(), Some(event));
         let near = usize::try_from(events.number_near(event.position)).unwrap();
-        assert!(all[..near].iter().all(|earlier| earlier.position <= event.position), "none after it is passed over");
+        assert!(all[..near].iter().all(|earlier| earlier.position <= event.position), "no later event is skipped");
         assert!(all[near..].iter().filter(|other| other.position <= event.position).count() as u64 <= 2 * STRETCH);
     }
     let (_, position, number) = name(&all[9]);
@@ -155,7 +155,7 @@ fn pl_22_while_files_cannot_be_written_events_stay_in_memory() {
             tries += 1;
         }
     }
-    assert_eq!(tries, events.count() / LATEST_MAX as u64, "not one for each event");
+    assert_eq!(tries, events.count() / LATEST_MAX as u64, "one try per block of events");
     assert_eq!(events.latest.len() as u64, events.count());
     assert!(files.delete().is_err());
     fs::remove_file(kept.with_extension("events")).unwrap();
@@ -183,10 +183,10 @@ fn pl_22_of_damaged_files_nothing_is_believed_and_a_start_makes_them_anew() {
     let segment = segments.max_by_key(|path| fs::metadata(path).unwrap().len()).unwrap();
     flip(&segment, 5_000);
     let (look, all) = (events.look(), Filter { own: None, kinds: vec![], before: None });
-    let error = look.back(&all).find_map(Result::err).expect("damage is told");
+    let error = look.back(&all).find_map(Result::err).expect("damage is reported");
     let told = error.to_string();
     assert!(told.contains(&segment.file_name().unwrap().to_string_lossy()[..]), "{told}");
-    assert!(!kept.exists() && !files.are_sound(), "no figures rest on them");
+    assert!(!kept.exists() && !files.are_sound(), "figures that need the damaged files are deleted");
     files.delete().unwrap();
     assert!(!kept.with_extension("events").exists());
 }

@@ -1,4 +1,4 @@
-//! Kept figures equal folded figures at any position; foreign files are not used.
+//! Stored figures equal folded figures at any position; files of other logs are not used.
 
 use super::*;
 use crate::{events::Filter, follower::Follower};
@@ -42,7 +42,7 @@ fn pl_22_pl_23_pl_24_figures_that_were_kept_anywhere_go_on_to_those_of_the_whole
             assert_eq!(again.significant.counts(), whole.significant.counts());
             assert_eq!((again.returns.rounds(), again.open_rounds()), (whole.returns.rounds(), whole.open_rounds()));
         }
-        assert!(so_far.significant.events.count() > 0 || so_far.open_rounds() > 0, "there is something to keep");
+        assert!(so_far.significant.events.count() > 0 || so_far.open_rounds() > 0, "the figures are not empty");
     }
 }
 
@@ -168,12 +168,12 @@ async fn pl_22_a_start_goes_on_from_what_was_kept_of_this_very_log_and_begins_an
     }
     fs::write(folder.file(), &kept).unwrap();
     let stricter = Report { large_win_eur: 2, ..Report::default() };
-    assert_eq!(shown(&folder, &ledger, &stricter).await.0, 0, "of other thresholds");
+    assert_eq!(shown(&folder, &ledger, &stricter).await.0, 0, "figures with other thresholds are not used");
     let other = Folder::new();
     let another = other.ledger();
     set_rates(&another, 41..54).await;
     fs::write(other.file(), &kept).unwrap();
-    assert_eq!(shown(&other, &another, &config).await.0, 0, "of another log");
+    assert_eq!(shown(&other, &another, &config).await.0, 0, "figures of another log are not used");
     ledger.close().await;
     another.close().await;
 }
@@ -207,7 +207,7 @@ async fn pl_22_a_start_finds_the_events_that_were_put_away_or_makes_them_anew() 
 
     fs::remove_dir_all(&files).unwrap();
     anew(shown(&folder, &ledger, &config).await);
-    assert!(files.exists() && !folder.file().exists(), "figures rest on files that are there");
+    assert!(files.exists() && !folder.file().exists(), "figures without their event files are deleted");
     let stricter = Report { large_win_eur: 2, ..Report::default() };
     anew(shown(&folder, &ledger, &stricter).await);
     anew(shown(&folder, &ledger, &config).await);

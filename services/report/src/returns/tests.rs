@@ -98,7 +98,7 @@ fn figure(text: &str) -> f64 {
 fn pl_23_sound_play_at_mixed_coin_values_raises_no_false_alarm() {
     let found = Player::new(100).play(12_000);
     let low = &found.levels[0];
-    assert!(figure(&low.rtp) > 2.0, "the level returns more than it ever could by itself: {low:?}");
+    assert!(figure(&low.rtp) > 2.0, "the level returns more than its own bets could: {low:?}");
     assert!((figure(&low.held_rtp) - figure(&low.held_theoretical_rtp)).abs() < 0.5, "{low:?}");
     for of in found.levels.iter().chain(&found.totals) {
         assert!(!of.out_of_band, "{of:?}");
@@ -204,7 +204,7 @@ fn mf_d6_the_chances_in_states_have_the_long_runs_mean() {
             assert!(off.abs() <= most, "{} {}: {mean} is {off:+} off {}", game.name(), feature.key, known[at]);
             assert!(
                 most < 0.125 * known[at],
-                "{} {}: {error} finds no error of an eighth of {}",
+                "{} {}: a standard error of {error} is too large to find an error of an eighth of {}",
                 game.name(),
                 feature.key,
                 known[at]

@@ -87,16 +87,19 @@ fn np_12_unopened_objects_are_shown_once_the_round_is_over_and_never_before() {
             if round.outcomes.iter().all(|outcome| outcome.reveals.is_empty()) {
                 continue;
             }
-            assert!(round.outcomes.iter().all(|outcome| outcome.unopened.is_empty()), "the log has none");
+            assert!(
+                round.outcomes.iter().all(|outcome| outcome.unopened.is_empty()),
+                "logged outcomes must have no unopened objects"
+            );
             let open = played(game, 10_000, false, Carried::default(), number).shown(false);
-            assert_eq!(open, round.outcomes, "an open round shows what its log has");
+            assert_eq!(open, round.outcomes, "an open round must show only logged figures");
             for outcome in round.shown(true).iter().filter(|outcome| !outcome.reveals.is_empty()) {
                 picks += 1;
                 let all: Vec<_> = outcome.reveals.iter().chain(&outcome.unopened).collect();
                 let numbers: BTreeSet<_> = all.iter().map(|of| of.number).collect();
-                assert_eq!(numbers, (1..=u32::from(game.info().picks_of)).collect(), "each object once");
+                assert_eq!(numbers, (1..=u32::from(game.info().picks_of)).collect(), "each object must be shown once");
                 assert_eq!(numbers.len(), all.len());
-                assert!(outcome.unopened.iter().all(|of| of.coins > 0), "each object hides an amount");
+                assert!(outcome.unopened.iter().all(|of| of.coins > 0), "each unopened object must have an amount");
             }
         }
         assert!(picks > 2, "{picks} picks");

@@ -20,12 +20,11 @@ pub(super) struct Identity {
     pub(super) digest: Digest,
     pub(super) roles: Roles,
     pub(super) expires_ms: Option<i64>,
-    /// Whether a reload has removed the credential.
     pub(super) removed: watch::Sender<bool>,
 }
 
 impl Identity {
-    /// Returns whether another identity admits the same calls, except for their rate.
+    /// Returns whether both identities permit the same calls, ignoring rates.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.operator.id == other.operator.id
             && self.name == other.name
@@ -58,7 +57,7 @@ pub struct Denied {
 impl Caller {
     pub const ANYONE: Self = Self(None);
 
-    /// Returns the caller of a service without operators, who owns all objects.
+    /// Returns the caller in a service without operators, who owns all objects.
     #[must_use]
     pub const fn anyone() -> Self {
         Self(None)
@@ -69,7 +68,6 @@ impl Caller {
         request.extensions().get::<Self>().cloned().unwrap_or_default()
     }
 
-    /// Returns whether the operator's objects belong to the caller.
     #[must_use]
     pub fn owns(&self, operator: &str) -> bool {
         self.0.as_ref().is_none_or(|identity| *identity.operator.id == *operator)
@@ -81,7 +79,7 @@ impl Caller {
         self.owns(operator) || self.owns(PLATFORM)
     }
 
-    /// Returns the caller's operator; `None` for the platform, and if no operators are configured.
+    /// Returns the caller's operator; `None` for the platform, or if no operators are configured.
     #[must_use]
     pub fn own(&self) -> Option<&str> {
         let operator = self.0.as_ref().map(|identity| &*identity.operator.id);
@@ -98,8 +96,8 @@ impl Caller {
         self.0.as_ref().map(|identity| (identity.name.as_str(), identity.roles))
     }
 
-    /// Returns the actor of the caller's commits (PL-22, PL-27): the credential's name; of an operator's credential,
-    /// `operator/name`.
+    /// Returns the actor of the caller's commits (PL-22, PL-27): the credential's name, or `operator/name` for an operator's
+    /// credential.
     #[must_use]
     pub fn actor(&self) -> Option<String> {
         self.0.as_ref().map(|identity| match &*identity.operator.id {

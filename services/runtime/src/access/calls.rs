@@ -5,7 +5,7 @@ use crate::roles::Roles;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     pub path: &'static str,
-    /// Roles; the caller needs one of them.
+    /// Sufficient roles; the caller needs one of them.
     pub roles: Roles,
     pub platform: bool,
 }

@@ -13,7 +13,7 @@ use std::{
 use tokio::time::timeout;
 use tonic::{Status, body::Body};
 
-/// Interval at which the expiry is checked again, because the clock may be set meanwhile.
+/// Interval at which the expiry is checked again, because the system clock may have been changed.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) struct Expiring {

@@ -33,7 +33,7 @@ impl Access {
         Self { identities, clock }
     }
 
-    /// Replaces the credentials, and ends the open streams of removed ones. Without operators nothing changes.
+    /// Replaces the credentials and ends the open streams of removed credentials. Has no effect without operators.
     pub fn replace(&self, operators: &[Operator]) {
         let Some(current) = &self.identities else { return };
         let new: Identities = identities(operators).into();
@@ -66,7 +66,6 @@ impl Access {
         }
     }
 
-    /// Admits a request and adds the caller to it.
     pub fn enter<B>(&self, request: &mut Request<B>) -> Result<Caller, Denied> {
         let peer = request.extensions().get::<Arc<Peer>>().map(AsRef::as_ref);
         let caller = self.admit(request.uri().path(), request.headers(), peer)?;
@@ -76,7 +75,6 @@ impl Access {
         Ok(caller)
     }
 
-    /// Ends the answer when the caller's credential expires or is removed.
     #[must_use]
     pub fn expiring(&self, caller: &Caller, answer: Response<Body>) -> Response<Body> {
         match &caller.0 {
@@ -93,7 +91,7 @@ fn identify<'a>(
 ) -> Result<&'a Arc<Identity>, Refusal> {
     let refuse = Refusal::new;
     if headers.get_all(AUTHORIZATION).iter().nth(1).is_some() {
-        return Err(refuse(Reason::TokenAmbiguous, "the header authorization is given more than once"));
+        return Err(refuse(Reason::TokenAmbiguous, "the header authorization occurs more than once"));
     }
     if let Some(token) = bearer(headers) {
         let found = if token.is_empty() { None } else { find(identities, Kind::Token, token) };
@@ -112,7 +110,7 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Finds the credential of a secret in constant time.
+/// Finds the credential with this secret in constant time.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Option<&'a Arc<Identity>> {
     let given = digest(secret);
     let mut found = None;

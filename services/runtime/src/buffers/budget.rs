@@ -2,10 +2,10 @@ use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Bytes that a call takes from the budget for its task and I/O buffers.
+/// Bytes reserved per call for its task and I/O buffers.
 pub const CALL_BYTES: usize = 16 << 10;
 
-/// Budget of bytes: half is divided evenly between operators, half is shared by all operators.
+/// Budget of bytes: half is divided evenly between operators, and all operators share the other half.
 #[derive(Debug)]
 pub struct Budget {
     own: usize,
@@ -137,7 +137,7 @@ mod tests {
         let own = budget.take(&a, 40).unwrap();
         drop((second, more, own));
         let state = budget.state.lock();
-        assert_eq!((state.common, state.taken.len()), (50, 0), "all is given back");
+        assert_eq!((state.common, state.taken.len()), (50, 0), "all bytes are returned");
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
                 match budget.take(&names[who], bytes) {
                     Ok(share) => held[who].push(share),
                     Err(_) => {
-                        proptest::prop_assert!(has + bytes > 50, "its own part was refused");
+                        proptest::prop_assert!(has + bytes > 50, "bytes within the operator's own part were refused");
                         held[who].pop();
                     }
                 }

@@ -18,7 +18,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// `streams` are the paths of calls with a stream of requests.
+    /// Creates the layer. `streams` are the paths of calls with a stream of requests.
     #[must_use]
     pub fn new(config: &Config, streams: impl IntoIterator<Item = String>) -> Self {
         let limits = &config.limits;
@@ -40,7 +40,7 @@ impl Buffers {
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
     }
 
-    /// Takes the bytes of a call from the budget, and counts those of its messages.
+    /// Reserves a call's bytes, and counts the bytes of its messages.
     pub fn enter(&self, request: Request<Body>) -> Result<(Request<Body>, CallBytes), Refusal> {
         let caller = request.extensions().get::<Caller>();
         let operator = caller.map_or_else(|| Arc::from(""), Caller::operator);
@@ -59,7 +59,7 @@ impl CallBytes {
         Response::from_parts(head, Outward::begin(body, self.0).await)
     }
 
-    /// Releases the bytes once the answer is written; refuses a long answer without free bytes.
+    /// Releases the bytes once the answer is written; refuses a long answer if too few bytes are free.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
         if longer > 0 {

@@ -1,4 +1,4 @@
-//! Answer body whose bytes are counted until they are written.
+//! Answer body that counts its bytes until they are written.
 
 use super::budget::Share;
 use bytes::Bytes;
@@ -35,7 +35,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Counts an answer. The body is polled at once, so that an answer that nobody reads is counted too.
+    /// Counts an answer. The body is polled at once, so that an answer is counted even if its caller does not read.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;
@@ -147,14 +147,14 @@ mod tests {
         let budget = Budget::new(100_000, 100_000, 1);
         let taken = || budget.state.lock().taken.get("a").copied().unwrap_or(0);
         let mut body = answer(&budget, [30_000, 5]).await;
-        assert_eq!(taken(), CALL_BYTES + 30_000, "nobody has asked for it yet");
+        assert_eq!(taken(), CALL_BYTES + 30_000, "counted before the caller reads");
         let first = frame(&mut body).await.unwrap().into_data().unwrap();
         let (one, other) = (first.slice(..10), first.slice(10..));
         drop(first);
         assert_eq!(frame(&mut body).await.unwrap().into_data().unwrap(), vec![7; 5]);
         assert_eq!(code(&frame(&mut body).await.unwrap()), Code::Ok);
         drop((body, one));
-        assert_eq!(taken(), 30_000, "a part of it is still held");
+        assert_eq!(taken(), 30_000, "a slice of the first frame is still held");
         drop(other);
         assert_eq!(taken(), 0);
     }

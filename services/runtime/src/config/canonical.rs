@@ -1,12 +1,14 @@
-//! The canonical configuration, whose digest identifies it (PL-29). A laboratory can compute the digest without this program.
+//! The canonical form of a configuration, identified by its digest (PL-29). A laboratory can compute the digest without
+//! this program.
 //!
-//! One line of sorted JSON with all keys except [`ELSEWHERE`] (`docs/reference/configuration-digest.md`). Roles are in the order
-//! `play`, `wallet`, `support`, `audit`, `admin`, `node`, operators and credentials in file order. It has no secrets.
+//! The form is one line of sorted JSON with all keys except [`ELSEWHERE`] (`docs/reference/configuration-digest.md`).
+//! Roles are in the order `play`, `wallet`, `support`, `audit`, `admin`, `node`; operators and credentials are in file
+//! order. It contains no secrets.
 
 use super::Config;
 use serde_json::Value;
 
-/// Keys left out of the canonical configuration: they describe a machine, not the rules of play.
+/// Keys omitted from the canonical form because they describe a machine and not the rules of play.
 pub const ELSEWHERE: [&str; 10] =
     ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console", "telemetry"];
 

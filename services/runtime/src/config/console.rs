@@ -8,17 +8,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Console {
-    /// HTTP address, with the service's TLS if any. By default `serve` tries [`Console::USUAL`].
+    /// HTTP address, with the service's TLS if configured. By default `serve` tries [`Console::USUAL`].
     pub listen: Option<SocketAddr>,
-    /// Further accepted `Host` names, such as `console.example.com`. On loopback, or with any names, other hosts are
-    /// refused.
+    /// Further accepted `Host` names, such as `console.example.com`. On loopback, or if this list is not empty, other names
+    /// are refused.
     pub hosts: Vec<String>,
-    /// Address of the spin service for a `console` process, such as "https://spin:50051"; default: `[ledger] targets`,
-    /// such as a gateway.
+    /// Address of the spin service for a `console` process, such as "https://spin:50051"; default: `[ledger] targets`.
     pub spin: Option<String>,
-    /// Address of the jackpot service, likewise.
+    /// Address of the jackpot service for a `console` process; default: `[ledger] targets`.
     pub jackpot: Option<String>,
-    /// Whether to try the default address; not a key of the file.
+    /// Whether to try the default address; not a key of the configuration file.
     #[serde(skip)]
     pub usual: bool,
 }

@@ -1,16 +1,16 @@
-//! `[currencies]`: currencies of ISO 4217 and coin values (PL-35).
+//! `[currencies]`: ISO 4217 currencies and coin values (PL-35).
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Currencies and coin ladders, checked against the games at the start.
+/// Currencies and coin ladders; startup checks them against the games.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Currencies {
-    /// Codes that take new accounts and bets; default: all with a coin ladder. Others allow withdrawals and the
-    /// completion of open rounds.
+    /// Codes of currencies that allow new accounts and bets; default: all currencies with a coin ladder. Other currencies
+    /// only allow withdrawals and the completion of open rounds.
     pub enabled: Option<Vec<String>>,
-    /// Ladders by game and currency that replace the built-in ones.
+    /// Maps games and currencies to ladders that replace the built-in ladders.
     pub ladders: BTreeMap<String, BTreeMap<String, CoinLadder>>,
 }
 
@@ -18,7 +18,7 @@ pub struct Currencies {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoinLadder {
-    /// 1 to 40 ascending decimals of the major unit, separated by spaces.
+    /// 1 to 40 ascending decimals in the major unit, separated by spaces.
     pub coin_values: String,
     /// Initial coin value.
     pub default: String,

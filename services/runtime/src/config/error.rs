@@ -14,21 +14,21 @@ pub enum ConfigError {
     Store { fault: String },
     #[error("ledger: {fault}")]
     Ledger { fault: String },
-    #[error("draws: key_file {} is in a folder of the log: move it elsewhere", .0.display())]
+    #[error("draws: key_file {} is in a folder that copies of the log include: move the file to another folder", .0.display())]
     DrawKeys(PathBuf),
-    #[error("jurisdictions: there is no profile {name}")]
+    #[error("jurisdictions: there is no profile {name}; configure it, or name an existing profile")]
     UnknownProfile { name: String },
     #[error("operator {operator:?}: {fault}")]
     Operator { operator: String, fault: String },
     #[error(
-        "console: {listen} is reachable beyond loopback, and without operators there is no log-in: configure some, or listen on loopback"
+        "console: {listen} is reachable beyond loopback, and without operators there is no log-in: configure operators, or listen on loopback"
     )]
     OpenConsole { listen: SocketAddr },
     #[error("{listen} is reachable beyond loopback {how}; to allow it, set [allow_beyond_loopback] {key} = true")]
     Exposed { listen: SocketAddr, how: &'static str, key: &'static str },
 }
 
-/// Changed keys that need a restart.
+/// Changed keys that require a restart.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{} cannot change while the service runs: restart it", .0.join(", "))]
+#[error("{} cannot change while the service runs: restart the service", .0.join(", "))]
 pub struct NeedsRestart(pub Vec<String>);

@@ -1,4 +1,4 @@
-//! Files named by the configuration, which `serve` and `config` check before anything is opened.
+//! Checks of the files named in the configuration, made by `serve` and `config` before any file is opened.
 
 use super::{Config, ConfigError, Role};
 use std::{
@@ -8,7 +8,7 @@ use std::{
 };
 
 impl Config {
-    /// Checks that the files this role reads can be read. The draw keys and the keys in the data folder are created.
+    /// Checks that the files this role needs can be read, except draw keys and keys in the data folder, which are created.
     pub fn check_files(&self) -> Result<(), ConfigError> {
         let named = self.tls.iter().flat_map(|tls| {
             [
@@ -54,7 +54,7 @@ impl Config {
 fn readable(key: &'static str, path: &Path) -> Result<(), ConfigError> {
     let read = File::open(path).and_then(|mut file| file.read(&mut [0]));
     read.map(drop).map_err(|source: io::Error| {
-        // With its folder, since a relative path starts at the working directory.
+        // The message names the absolute path, because a relative path depends on the working directory.
         let path = absolute(path).unwrap_or_else(|_| path.to_owned());
         ConfigError::File { key, path, source }
     })

@@ -1,7 +1,7 @@
 //! Operators and their credentials (PL-27).
 //!
-//! The file has digests of tokens and certificates, no secrets. Several credentials are valid at once, so that one can
-//! be replaced without a gap.
+//! The configuration contains digests of tokens and certificates but no secrets. Several credentials can be valid at
+//! once, so that one can be replaced without a gap.
 
 use super::{
     error::ConfigError,
@@ -14,25 +14,25 @@ use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, fmt};
 use toml::value::{Datetime, Offset};
 
-/// Operator without players. Its `admin` changes pools, rates and all switches.
+/// Operator without players, whose `admin` changes pools, rates and all switches.
 pub const PLATFORM: &str = "platform";
 
 /// A tenant that owns players.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operator {
-    /// Name, and first part of the names of its players and rounds.
+    /// Name, which is also the first part of player and round names.
     pub id: String,
-    /// Average calls per second; default: unlimited. A message on PlayStream is a call.
+    /// Average calls per second; default: unlimited. A message on PlayStream counts as a call.
     pub calls_per_second_max: Option<u32>,
-    /// Burst of calls; default: those of one second.
+    /// Burst of calls; default: the calls of one second.
     pub calls_burst_max: Option<u32>,
-    /// Weight, 1 to 100, in the competition for calls, log bytes and the queue.
+    /// Fair-share weight, 1 to 100, for calls, log bytes and the queue.
     #[serde(default = "one")]
     pub weight: u32,
-    /// Limit of open campaigns' cost in whole EUR (PL-36); default: unlimited.
+    /// Limit of the open campaigns' total cost in whole EUR (PL-36); default: unlimited.
     pub campaign_liability_eur_max: Option<u32>,
-    /// Kind of wallet (PL-31). A player keeps the kind of its first account.
+    /// Kind of wallet (PL-31). A player keeps the kind that applied when the first account was opened.
     #[serde(default)]
     pub wallet: WalletKind,
     /// Settings of a seamless wallet.
@@ -46,15 +46,16 @@ pub struct Operator {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credential {
-    /// Name, which its commits state as their actor. Equal names are one actor: an approval needs another name (PL-27).
+    /// Name, recorded as the actor of commits. Credentials with equal names are the same actor, so an approval needs another
+    /// name (PL-27).
     pub name: String,
-    /// SHA-256 of a bearer token, instead of a certificate.
+    /// SHA-256 of a bearer token; excludes `certificate_sha256`.
     pub token_sha256: Option<Digest>,
-    /// SHA-256 of a client certificate in DER, instead of a token.
+    /// SHA-256 of a client certificate in DER; excludes `token_sha256`.
     pub certificate_sha256: Option<Digest>,
     /// Roles.
     pub roles: Roles,
-    /// Expiry in Unix milliseconds; a date and time with offset in the file.
+    /// Expiry in Unix milliseconds; the file has a date and time with offset.
     #[serde(default, rename = "expires", deserialize_with = "time_ms")]
     pub expires_ms: Option<i64>,
 }
@@ -99,10 +100,11 @@ fn one() -> u32 {
 
 fn time_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
     let ms = unix_ms(&Datetime::deserialize(from)?);
-    ms.map(Some).ok_or_else(|| de::Error::custom("must be a date and time with its offset: 2027-01-31T00:00:00Z"))
+    ms.map(Some)
+        .ok_or_else(|| de::Error::custom("must be a date and time with its offset, such as 2027-01-31T00:00:00Z"))
 }
 
-/// Converts a time; `None` without date, time or offset.
+/// Converts a time; `None` if its date, time or offset is missing.
 fn unix_ms(time: &Datetime) -> Option<i64> {
     let (day, clock) = (date::parse(&time.date?.to_string())?, time.time?);
     let offset_minutes = match time.offset? {
@@ -140,12 +142,14 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
         }
         match (operator.wallet, &operator.seamless) {
             (WalletKind::Seamless, None) => return refuse(operator, "wallet = \"seamless\" needs operators.seamless"),
-            (_, Some(_)) if operator.id == PLATFORM => return refuse(operator, "has no players, and no wallet"),
+            (_, Some(_)) if operator.id == PLATFORM => {
+                return refuse(operator, "has no players, so it cannot have a wallet");
+            }
             (_, Some(wallet)) if wallet.answer_ms_max == 0 || wallet.bets_max == 0 || wallet.credits_max == 0 => {
                 return refuse(operator, "limits of its wallet must be above 0");
             }
             (_, Some(wallet)) if !wallet.is_private() => {
-                return refuse(operator, "plain http is for a wallet on this machine; use https");
+                return refuse(operator, "plain http is only for a wallet on this machine; use https");
             }
             (_, Some(wallet)) if let Some(mismatch) = wallet.mismatch() => return refuse(operator, mismatch),
             _ => {}
@@ -177,7 +181,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
     Ok(())
 }
 
-/// Returns whether the token is blank; a blank token never authenticates, since headers are trimmed.
+/// Returns whether the token is blank. Such a token cannot authenticate, because headers are trimmed.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()

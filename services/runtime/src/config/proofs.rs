@@ -7,16 +7,16 @@ use std::{net::SocketAddr, path::PathBuf};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Proofs {
-    /// Name of the log, such as `example.com/motherlode`; default: the key's. A partition's name is
+    /// Name of the log, such as `example.com/motherlode`; default: the name in the key. A partition is named
     /// `<name>/log/<partition>`.
     pub name: Option<String>,
-    /// Key file of `motherlode key new`; default: `proofs.key` in the data folder, which is created.
+    /// Key file made by `motherlode key new`; default: `proofs.key` in the data folder, created if missing.
     pub key_file: Option<PathBuf>,
-    /// Public HTTP address of checkpoints and tiles, which are hashes; default: none.
+    /// Public HTTP address that serves checkpoints and tiles, which contain only hashes; default: none.
     pub listen: Option<SocketAddr>,
     /// Witnesses that cosign checkpoints.
     pub witnesses: Vec<Witness>,
-    /// Whether to sign a log that another key has signed; a flag only.
+    /// Whether to sign a log that another key has signed; set only by a flag.
     #[serde(skip)]
     pub accept_new_key: bool,
 }
@@ -25,7 +25,7 @@ pub struct Proofs {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Witness {
-    /// Submission prefix, `http://host:port`, before `/add-checkpoint`.
+    /// Submission prefix, `http://host:port`, to which `/add-checkpoint` is appended.
     pub url: String,
     /// Verifier key.
     pub key: String,

@@ -1,13 +1,13 @@
 //! Changes of the configuration that a running service applies (PL-27).
 
-use super::{Config, Operator, error::NeedsRestart};
+use super::{Config, error::NeedsRestart};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 impl Config {
-    /// Checks that a running service can take `new`: only operators without own weight, wallet or cap are added or
-    /// removed, and of the others only credentials and limits of calls change.
+    /// Checks that a running service can apply `new`: only operators may differ. A seamless wallet cannot be removed, because
+    /// credits may be due to it.
     pub fn check_reload(&self, new: &Self) -> Result<(), NeedsRestart> {
         let mut keys = vec![];
         differences(
@@ -18,28 +18,17 @@ impl Config {
         );
         let ids: BTreeSet<_> = self.operators.iter().chain(&new.operators).map(|operator| &operator.id).collect();
         for id in ids {
-            let fixed =
-                |config: &Self| tree(&fixed_part(id, config.operators.iter().find(|operator| operator.id == *id)));
-            differences(&format!("operators.{id}"), &fixed(self), &fixed(new), &mut keys);
+            let has_wallet = |config: &Self| {
+                config.operators.iter().any(|operator| operator.id == *id && operator.seamless.is_some())
+            };
+            if has_wallet(self) && !has_wallet(new) {
+                keys.push(format!("operators.{id}.seamless"));
+            }
         }
         if self.operators.is_empty() != new.operators.is_empty() {
             keys.push("operators (the first or the last one)".to_owned());
         }
         if keys.is_empty() { Ok(()) } else { Err(NeedsRestart(keys)) }
-    }
-}
-
-/// Returns the operator without the parts that can change; an unknown operator is one with defaults.
-fn fixed_part(id: &str, operator: Option<&Operator>) -> Operator {
-    Operator {
-        id: id.to_owned(),
-        calls_per_second_max: None,
-        calls_burst_max: None,
-        weight: operator.map_or(1, |operator| operator.weight),
-        campaign_liability_eur_max: operator.and_then(|operator| operator.campaign_liability_eur_max),
-        wallet: operator.map(|operator| operator.wallet).unwrap_or_default(),
-        seamless: operator.and_then(|operator| operator.seamless.clone()),
-        credentials: vec![],
     }
 }
 
@@ -78,20 +67,22 @@ mod tests {
         for new in [
             ONE.to_owned(),
             format!("{ONE}calls_per_second_max = 5\n{credential}"),
-            format!("{ONE}[[operators]]\nid = 'beta'\n{credential}"),
+            format!("{ONE}weight = 2\ncampaign_liability_eur_max = 2"),
+            format!("{ONE}[[operators]]\nid = 'beta'\nweight = 3\n{credential}"),
         ] {
             assert_eq!(check(ONE, &new), "");
             assert_eq!(check(&new, ONE), "");
         }
+        let seamless = format!("{ONE}wallet = 'seamless'\nseamless = {{ url = 'http://127.0.0.1:1' }}\n");
+        let other = seamless.replace("127.0.0.1:1", "127.0.0.1:2");
+        assert_eq!([check(ONE, &seamless), check(&seamless, &other)], ["", ""]);
+        assert!(check(&seamless, ONE).starts_with("operators.acme.seamless cannot change"));
         for (new, keys) in [
             (format!("partitions = 2\n{ONE}"), "partitions"),
             (format!("[limits]\nqueue_length_max = 7\n{ONE}"), "limits.queue_length_max"),
-            (format!("{ONE}weight = 2"), "operators.acme.weight"),
-            (format!("{ONE}campaign_liability_eur_max = 2"), "operators.acme.campaign_liability_eur_max"),
-            (format!("{ONE}[[operators]]\nid = 'beta'\nweight = 2"), "operators.beta.weight"),
             (String::new(), "operators (the first or the last one)"),
         ] {
-            assert_eq!(check(ONE, &new), format!("{keys} cannot change while the service runs: restart it"));
+            assert_eq!(check(ONE, &new), format!("{keys} cannot change while the service runs: restart the service"));
         }
     }
 }

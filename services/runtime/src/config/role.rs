@@ -1,4 +1,4 @@
-//! `role` and `[ledger]`: the services of a process, and the processes with the log.
+//! `role` and `[ledger]`: the services of a process, and the processes that write the log.
 
 use super::{error::ConfigError, seamless::is_private};
 use crate::connect::Credentials;
@@ -12,13 +12,13 @@ pub enum Role {
     /// All services.
     #[default]
     All,
-    /// The log, wallet, rounds and reports.
+    /// Log, wallet, rounds and reports.
     Ledger,
-    /// Bets, and completion of abandoned rounds.
+    /// Bets and completion of abandoned rounds.
     Spin,
     /// Pools.
     Jackpot,
-    /// Only the console, a client without log or replica.
+    /// Only the console, a client without a log or replica.
     Console,
 }
 
@@ -65,17 +65,17 @@ impl std::str::FromStr for Role {
     }
 }
 
-/// Processes with the log, and the credential for them: a platform credential with this process's node role
-/// (`node-spin`, `node-jackpot` or `node-ledger`).
+/// Processes that write the log, and this process's credential for them: a platform credential with the node role
+/// `node-spin`, `node-jackpot` or `node-ledger`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LedgerTargets {
-    /// Addresses, such as "https://ledger-0:50051". Each partition's writer is found among them.
+    /// Addresses, such as "https://ledger-0:50051", among which the writer of each partition is found.
     pub targets: Vec<String>,
-    /// Partitions that a `ledger` process writes; default: all. Others are replicas.
+    /// Partitions that a `ledger` process writes; default: all. It reads other partitions as replicas.
     pub write_partitions: BTreeSet<u32>,
-    /// Partitions of a `spin` or `ledger` process; default: all. Partition 0 and `write_partitions` are included. Calls for other
-    /// partitions are refused with PARTITION_ELSEWHERE.
+    /// Partitions that a `spin` or `ledger` process loads, in addition to partition 0 and `write_partitions`; default: all.
+    /// Calls for other partitions are refused with PARTITION_ELSEWHERE.
     pub read_partitions: BTreeSet<u32>,
     /// Token file.
     pub token_file: Option<PathBuf>,
@@ -85,7 +85,7 @@ pub struct LedgerTargets {
     pub certificate: Option<PathBuf>,
     /// Private key of the client certificate, PEM.
     pub key: Option<PathBuf>,
-    /// Name in the servers' certificates, if not the address's.
+    /// Name in the servers' certificates; default: the host in the address.
     pub server_name: Option<String>,
 }
 
@@ -114,13 +114,15 @@ impl LedgerTargets {
             return fault("write_partitions is for the role ledger only");
         }
         if !self.read_partitions.is_empty() && !matches!(role, Role::Spin | Role::Ledger) {
-            return fault("read_partitions is for the roles spin and ledger: the others need all partitions");
+            return fault("read_partitions is for the roles spin and ledger: other roles need all partitions");
         }
         if self.read_partitions.iter().chain(&self.write_partitions).any(|partition| *partition >= partitions) {
             return fault("write_partitions or read_partitions names an unknown partition");
         }
         if self.write_partitions.is_empty() && !self.read_partitions.is_empty() && role == Role::Ledger {
-            return fault("read_partitions needs write_partitions: a process that writes all partitions has them all");
+            return fault(
+                "read_partitions needs write_partitions: without it, this process writes and loads all partitions",
+            );
         }
         let elsewhere = !self.write_partitions.is_empty()
             && (0..partitions).any(|partition| !self.write_partitions.contains(&partition));
@@ -128,14 +130,14 @@ impl LedgerTargets {
             return fault("targets must name the processes that write the other partitions");
         }
         if !role.has_log() && self.targets.is_empty() {
-            return fault("targets must name the processes with the log, since this role has no log");
+            return fault("targets must name the processes that write the log, because this role has no log");
         }
         if self.certificate.is_some() != self.key.is_some() {
-            return fault("certificate and key go together");
+            return fault("certificate and key must be set together");
         }
         if let Some(target) = self.targets.iter().find(|target| self.token_file.is_some() && !is_private(target)) {
             return Err(ConfigError::Ledger {
-                fault: format!("the token of token_file would be sent to {target} unencrypted: use https"),
+                fault: format!("the token in token_file would be sent to {target} without encryption: use https"),
             });
         }
         Ok(())

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Rules versions, checked against the games at the start.
+/// Rules versions; startup checks them against the games.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// Superseded versions that take new bets, as `game version`.
+    /// Superseded versions that accept new bets, as `game version`.
     pub superseded_enabled: Vec<String>,
 }

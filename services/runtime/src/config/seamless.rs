@@ -4,15 +4,15 @@ use crate::connect::Credentials;
 use http::Uri;
 use motherlode_state::is_text;
 use serde::{Deserialize, Serialize};
-use std::{fs, io, net::IpAddr, path::PathBuf};
+use std::{fmt, fs, io, net::IpAddr, path::PathBuf};
 
-/// Where the players' money is kept.
+/// Holder of the players' money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WalletKind {
     #[default]
     Transfer,
-    /// The operator, with a call for each debit and credit.
+    /// The operator, called for each debit and credit.
     Seamless,
 }
 
@@ -24,10 +24,16 @@ pub enum WalletProtocol {
     Json,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct WalletCredentials {
     pub shown: Credentials,
     pub signing_key: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for WalletCredentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} with signing key: {}", self.shown, self.signing_key.is_some())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -38,36 +44,36 @@ pub struct Seamless {
     /// Protocol.
     #[serde(default)]
     pub protocol: WalletProtocol,
-    /// File of the signing key for JSON, at least 32 characters.
+    /// File with the signing key for JSON, at least 32 characters.
     pub signing_key_file: Option<PathBuf>,
     /// Token file for gRPC.
     pub token_file: Option<PathBuf>,
     /// Root certificate for https, PEM; default: the system's.
     pub ca: Option<PathBuf>,
-    /// Milliseconds for an answer; then the outcome is unknown and the call is retried.
+    /// Milliseconds to wait for an answer; after that, the outcome is unknown and the call is retried.
     #[serde(default = "answer_ms_max")]
     pub answer_ms_max: u64,
-    /// Milliseconds from a debit's request to its bet; then it is rolled back.
+    /// Milliseconds from a debit's request to its bet; after that, the debit is rolled back.
     #[serde(default = "debit_ms_max")]
     pub debit_ms_max: u64,
-    /// Milliseconds before a pending call is a significant event.
+    /// Milliseconds before a pending call is reported as a significant event.
     #[serde(default = "overdue_ms")]
     pub overdue_ms: u64,
-    /// Concurrent bets of the operator; beyond, they are refused.
+    /// Concurrent bets of the operator; further bets are refused.
     #[serde(default = "bets_max")]
     pub bets_max: usize,
-    /// Concurrent credits, rollbacks and reports per partition; reports use at most half of the places.
+    /// Concurrent credits, rollbacks and reports of rounds per partition; reports use at most half of the limit.
     #[serde(default = "credits_max")]
     pub credits_max: usize,
-    /// Whether `CloseRound` reports ends of rounds without a credit, such as lost ones (PL-39).
+    /// Whether `CloseRound` reports the end of rounds without a credit, such as lost rounds (PL-39).
     #[serde(default = "close_rounds")]
     pub close_rounds: bool,
     /// Whether `OpenFreeRound` opens free rounds before they are played.
     #[serde(default)]
     pub open_free_rounds: bool,
-    /// Name of this installation in each call, at most 64 characters; by default motherlode.
+    /// Name of this installation in each call, at most 64 characters; default: motherlode.
     pub provider: Option<String>,
-    /// Brand of the operator in each call, at most 64 characters; by default the operator's id.
+    /// Brand of the operator in each call, at most 64 characters; default: the operator's id.
     pub brand: Option<String>,
 }
 

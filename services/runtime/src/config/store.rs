@@ -10,27 +10,28 @@ use std::{collections::BTreeMap, path::PathBuf};
 pub struct Store {
     /// Servers, "nats://host:port,host:port"; `None` for segment files.
     pub url: Option<String>,
-    /// Prefix of stream names: MOTHERLODE_0.
+    /// Prefix of stream names: MOTHERLODE names its first stream MOTHERLODE_0.
     pub stream: String,
-    /// Replicas of a stream, new or existing.
+    /// Replicas of each stream; applied to new and existing streams.
     pub replicas: u8,
     /// NATS credentials file (JWT and seed).
     pub credentials: Option<PathBuf>,
-    /// Stream key file with 64 hexadecimal digits per line, the signing key first, equal for all processes and tools.
-    /// Default: `own_key_file`.
+    /// Stream key file with one key of 64 hexadecimal digits per line; the first key signs. All processes and tools need the
+    /// same file. Default: `keys/stream` in the data folder.
     pub key_file: Option<PathBuf>,
-    /// `keys/stream` in the data folder ([`Config::log_store`](super::Config::log_store)), created with a new log.
+    /// `keys/stream` in the data folder ([`Config::log_store`](super::Config::log_store)), created with a new log and used
+    /// without a `key_file`.
     #[serde(skip)]
     pub own_key_file: Option<PathBuf>,
-    /// Last message without a MAC by stream, for a log older than the key.
+    /// Maps each stream to its last message without a MAC, for a log older than the key.
     pub unsigned_up_to: BTreeMap<String, u64>,
     /// Whether a missing stream is created.
     pub create: bool,
     /// TLS to the servers, or plaintext.
     pub tls: Option<StoreTls>,
-    /// Monitoring addresses of all servers, "http://host:8222", which show how they sync.
+    /// Monitoring addresses of all servers, "http://host:8222", which report the servers' sync settings.
     pub monitor: Vec<String>,
-    /// Milliseconds before an append with unknown outcome fails; longer than an election.
+    /// Milliseconds before an append with unknown outcome fails; must be longer than a leader election.
     pub append_ms_max: u64,
     /// Exceptions for unsafe settings.
     pub allow_unsafe: AllowUnsafe,
@@ -108,7 +109,7 @@ impl Store {
             return fault("url must not contain a user or a password: use [store] credentials");
         }
         if self.servers().iter().any(|server| server.len() <= "nats://".len()) {
-            return fault("url must be nats://host:port, with further host:port after commas");
+            return fault("url must be nats://host:port,... with one host:port per server");
         }
         if self.stream.is_empty() || self.stream.len() > 64 || !self.stream.bytes().all(is_name) {
             return fault("stream must be 1 to 64 characters of [A-Za-z0-9_-]");
@@ -120,7 +121,7 @@ impl Store {
             return fault("monitor must be addresses that begin with http://");
         }
         if self.tls.as_ref().is_some_and(|tls| tls.certificate.is_some() != tls.key.is_some()) {
-            return fault("tls.certificate and tls.key go together");
+            return fault("tls.certificate and tls.key must be set together");
         }
         Ok(())
     }

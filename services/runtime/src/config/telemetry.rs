@@ -7,13 +7,13 @@ use std::net::SocketAddr;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Telemetry {
-    /// Log filter: a level, or TARGET=LEVEL, such as `info,motherlode_ledger=debug`. RUST_LOG overrides it.
+    /// Log filter: a level, or TARGET=LEVEL, such as `info,motherlode_ledger=debug`. RUST_LOG overrides this key.
     pub filter: String,
-    /// Form of the log lines. In the journal each line has its priority.
+    /// Format of the log lines. Lines in systemd's journal carry their priority.
     pub log_format: LogFormat,
     /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317".
     pub otlp_endpoint: Option<String>,
-    /// Percent of requests with a trace.
+    /// Percentage of requests that are traced.
     pub sample_percent: u8,
     /// Seconds between exports of metrics.
     pub metrics_seconds: u16,
@@ -21,7 +21,7 @@ pub struct Telemetry {
     pub listen: Option<SocketAddr>,
 }
 
-/// Form of the log lines.
+/// Format of the log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {

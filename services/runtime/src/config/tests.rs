@@ -112,7 +112,7 @@ fn a_role_without_the_log_needs_to_know_where_it_is() {
         assert_eq!(checked(&format!("role = \"{role}\"\n{targets}")), Ok(()));
         assert!(checked(&format!("role = \"{role}\"")).unwrap_err().contains("ledger: targets must name"));
     }
-    assert!(checked("[ledger]\nkey = \"k\"").unwrap_err().contains("go together"));
+    assert!(checked("[ledger]\nkey = \"k\"").unwrap_err().contains("set together"));
     let part =
         |of: &str, writes: &str| checked(&format!("{of}\npartitions = 3\n{targets}\nwrite_partitions = {writes}"));
     assert_eq!(part("role = \"ledger\"", "[0, 2]"), Ok(()));
@@ -180,7 +180,7 @@ fn a_store_that_makes_no_sense_is_refused() {
         ("stream = \"a.b\"", "1 to 64 characters"),
         ("monitor = [\"a:8222\"]", "http://"),
         ("append_ms_max = 1", "1000 to 600000"),
-        ("[store.tls]\nkey = \"k\"", "go together"),
+        ("[store.tls]\nkey = \"k\"", "set together"),
         ("[store.allow_unsafe]\nanything = true", "unknown field"),
     ] {
         let error = Config::parse(&format!("[store]\n{url}{wrong}")).unwrap_err().to_string();

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
-    /// Full segments after the start, in the background; damage then stops new rounds.
+    /// Full segments are verified after the start, in the background; damage then stops new rounds.
     #[default]
     Background,
-    /// The whole log before the first answer.
+    /// The whole log is verified before the first answer.
     All,
 }
 

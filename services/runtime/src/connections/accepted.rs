@@ -37,6 +37,11 @@ impl Admission {
         Self { table: Table::new(bounds), handshakes: Arc::default(), tls_handshakes_max }
     }
 
+    /// Gives open connections the changed weights of their operators.
+    pub fn reweigh(&self) {
+        self.table.reweigh();
+    }
+
     #[must_use]
     pub fn connections(&self) -> usize {
         self.table.count()
@@ -87,7 +92,7 @@ impl Listening {
                         if warned.is_none_or(|warned| now > warned + WARN_EVERY) {
                             warned = Some(now);
                             let connections = admission.table.count();
-                            tracing::error!(%error, connections, "no connection can be accepted; one is dropped");
+                            tracing::error!(%error, connections, "cannot accept connections; one open connection is dropped to free a descriptor");
                         }
                         admission.table.make_way();
                         tokio::select! {
@@ -123,13 +128,12 @@ pub(super) struct Opened {
     pub(super) wire: Wire,
     pub(super) connection: Arc<Connection>,
     pub(super) peer: Arc<Peer>,
-    /// Time by which all handshakes of this connection (TLS and HTTP/2) must be complete.
     pub(super) by: tokio::time::Instant,
     pub(super) stop: Stop,
 }
 
 impl Accepted {
-    /// Serves the connection; `run` returns the service's reason to end it.
+    /// Serves the connection; `run` returns the reason for which the service ends it.
     pub(super) async fn serve<F>(self, run: impl FnOnce(Opened) -> F)
     where
         F: Future<Output = Option<&'static str>>,
@@ -143,7 +147,7 @@ impl Accepted {
         };
         tokio::select! {
             biased;
-            () = connection.shed() => tracing::debug!(%peer, "a connection made way for another"),
+            () = connection.shed() => tracing::debug!(%peer, "a connection was closed to make room for another connection"),
             why = served => if let Some(why) = why {
                 tracing::debug!(%peer, why, "a connection was ended");
             },
@@ -154,7 +158,7 @@ impl Accepted {
         let Self { stream, peer, admitted, acceptor, admission, stop } = self;
         let connection = Arc::clone(&admitted.0);
         let by = tokio::time::Instant::now() + connection.bounds().handshake;
-        let stream = TcpStream::from_std(stream).map_err(|_| Some("there are too few descriptors"))?;
+        let stream = TcpStream::from_std(stream).map_err(|_| Some("too few file descriptors"))?;
         let _ = stream.set_nodelay(true);
         let wire = match acceptor {
             None => Wire::Plain(stream),
@@ -163,8 +167,8 @@ impl Accepted {
                 result = admission.handshakes().handshake(acceptor, stream, peer.ip(), by) => match result {
                     Ok(stream) => Wire::Tls(Box::new(stream)),
                     Err(HandshakeError::Failed) => return Err(None),
-                    Err(HandshakeError::Late) => return Err(Some("no TLS handshake in time")),
-                    Err(HandshakeError::Displaced) => return Err(Some("its TLS handshake made way for another")),
+                    Err(HandshakeError::Late) => return Err(Some("the TLS handshake did not complete in time")),
+                    Err(HandshakeError::Displaced) => return Err(Some("its TLS handshake was displaced by another handshake")),
                 },
             },
         };

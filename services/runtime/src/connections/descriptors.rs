@@ -1,9 +1,9 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Highest number of descriptors, because each takes memory in the kernel.
+/// Limit of descriptors that is requested at most, because each descriptor takes kernel memory.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 
-/// Raises the process's limit of descriptors and returns it.
+/// Raises the process's limit of file descriptors and returns it.
 #[must_use]
 pub fn descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);
@@ -15,7 +15,7 @@ pub fn descriptors() -> u64 {
     match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum }) {
         Ok(()) => wanted,
         Err(error) => {
-            tracing::warn!(%error, descriptors = current, "the limit of descriptors cannot be raised");
+            tracing::warn!(%error, descriptors = current, "failed to raise the limit of file descriptors");
             current
         }
     }

@@ -1,6 +1,6 @@
-//! Direct calls: unary calls that a connection answers in its own task, since the task and layers of an ordinary call
-//! cost more than a bet. Calls that arrive together are answered together. A [`Direct`] implementation makes the
-//! layers' checks itself.
+//! Direct calls: unary calls that a connection answers in its own task, because the task and layers of an ordinary call
+//! cost more than a bet. Calls that arrive together are answered together. A [`Direct`] implementation makes the layers'
+//! checks itself.
 
 use super::{calls::UnderWay, peer::Peer};
 use bytes::Bytes;
@@ -20,7 +20,7 @@ pub trait DirectCalls: Send {
 
     fn hand_in(&mut self);
 
-    /// Sends all ready answers. Returns whether there were any.
+    /// Sends all ready answers and returns whether there were any.
     fn answer(&mut self, context: &mut Context<'_>) -> bool;
 }
 
@@ -30,7 +30,6 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// Sends a length-prefixed message, or a refusal.
     pub fn send(self, answer: Result<Bytes, Status>) {
         let Self { respond, mut under_way } = self;
         under_way.answered = send(respond, answer).is_ok();

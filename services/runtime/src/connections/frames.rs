@@ -1,8 +1,8 @@
-//! Limit on a connection's HTTP/2 frames that belong to no call.
+//! Limit on a connection's HTTP/2 control frames.
 //!
-//! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and empty DATA cost their sender little.
-//! Such a frame takes its payload and [`FRAME`] bytes from an allowance. The allowance grows with time, by [`CALL`]
-//! bytes per call, and by the number of sent bytes, since clients acknowledge them.
+//! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and empty DATA cost their sender little. Each
+//! such frame takes its payload and [`FRAME`] bytes from an allowance. The allowance grows with time, by [`CALL`] bytes
+//! per call, and by the number of sent bytes, because clients acknowledge sent data with control frames.
 
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ impl Frames {
         self.begun
     }
 
-    /// Takes received bytes from the allowance; returns false beyond it.
+    /// Takes received bytes from the allowance; returns false if it is exhausted.
     pub(super) fn take(&mut self, mut bytes: &[u8], now: impl Fn() -> Instant) -> bool {
         loop {
             let skipped = self.skipped.min(bytes.len());
@@ -121,15 +121,19 @@ mod tests {
         assert_eq!(taken(&mut begun(now), &ping, now), 100 * 64 / 72);
         let mut frames = begun(now);
         assert!((0..88).all(|_| frames.take(&ping, || now)));
-        assert_eq!(taken(&mut frames, &ping, now + Duration::from_secs(1)), 10 * 64 / 72 + 1, "what was left is added");
+        assert_eq!(
+            taken(&mut frames, &ping, now + Duration::from_secs(1)),
+            10 * 64 / 72 + 1,
+            "88 of 100 frames were taken before"
+        );
         let mut cut = begun(now);
         let pieces = ping.repeat(200);
         assert_eq!(pieces.iter().take_while(|byte| cut.take(&[**byte], || now)).count(), 88 * 17 + 8);
-        assert_eq!(taken(&mut begun(now), &frame(4, 0, 16_384), now), 0, "a long one is many");
+        assert_eq!(taken(&mut begun(now), &frame(4, 0, 16_384), now), 0, "a long frame counts as many");
         for kind in [2, 3, 7, 8, 10, 255] {
             assert!(taken(&mut begun(now), &frame(kind, 0, 4), now) < 100, "{kind}");
         }
-        assert_eq!(taken(&mut begun(now), &frame(DATA, 0, 0), now), 100, "DATA without a byte");
+        assert_eq!(taken(&mut begun(now), &frame(DATA, 0, 0), now), 100, "empty DATA counts as a control frame");
     }
 
     #[test]
@@ -149,6 +153,6 @@ mod tests {
         }
         assert_eq!(taken(&mut frames, &frame(DATA, 0, 1), now), 1_000);
         frames.sent(1 << 30);
-        assert!(taken(&mut frames, &window, now) < 100, "no more than a full allowance");
+        assert!(taken(&mut frames, &window, now) < 100, "the allowance does not exceed its maximum");
     }
 }

@@ -1,8 +1,8 @@
 //! TLS handshakes, limited in number and shared fairly between addresses.
 //!
-//! A handshake costs its peer almost nothing, so one thread of low priority computes all handshakes. If all slots are
-//! taken, a new handshake displaces the oldest one of the address with the most handshakes, if its own address has
-//! fewer. Otherwise it waits; a free slot is given to the address with the fewest handshakes.
+//! A handshake costs its peer almost nothing, so one thread of low priority computes all handshakes. If all slots are taken,
+//! a new handshake displaces the oldest handshake of the address with the most, provided that the new handshake's address
+//! has fewer. Otherwise the new handshake waits; a free slot is given to the address with the fewest handshakes.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;
@@ -35,7 +35,7 @@ pub(super) enum HandshakeError {
 
 pub(super) struct Handshakes {
     slots: Slots,
-    /// Thread that computes handshakes; without it the caller's runtime computes them.
+    /// Thread that computes handshakes; if `None`, the caller's runtime computes them.
     thread: Option<(Handle, oneshot::Sender<()>)>,
     counter: Counter<u64>,
 }
@@ -44,7 +44,7 @@ impl Handshakes {
     pub(super) fn new(most: usize) -> Self {
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.tls.handshakes");
-        let counter = counter.with_description("TLS handshakes that ended, by outcome.").build();
+        let counter = counter.with_description("Number of ended TLS handshakes, by outcome.").build();
         ["done", "failed", "late", "displaced"]
             .iter()
             .for_each(|how| counter.add(0, &[KeyValue::new("outcome", *how)]));
@@ -52,7 +52,7 @@ impl Handshakes {
         let observed = Arc::downgrade(&slots.0);
         meter
             .u64_observable_gauge("motherlode.tls.handshakes_waiting")
-            .with_description("TLS handshakes that wait for a slot.")
+            .with_description("Number of TLS handshakes that wait for a slot.")
             .with_callback(move |seen| {
                 if let Some(shared) = observed.upgrade() {
                     seen.observe(shared.state.lock().waiting.len() as u64, &[]);
@@ -204,7 +204,7 @@ impl State {
         if self.warned.is_none_or(|warned| now > warned + WARN_EVERY) {
             self.warned = Some(now);
             let (peer, waiting) = (displaced.peer, self.waiting.len());
-            tracing::warn!(%peer, waiting, "a TLS handshake makes way for another: there are too many");
+            tracing::warn!(%peer, waiting, "a TLS handshake was displaced by another: all slots are taken");
         }
         true
     }
@@ -246,16 +246,20 @@ mod tests {
     fn uf_02_no_more_handshakes_are_under_way_than_may_be_and_one_address_makes_way_for_the_others() {
         let slots = slots(4);
         let many: Vec<_> = (0..4).map(|_| take(&slots, 1).ok().unwrap()).collect();
-        let Err(mut fifth) = take(&slots, 1) else { panic!("there are four") };
+        let Err(mut fifth) = take(&slots, 1) else { panic!("a fifth handshake got a slot") };
         let other = take(&slots, 2).ok().unwrap();
-        assert_eq!(many.iter().map(displaced).collect::<Vec<_>>(), [true, false, false, false], "the oldest");
+        assert_eq!(
+            many.iter().map(displaced).collect::<Vec<_>>(),
+            [true, false, false, false],
+            "the oldest handshake is displaced"
+        );
         let _third = take(&slots, 3).ok().unwrap();
         assert_eq!(many.iter().map(displaced).collect::<Vec<_>>(), [false, true, false, false]);
         assert!(!displaced(&other));
         assert_eq!(active(&slots), 4);
         let mut many = many.into_iter();
         drop((many.next(), many.next()));
-        assert!(fifth.as_mut().now_or_never().is_none(), "who was displaced has no place to give");
+        assert!(fifth.as_mut().now_or_never().is_none(), "a displaced handshake frees no slot");
         drop(many.next());
         assert!(fifth.as_mut().now_or_never().unwrap().is_some());
         assert_eq!(active(&slots), 3);
@@ -266,14 +270,19 @@ mod tests {
         let slots = slots(3);
         let (first, second, other) =
             (take(&slots, 1).ok().unwrap(), take(&slots, 1).ok().unwrap(), take(&slots, 2).ok().unwrap());
-        let (Err(mut mine), Err(gone)) = (take(&slots, 1), take(&slots, 1)) else { panic!("there are three") };
+        let (Err(mut mine), Err(gone)) = (take(&slots, 1), take(&slots, 1)) else {
+            panic!("a fourth handshake got a slot")
+        };
         drop(gone);
-        let Ok(third) = take(&slots, 3) else { panic!("it has none") };
+        let Ok(third) = take(&slots, 3) else { panic!("address 3 got no slot") };
         assert!(displaced(&first) && !displaced(&second) && !displaced(&other));
-        let Err(mut theirs) = take(&slots, 3) else { panic!("nobody has more than one") };
+        let Err(mut theirs) = take(&slots, 3) else { panic!("a second handshake of address 3 got a slot") };
         drop(other);
         let mine_first = mine.as_mut().now_or_never();
-        assert!(mine_first.is_some_and(|place| place.is_some()), "both have one: who came first");
+        assert!(
+            mine_first.is_some_and(|place| place.is_some()),
+            "both addresses have one handshake, so the first waiter gets the slot"
+        );
         drop((second, third));
         assert!(theirs.as_mut().now_or_never().unwrap().is_some());
         assert_eq!(slots.0.state.lock().waiting.len(), 0);

@@ -1,4 +1,4 @@
-//! HTTP/1.1 for browsers, callers without gRPC and readers of files, with gRPC's limits.
+//! HTTP/1.1 for browsers, callers without gRPC and readers of proof files, with the limits of gRPC connections.
 
 use super::{
     accepted::{Accepted, Admission, Listening, Opened},
@@ -28,8 +28,8 @@ const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// Serves on the caller's runtime until the stop. Then the requests in progress are answered, and each peer has 300 ms
-/// to read its answers. Each request has its [`Peer`](super::Peer) as extension.
+/// Serves on the caller's runtime until the stop. After that, requests in progress are answered, and each peer has 300 ms to
+/// read its answers. Each request carries its [`Peer`](super::Peer) as an extension.
 pub async fn serve_http1<S, B>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,
@@ -42,7 +42,7 @@ pub async fn serve_http1<S, B>(
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    // A client that expects TLS could not read the refusal.
+    // A client that expects TLS cannot read a plaintext refusal.
     let refusal = if acceptor.is_some() { b"" } else { REFUSAL };
     let listening = Listening { listener, acceptor, admission, refusal, stop };
     let begin = |accepted: Accepted, served: &mut JoinSet<()>| {
@@ -81,7 +81,7 @@ where
             biased;
             result = &mut served => {
                 if let Err(error) = result {
-                    tracing::debug!(%error, "a connection of HTTP/1.1 ended");
+                    tracing::debug!(%error, "an HTTP/1.1 connection ended with an error");
                 }
                 return None;
             }

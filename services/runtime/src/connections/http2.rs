@@ -24,14 +24,14 @@ use tower::Service;
 
 pub(super) const CONNECTION_WINDOW: u32 = 256 << 10;
 const CALL_WINDOW: u32 = 64 << 10;
-/// Bytes of a call's send buffer; only the last part of an answer may exceed the limit.
+/// Bytes of a call's send buffer; only the last chunk of an answer may exceed the limit.
 const SEND_BUFFER: usize = 64 << 10;
 pub(super) const HEADER_TABLE: u32 = 4 << 10;
 const FRAME: u32 = 16 << 10;
 const RESET_UNSEEN_MAX: usize = 20;
 const RESET_OWN_MAX: usize = 256;
-/// Limits for the message of a direct call: time after its headers, and buffered bytes. Beyond these, the call goes
-/// through the layers, which count time and bytes.
+/// Maximum time between the headers and the message of a direct call. A call that exceeds this time, or
+/// [`COMING_BYTES_MAX`] buffered bytes, goes through the layers, which count time and bytes.
 const COMING_FOR: Duration = Duration::from_millis(5);
 const COMING_BYTES_MAX: usize = 4 << 10;
 

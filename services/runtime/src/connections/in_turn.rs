@@ -45,15 +45,16 @@ mod tests {
         super::table::{Admitted, Bounds, Table},
         *,
     };
-    use crate::config::Limits;
+    use crate::{Config, Operators, config::Limits};
     use parking_lot::Mutex;
     use std::{future::poll_fn, net::Ipv4Addr, task::Waker};
     use tokio::task::JoinSet;
 
     /// Connections of competing operators; the first has twice the weight.
     fn competing() -> [Admitted; 2] {
-        let weights = [("acme".to_owned(), 2)].into();
-        let table = Table::new(Bounds { weights, ..Bounds::for_limits(&Limits::default(), 1 << 20) });
+        let config = Config::parse("[[operators]]\nid = 'acme'\nweight = 2").unwrap();
+        let operators = Operators::of_config(&config);
+        let table = Table::new(Bounds { operators, ..Bounds::for_limits(&Limits::default(), 1 << 20) });
         ["acme", "other"].map(|operator| {
             let admitted = table.admit(Ipv4Addr::LOCALHOST.into()).unwrap();
             admitted.0.belongs_to(Some((operator, "key"))).unwrap();
@@ -119,7 +120,7 @@ mod tests {
         spawn(&mut tasks, &order, &acme, "acme", 10, 64);
         spawn(&mut tasks, &order, &other, "other", 10, 1);
         while tasks.join_next().await.is_some() {}
-        assert_eq!(count(&order.lock()[..5], "acme"), 1, "one task began more calls than a round has");
+        assert_eq!(count(&order.lock()[..5], "acme"), 1, "a task began more calls than a round allows");
         assert_eq!(order.lock().len(), 20);
     }
 

@@ -50,15 +50,15 @@ impl Lifetime {
     fn look(&mut self) -> Option<End> {
         let connection = &self.connection;
         if !connection.is_greeted() {
-            return Some(End::Now("no HTTP/2 preface or request in time"));
+            return Some(End::Now("no HTTP/2 preface or HTTP/1.1 request arrived in time"));
         }
         let (left, end) = match self.stopped {
-            // The code that requests the stop limits the time of calls in progress.
+            // The caller of the stop limits the time for calls in progress.
             Some(stopped) => {
                 let left = connection.closes_in(stopped).unwrap_or(LOOK_EVERY);
                 (left, left.is_zero().then_some(End::Now(STOPS)))
             }
-            None if self.leaving => (LEAVE, Some(End::Now("the connection had no call for a long time"))),
+            None if self.leaving => (LEAVE, Some(End::Now("the connection was idle for too long"))),
             None => match connection.left() {
                 Some(left) => (left, None),
                 None => {

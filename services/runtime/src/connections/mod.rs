@@ -1,12 +1,12 @@
 //! Connections, their limits and timeouts.
 //!
-//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is dropped
-//! for late handshakes, unanswered pings or inactivity. At a limit the least useful connection is closed, see
-//! [`Table`](table::Table).
+//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is dropped for a
+//! late handshake, an unanswered ping or inactivity. When a limit is reached, the least useful connection is closed (see
+//! [`Table`](table::Table)).
 //!
-//! The number of connections is limited below that of descriptors, some of which are reserved for the log. If
-//! descriptors run out, one connection is dropped with a log line. A connection needs up to 256 KiB of receive window,
-//! two HPACK tables of 4 KiB, and TLS buffers; [`crate::buffers`] limits unsent bytes.
+//! There are fewer connections than file descriptors, because some descriptors are reserved for the log. If descriptors run
+//! out, one connection is dropped and an error is logged. A connection needs up to 256 KiB of receive window, two HPACK
+//! tables of 4 KiB, and TLS buffers; [`crate::buffers`] limits unsent bytes.
 
 mod accepted;
 mod calls;
@@ -51,9 +51,9 @@ use tower::Service;
 
 const CALM: Duration = Duration::from_millis(100);
 
-/// Serves gRPC until the stop; then connections get GOAWAY and calls in progress are answered. A connection without
-/// calls, or whose peer does not read, is closed within 300 ms. Dropping the future drops all connections. `service`
-/// answers all but direct calls.
+/// Serves gRPC until the stop. After that, connections get GOAWAY and calls in progress are answered; a connection without
+/// calls, or whose peer does not read, is closed within 300 ms. Dropping the future drops all connections. `service` answers
+/// all calls except direct calls.
 pub async fn serve<S>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,
@@ -95,7 +95,7 @@ where
             Err(_) => return None,
         },
         () = stop.clone().requested() => return Some(lifetime::STOPS),
-        () = sleep_until(by) => return Some("no HTTP/2 preface in time"),
+        () = sleep_until(by) => return Some("no HTTP/2 preface arrived in time"),
     };
     let mut gone = pin!(keep_alive(pings, connection.bounds()));
     let mut lifetime = Lifetime::new(Arc::clone(&connection), by, stop);
@@ -108,7 +108,7 @@ where
                 http.calm();
                 // The peer may still be sending.
                 let _ = timeout(CALM, poll_fn(|context| http.poll(context))).await;
-                return Some("too many frames without a call");
+                return Some("the peer sent too many control frames");
             }
             () = &mut gone => return Some("a ping was not answered in time"),
             end = lifetime.next() => match end {

@@ -2,7 +2,7 @@ use super::{stream::Wire, table::Connection};
 use std::{net::IpAddr, sync::Arc};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// Peer of a connection; each request has it as an extension, in an `Arc`.
+/// Peer of a connection; each request carries it as an extension, in an `Arc`.
 pub struct Peer {
     address: IpAddr,
     certificate: Option<CertificateDer<'static>>,
@@ -34,7 +34,6 @@ impl Peer {
         self.certificate.as_deref()
     }
 
-    /// Returns the connection; `None` for calls within the process.
     #[must_use]
     pub fn connection(&self) -> Option<&Arc<Connection>> {
         self.connection.as_ref()

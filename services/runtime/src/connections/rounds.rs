@@ -1,9 +1,9 @@
 //! Fair order of the tasks of competing operators on one thread.
 //!
-//! A thread runs tasks in the order in which they became ready, so an operator's only call would wait for all of
-//! another's thousand calls. While operators compete, a round of the thread admits each operator for as much work as
-//! its weight allows; the operator's other tasks wait, oldest first. The round ends when no ready task is left and the
-//! sockets have been polled.
+//! A thread runs tasks in the order in which they became ready, so one operator's single call would wait for a thousand
+//! calls of another operator. While operators compete, each round of the thread admits from each operator as much work as
+//! its weight allows; the operator's remaining tasks wait, oldest first. The round ends when no ready task is left and
+//! the sockets have been polled.
 //!
 //! Cost while operators compete: a look-up per poll of a task, and a poll of the sockets per round.
 
@@ -41,7 +41,7 @@ impl Round {
         Self { lanes: BTreeMap::new(), newest: 0 }
     }
 
-    /// Admits a task, or keeps its waker. Returns whether it was admitted.
+    /// Admits a task and returns true, or stores its waker.
     fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
         if let Some(other) = place.take_if(|place| place.share != share) {
             self.leave(other);
@@ -68,7 +68,7 @@ impl Round {
         }
     }
 
-    /// Ends the round and wakes the oldest tasks of each operator. Returns whether there were any.
+    /// Ends the round and wakes each operator's oldest tasks. Returns whether any task was woken.
     fn end(&mut self) -> bool {
         self.lanes.retain(|_, lane| !lane.waiting.is_empty());
         for lane in self.lanes.values_mut() {
@@ -135,7 +135,7 @@ mod tests {
         let [mut first, mut second] = [None, None];
         assert!(round.enter((0, 1), &mut first, waker));
         assert!(!round.enter((0, 1), &mut second, waker));
-        assert!(round.enter((7, 1), &mut second, waker), "the caller has work left");
+        assert!(round.enter((7, 1), &mut second, waker), "the operator has work left");
         assert_eq!((second.is_none(), round.lanes[&0].waiting.len()), (true, 0));
     }
 }

@@ -23,8 +23,8 @@ pub(super) enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Time before a connection is closed. An earlier close would reset it, and the peer could lose unread answers (RFC
-/// 9112, 9.6).
+/// Time that the peer has to end a connection before it is closed. An earlier close would reset the connection, and the
+/// peer could lose unread answers (RFC 9112, 9.6).
 const LINGER: Duration = Duration::from_secs(2);
 const PROBES: u32 = 4;
 const LINGER_BYTES: usize = 4 << 10;
@@ -175,7 +175,7 @@ mod tests {
         let mut ending = Box::pin(service.shutdown());
         assert!(futures_util::poll!(&mut ending).is_pending());
         for _ in 0..100 {
-            peer.write_all(&[0; 1_000]).expect("nobody has reset the connection");
+            peer.write_all(&[0; 1_000]).expect("the connection was not reset");
             assert!(futures_util::poll!(&mut ending).is_pending(), "the peer has not ended");
         }
         let mut read = vec![];
@@ -184,7 +184,7 @@ mod tests {
         let before = tokio::time::Instant::now();
         drop(peer);
         ending.await.unwrap();
-        assert!(before.elapsed() < LINGER, "it ends with the peer");
+        assert!(before.elapsed() < LINGER, "the connection ends when the peer does");
     }
 
     #[tokio::test(start_paused = true)]

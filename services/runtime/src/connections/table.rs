@@ -1,12 +1,12 @@
 //! The connections of a process.
 //!
-//! Cost: a new connection, and its first admitted call, walk all connections; other calls touch only their own.
+//! A new connection and its first admitted call iterate over all connections; other calls access only their own connection.
 
 use super::{
     rounds,
     turns::{Share, Turns},
 };
-use crate::{config::Limits, reason::Reason, refusal::Refusal};
+use crate::{config::Limits, operators::Operators, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{
     cmp::Reverse,
@@ -22,53 +22,51 @@ use tokio::sync::Notify;
 
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 const WARN_EVERY: Duration = Duration::from_secs(10);
-/// Age up to which a connection without handshakes ranks as a connection without a known caller.
+/// Age up to which a connection with incomplete handshakes ranks as a connection without a known caller.
 const YOUNG: Duration = Duration::from_secs(1);
 const READ_MAX: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Clone)]
 pub struct Bounds {
     pub all: usize,
-    /// Connections per address.
     pub per_peer: usize,
     pub peers: BTreeMap<IpAddr, usize>,
-    /// Connections per operator.
     pub per_operator: usize,
     pub tls_handshakes: usize,
-    /// Time for TLS and HTTP/2, or for the first HTTP/1.1 request.
     pub handshake: Duration,
-    /// Time without a call before a connection is closed.
     pub idle: Duration,
     pub keep_alive: Duration,
     pub keep_alive_answer: Duration,
-    /// Concurrent calls per connection.
     pub calls: u32,
     pub header_bytes: u32,
-    /// Cancelled calls per connection in 10 seconds.
     pub cancelled: u32,
-    /// Control frames per second and connection, outside calls.
     pub control_frames: u32,
-    /// Weights of operators, 1 by default.
-    pub weights: BTreeMap<String, u32>,
+    /// Their weights.
+    pub operators: Operators,
 }
 
 impl Bounds {
     #[must_use]
     pub fn for_limits(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
-        // Connections and log each get some descriptors, even if there are few.
+        // If descriptors are scarce, connections get at least half of them.
         let reserve = limits.descriptors_reserved.min(descriptors / 2);
         let all = limits.connections_max.min(descriptors - reserve);
         if all < limits.connections_max {
             let wanted = limits.connections_max;
-            tracing::warn!(descriptors, reserve, wanted, all, "fewer connections than configured: too few descriptors");
+            tracing::warn!(
+                descriptors,
+                reserve,
+                wanted,
+                all,
+                "too few file descriptors for the configured number of connections: raise the limit of open files, or lower limits.connections_max"
+            );
         } else {
-            tracing::info!(descriptors, reserve, all, "connections are bounded");
+            tracing::info!(descriptors, reserve, all, "set the limit of connections");
         }
         Self::new(limits, all)
     }
 
-    /// Bounds of a listener with `all` connections.
     #[must_use]
     pub fn new(limits: &Limits, all: usize) -> Self {
         let ms = Duration::from_millis;
@@ -86,12 +84,12 @@ impl Bounds {
             header_bytes: limits.header_bytes_max,
             cancelled: limits.cancelled_calls_max,
             control_frames: limits.control_frames_per_second_max,
-            weights: BTreeMap::new(),
+            operators: Operators::default(),
         }
     }
 }
 
-/// Returns the network that counts as one peer: an IPv4 address, or a /64 of IPv6.
+/// Returns the network that counts as one peer: an IPv4 address, or an IPv6 /64.
 #[must_use]
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -102,10 +100,11 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// The connections of all listeners of a process, shared by clones.
 ///
-/// At a limit one connection is closed: of the least useful kind (not greeted, then without a known caller, then
-/// without a call), of the address with the most connections, and the oldest of these. A connection with calls in
-/// progress is closed only for an address with at least two fewer, so an address with many connections mainly displaces
-/// its own. Credentials share their operator's connections likewise.
+/// When a limit is reached, one connection is closed. It is of the least useful kind (first connections with incomplete
+/// handshakes, then connections without a known caller, then connections without a call); within the kind, it is the
+/// oldest connection of the address with the most connections. A connection with calls in progress is closed only in favour
+/// of an address with at least two fewer connections, so an address with many connections mainly displaces its own. The
+/// same rule applies between the credentials of an operator.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 
@@ -159,13 +158,20 @@ impl Drop for Admitted {
 impl Table {
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
-        let turns = Turns::new(bounds.weights.clone());
+        let turns = Turns::new(bounds.operators.weight_max());
         Self(Arc::new(TableInner { turns, bounds, began: Instant::now(), state: Mutex::default() }))
     }
 
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.state.lock().connections.len()
+    }
+
+    /// Gives open connections the changed weights of their operators.
+    pub(super) fn reweigh(&self) {
+        let (operators, state) = (&self.0.bounds.operators, self.0.state.lock());
+        self.0.turns.set_weight_max(operators.weight_max());
+        state.shares.iter().for_each(|(operator, share)| share.set_weight(operators.weight(operator)));
     }
 
     pub(super) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
@@ -207,7 +213,7 @@ impl Table {
         if state.warned.is_none_or(|warned| now > warned + WARN_EVERY) {
             state.warned = Some(now);
             let connections = state.connections.len();
-            tracing::warn!(%peer, connections, "a connection is refused: there are too many");
+            tracing::warn!(%peer, connections, "a connection was refused: the limit of connections is reached");
         }
     }
 }
@@ -226,7 +232,7 @@ impl State {
         };
         let least = self.connections.values().filter(may).min_by_key(|one| {
             let kind = one.kind();
-            // Of busy connections the youngest is closed, since it loses the least work.
+            // Among busy connections, the youngest is closed, because it loses the least work.
             let age = if kind == Kind::Busy { u64::MAX - one.id } else { one.id };
             (kind, Reverse(count(one)), age)
         });
@@ -265,11 +271,11 @@ impl State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// The handshakes, or the head of the first HTTP/1.1 request, are late.
+    /// The handshakes, or the head of the first HTTP/1.1 request, are incomplete after [`YOUNG`].
     Ungreeted,
-    /// The connection has had no admitted call, and no call is in progress.
+    /// No call was admitted, and no call is in progress.
     Unknown,
-    /// The connection has had no admitted call, but calls without a credential, such as health, are in progress.
+    /// No call was admitted, but calls that need no credential, such as health, are in progress.
     Watched,
     Idle,
     Busy,
@@ -304,8 +310,8 @@ impl Connection {
         self.known.get().is_some()
     }
 
-    /// Assigns the connection to the first admitted call's operator and credential, if any. At the operator's limit, if
-    /// no connection can make way: RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS.
+    /// Assigns the connection to the operator and credential of its first admitted call, if any. Fails with
+    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS at the operator's limit if no connection can be closed.
     pub fn belongs_to(&self, holder: Option<(&str, &str)>) -> Result<(), Refusal> {
         if self.is_known() {
             return Ok(());
@@ -318,7 +324,7 @@ impl Connection {
             let theirs = |one: &Connection| one.holder().is_some_and(|other| other.operator == holder.operator);
             let count = state.connections.values().filter(|one| theirs(one)).count();
             if count >= most && state.make_way_for(holder).is_none() {
-                let message = "the operator has as many connections as it may";
+                let message = "the operator's number of connections is at its limit";
                 return Err(
                     Refusal::new(Reason::TooManyConnections, message).with("connections_per_operator_max", most)
                 );
@@ -327,7 +333,9 @@ impl Connection {
         if let Some(Holder { operator, .. }) = &holder {
             let number = state.shares.len() + 1;
             let share = state.shares.entry(operator.clone());
-            let share = Arc::clone(share.or_insert_with(|| Arc::new(self.table.turns.share(operator, number))));
+            let share = Arc::clone(
+                share.or_insert_with(|| Arc::new(Share::new(number, self.table.bounds.operators.weight(operator)))),
+            );
             let _ = self.share.set(share);
         }
         let _ = self.known.set(holder);
@@ -351,7 +359,7 @@ impl Connection {
         self.called();
     }
 
-    /// Counts a call, or a message that is a call within a stream.
+    /// Counts a call, or a stream's message that counts as a call.
     pub fn called(&self) {
         self.table.turns.called(self.share(), || self.table.now());
     }
@@ -360,8 +368,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Returns the number of calls to start before other connections have their turn: the rest of the operator's work
-    /// in the thread's round, at least 1; `alone` if no operators compete.
+    /// Returns the number of calls to start before other connections have their turn: the operator's remaining work in the
+    /// thread's round, at least 1; or `alone` if no operators compete.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
@@ -373,7 +381,7 @@ impl Connection {
         rounds::spend(self.share().number, calls);
     }
 
-    /// Returns the number of the operator's share and its work per round, while operators compete.
+    /// Returns the number of the operator's share and its work per round; `None` unless operators compete.
     pub(super) fn competes(&self) -> Option<(usize, usize)> {
         let share = self.share();
         self.table.turns.work(share, || self.table.now()).map(|work| (share.number, work))
@@ -400,7 +408,8 @@ impl Connection {
         Unread(Arc::clone(self))
     }
 
-    /// Returns the time until the connection closes, at most [`READ_MAX`]; `None` while a known caller's call is in progress.
+    /// Returns the time until the connection closes, at most [`READ_MAX`]; `None` while a known caller's call is in
+    /// progress.
     pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
         let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));
         if calls > unread && self.is_known() {
@@ -422,7 +431,7 @@ impl Connection {
         self.shed.notified().await;
     }
 
-    /// Returns the time left; `None` if it is over.
+    /// Returns the time left; `None` once it has elapsed.
     pub(super) fn left(&self) -> Option<Duration> {
         let idle = self.table.bounds.idle;
         if self.calls.load(Ordering::Relaxed) > 0 {

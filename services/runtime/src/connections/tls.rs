@@ -10,12 +10,10 @@ use tokio_rustls::{
     },
 };
 
-/// Accepts TLS connections with the latest certificate.
 #[derive(Clone)]
 pub struct Acceptor(Arc<RwLock<TlsAcceptor>>);
 
 impl Acceptor {
-    /// Takes over another acceptor's certificate and client roots, for later connections.
     pub fn replace(&self, other: &Self) {
         let other = other.0.read().clone();
         *self.0.write() = other;
@@ -29,17 +27,17 @@ impl Acceptor {
 
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    #[error("the first file has no certificate in PEM")]
+    #[error("the certificate file contains no certificate in PEM")]
     NoCertificate,
-    #[error("the files must be PEM: {0}")]
+    #[error("the certificate and key files must be PEM: {0}")]
     Pem(#[from] pem::Error),
-    #[error("the certificate and its key do not fit: {0}")]
+    #[error("the certificate and its key do not match: {0}")]
     Rustls(#[from] rustls::Error),
     #[error("{0}")]
     Roots(#[from] VerifierBuilderError),
 }
 
-/// Creates an acceptor. `client_roots` enables optional client certificates; `protocol` is the ALPN name.
+/// Creates an acceptor. With `client_roots`, client certificates are accepted but optional; `protocol` is the ALPN name.
 pub fn acceptor(
     certificate: &[u8],
     key: &[u8],

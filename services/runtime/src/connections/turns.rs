@@ -1,28 +1,22 @@
 //! Work that competing operators may do per round of a thread.
 //!
 //! While several operators call, all connections of an operator share a number of work units per round of a thread
-//! ([`rounds`](super::rounds)), by the operator's weight, so a hundred connections, streams or series do no more than
-//! one. A unit is a poll of a task, or a call that the task begins or answers. Nothing is refused, and an operator that
-//! calls alone is not slowed down. Connections without a known caller count as one operator.
-//!
-//! Cost: an atomic load per poll and an atomic exchange per call.
+//! ([`rounds`](super::rounds)). The number depends on the operator's weight only, so a hundred connections or streams get no
+//! more work than one. A unit is a poll of a task, or a call that the task begins or answers. No call is refused, and an
+//! operator that calls alone is not slowed down. Connections without a known caller count as one operator.
 
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
 };
 
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Work per round at the greatest weight. A smaller number shortens the wait of other operators.
+/// Work units per round at the highest weight. A smaller number shortens the wait of other operators.
 const COMPETING_MAX: usize = 16;
 const COMPETE_MS: u64 = 1_000;
 
 pub(super) struct Turns {
-    weights: BTreeMap<String, u32>,
-    heaviest: u32,
+    weight_max: AtomicU32,
     unknown: Arc<Share>,
     latest: AtomicUsize,
     /// Time until which operators compete, in milliseconds since the table's creation.
@@ -31,23 +25,22 @@ pub(super) struct Turns {
 
 pub(super) struct Share {
     pub(super) number: usize,
-    weight: u32,
+    weight: AtomicU32,
 }
 
 impl Turns {
-    pub(super) fn new(weights: BTreeMap<String, u32>) -> Self {
-        let heaviest = weights.values().copied().max().unwrap_or(1).max(1);
+    pub(super) fn new(weight_max: u32) -> Self {
         let (latest, compete_until) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Self { weights, heaviest, unknown: Arc::new(Share::new(0, 1)), latest, compete_until }
+        let weight_max = AtomicU32::new(weight_max.max(1));
+        Self { weight_max, unknown: Arc::new(Share::new(0, 1)), latest, compete_until }
+    }
+
+    pub(super) fn set_weight_max(&self, weight_max: u32) {
+        self.weight_max.store(weight_max.max(1), Ordering::Relaxed);
     }
 
     pub(super) fn unknown(&self) -> &Arc<Share> {
         &self.unknown
-    }
-
-    /// Returns an operator's share, with a unique number.
-    pub(super) fn share(&self, operator: &str, number: usize) -> Share {
-        Share::new(number, self.weights.get(operator).copied().unwrap_or(1))
     }
 
     pub(super) fn called(&self, share: &Share, now_ms: impl Fn() -> u64) {
@@ -57,17 +50,23 @@ impl Turns {
         }
     }
 
-    /// Returns the work per round of a thread; `None` if no operators compete.
+    /// Returns the work units per round of a thread; `None` if no operators compete.
     pub(super) fn work(&self, share: &Share, now_ms: impl Fn() -> u64) -> Option<usize> {
         let until = self.compete_until.load(Ordering::Relaxed);
         let competes = until > 0 && until > now_ms();
-        competes.then(|| (COMPETING_MAX * share.weight as usize / self.heaviest as usize).max(1))
+        let [weight, most] = [&share.weight, &self.weight_max].map(|weight| weight.load(Ordering::Relaxed) as usize);
+        competes.then(|| (COMPETING_MAX * weight / most).clamp(1, COMPETING_MAX))
     }
 }
 
 impl Share {
-    fn new(number: usize, weight: u32) -> Self {
-        Self { number, weight: weight.max(1) }
+    /// `number` is unique.
+    pub(super) fn new(number: usize, weight: u32) -> Self {
+        Self { number, weight: AtomicU32::new(weight.max(1)) }
+    }
+
+    pub(super) fn set_weight(&self, weight: u32) {
+        self.weight.store(weight.max(1), Ordering::Relaxed);
     }
 }
 
@@ -77,24 +76,39 @@ mod tests {
 
     #[test]
     fn at_b3_operators_compete_for_a_second_after_the_call_of_another_one() {
-        let turns = Turns::new([("acme".to_owned(), 2)].into());
-        let (acme, other) = (turns.share("acme", 1), turns.share("other", 2));
+        let turns = Turns::new(2);
+        let (acme, other) = (Share::new(1, 2), Share::new(2, 1));
         let work = |now| [&acme, &other].map(|share| turns.work(share, || now));
         assert_eq!(work(0), [None; 2], "no call yet");
         turns.called(&acme, || 0);
         turns.called(&acme, || 10);
-        assert_eq!(work(1_000), [None; 2], "nobody else calls");
+        assert_eq!(work(1_000), [None; 2], "no other operator calls");
         turns.called(&other, || 1_000);
         assert_eq!(work(1_001), [Some(16), Some(8)]);
         turns.called(&other, || 1_500);
-        assert_eq!([work(1_999), work(2_000)], [[Some(16), Some(8)], [None; 2]], "one rests");
+        assert_eq!([work(1_999), work(2_000)], [[Some(16), Some(8)], [None; 2]], "one operator has stopped calling");
     }
 
     #[test]
     fn at_b3_the_least_weight_has_one_unit_of_work() {
-        let turns = Turns::new([("acme".to_owned(), 1_000)].into());
-        let (acme, other) = (turns.share("acme", 1), turns.share("other", 2));
+        let turns = Turns::new(1_000);
+        let (acme, other) = (Share::new(1, 1_000), Share::new(2, 1));
         turns.called(&other, || 0);
         assert_eq!([&acme, &other].map(|share| turns.work(share, || 1)), [Some(16), Some(1)]);
+    }
+
+    #[test]
+    fn pl_27_changed_weights_change_the_work_of_open_connections() {
+        let turns = Turns::new(1);
+        let (acme, other) = (Share::new(1, 1), Share::new(2, 1));
+        turns.called(&acme, || 0);
+        turns.called(&other, || 0);
+        let work = || [&acme, &other].map(|share| turns.work(share, || 1));
+        assert_eq!(work(), [Some(16), Some(16)]);
+        turns.set_weight_max(4);
+        acme.set_weight(4);
+        assert_eq!(work(), [Some(16), Some(4)]);
+        turns.set_weight_max(2);
+        assert_eq!(work(), [Some(16), Some(8)], "at most the work at the greatest weight");
     }
 }

@@ -1,4 +1,4 @@
-//! Keeps a connection and the wake-ups of its calls on one thread.
+//! Threads for connections; a connection and its calls stay on one thread.
 
 use std::{
     io,

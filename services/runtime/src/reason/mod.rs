@@ -11,7 +11,7 @@ impl Reason {
         TABLE.iter().map(|row| row.reason)
     }
 
-    /// Returns the reason of a name; `None` if only another version has it.
+    /// Returns the reason with this name; `None` if this version does not define it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.reason)
@@ -113,15 +113,15 @@ pub fn reference() -> String {
 const HEAD: &str = "\
 # Errors
 
-Each refusal is a `google.rpc.Status` whose `ErrorInfo` has the domain `motherlode` and one of these reasons. This file is generated from
+Each refusal is a `google.rpc.Status` whose `ErrorInfo` has the domain `motherlode` and one of the following reasons. This file is generated from
 `services/runtime/src/reason/table.rs`: `just documents` writes it, and a test compares the two.
 
 - **no**: the same request is always refused. Correct it.
-- **after a change**: the request succeeds when the condition that the reason names has changed. The request id may stay.
+- **after a change**: the request succeeds once the condition named by the reason has changed. The request id may be reused.
 - **after N ms**: send the request again unchanged, with the same request id. `RetryInfo` states the time, which may be longer than here.
 
 `OUTCOME_UNKNOWN` has the status DEADLINE_EXCEEDED if the log did not answer in time. `LOG_UNREADABLE` has the status UNAVAILABLE, with
-`RetryInfo`, if the disk failed and the record may be sound. `NO_DRAW_KEYS` has the status UNAVAILABLE for a bet. `HTTP_REFUSED` has the
+`RetryInfo`, if the disk failed and the record may be intact. `NO_DRAW_KEYS` has the status UNAVAILABLE for a bet. `HTTP_REFUSED` has the
 status that corresponds to its HTTP status.
 ";
 

@@ -1,40 +1,36 @@
-//! The table of reasons: name on the wire, status code, whether a retry helps, and its meaning with the next step.
+//! Table of reasons: name on the wire, status code, whether a retry helps, meaning and next step.
 
 use tonic::Code;
 
-/// Whether a retry helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     /// No: the same request is always refused.
     Never,
-    /// After a change of the condition named by the reason. The request id may stay.
+    /// After the condition named by the reason has changed. The request id may be reused.
     AfterChange,
     /// After this many milliseconds, unchanged and with the same request id. The refusal carries a `RetryInfo`, which may
     /// state a longer time.
     After(u32),
 }
 
-/// Declares [`Reason`] and its table.
 macro_rules! reasons {
     ($($section:literal { $($(#[doc = $doc:literal])+ $reason:ident = $name:literal, $code:ident, $retry:ident $(($ms:literal))?;)+ })+) => {
-        /// Why a request is refused: `google.rpc.ErrorInfo.reason`. The errors reference is made of it.
+        /// Reason for a refusal: `google.rpc.ErrorInfo.reason`. The errors reference is generated from these docs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Reason {
             $($($(#[doc = $doc])+ $reason,)+)+
         }
 
-        /// A row of the table.
         pub(super) struct Row {
             pub(super) reason: Reason,
             pub(super) name: &'static str,
             pub(super) code: Code,
             pub(super) retry: Retry,
             pub(super) section: &'static str,
-            /// Lines, each with the blank that begins it.
+            /// Lines, each with its leading blank.
             pub(super) doc: &'static [&'static str],
         }
 
-        /// All reasons, in the order of [`Reason`].
         pub(super) const TABLE: &[Row] = &[
             $($(Row {
                 reason: Reason::$reason,
@@ -50,17 +46,17 @@ macro_rules! reasons {
 
 reasons! {
     "Callers and their limits" {
-        /// The call shows no credential. Send the header `authorization: Bearer <token>`; commands take `--token-file`.
+        /// The call has no credential. Send the header `authorization: Bearer <token>`; commands take `--token-file`.
         TokenMissing = "TOKEN_MISSING", Unauthenticated, AfterChange;
-        /// The header `authorization` is given more than once. Send it once.
+        /// The header `authorization` occurs more than once. Send it once.
         TokenAmbiguous = "TOKEN_AMBIGUOUS", Unauthenticated, AfterChange;
-        /// The token belongs to no operator. Check which file it was read from.
+        /// The token belongs to no operator. Check the file from which it was read.
         TokenUnknown = "TOKEN_UNKNOWN", Unauthenticated, AfterChange;
         /// The token has expired, possibly during the call. Retry with a newer token and the same request id.
         TokenExpired = "TOKEN_EXPIRED", Unauthenticated, AfterChange;
         /// The connection's client certificate belongs to no operator.
         CertificateUnknown = "CERTIFICATE_UNKNOWN", Unauthenticated, AfterChange;
-        /// The credential of the client certificate has expired. Retry with a newer one and the same request id.
+        /// The credential of the client certificate has expired. Retry with a newer certificate and the same request id.
         CertificateExpired = "CERTIFICATE_EXPIRED", Unauthenticated, AfterChange;
         /// The credential lacks the required role; `roles` lists the sufficient ones.
         RoleMissing = "ROLE_MISSING", PermissionDenied, AfterChange;
@@ -68,29 +64,29 @@ reasons! {
         MethodUnknown = "METHOD_UNKNOWN", Unimplemented, Never;
         /// The method takes a stream of messages. Call it over gRPC.
         MethodNeedsGrpc = "METHOD_NEEDS_GRPC", Unimplemented, Never;
-        /// The operator makes more calls per second than it may (`calls_per_second_max`).
+        /// The operator exceeds its rate of calls (`calls_per_second_max`).
         RateLimited = "RATE_LIMITED", ResourceExhausted, After(100);
-        /// The operator, or everyone without one, has as many connections as it may. Close some.
+        /// The number of connections of the operator, or of all callers without an operator, is at its limit. Close some.
         TooManyConnections = "TOO_MANY_CONNECTIONS", ResourceExhausted, After(1_000);
         /// The operator's send or receive buffers are full. Read the answers, and send fewer requests at once.
         BuffersFull = "BUFFERS_FULL", ResourceExhausted, After(1_000);
-        /// Another long read of the operator is running. Call one after the other.
+        /// The operator's queue of long reads is full. Make long reads one after the other.
         ReadsBusy = "READS_BUSY", ResourceExhausted, After(200);
-        /// The operator has as many streams of the log open as it may (`streams_max`). End one.
+        /// The number of the operator's open log streams is at its limit (`streams_max`). End one.
         FollowersMax = "FOLLOWERS_MAX", ResourceExhausted, AfterChange;
     }
     "Form of a request" {
-        /// The bytes are not a message of the contract.
+        /// The bytes cannot be decoded as the method's message.
         MessageMalformed = "MESSAGE_MALFORMED", InvalidArgument, Never;
         /// The message is longer than `limits.message_bytes_max`.
         MessageTooLong = "MESSAGE_TOO_LONG", OutOfRange, Never;
-        /// The message did not arrive whole in time. It had no effect; send it again.
+        /// The complete message did not arrive in time. It had no effect; send it again.
         MessageLate = "MESSAGE_LATE", DeadlineExceeded, AfterChange;
         /// A call in JSON has another content type than `application/json`.
         ContentTypeUnknown = "CONTENT_TYPE_UNKNOWN", InvalidArgument, Never;
         /// The console's listener refused the HTTP request before it became a call; the HTTP status gives the cause.
         HttpRefused = "HTTP_REFUSED", InvalidArgument, AfterChange;
-        /// The header `grpc-timeout` is malformed, or given twice.
+        /// The header `grpc-timeout` is malformed or occurs twice.
         TimeoutMalformed = "TIMEOUT_MALFORMED", InvalidArgument, Never;
         /// The call's deadline has passed. The effect of a request in progress is unknown: retry with the same request id.
         DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, After(100);
@@ -104,39 +100,40 @@ reasons! {
         VersionConflict = "VERSION_CONFLICT", Aborted, After(10);
     }
     "Accounts and money" {
-        /// There is no such account, or it is another operator's. Open it by OpenAccount.
+        /// There is no such account, or it belongs to another operator. Open it with OpenAccount.
         AccountUnknown = "ACCOUNT_UNKNOWN", NotFound, AfterChange;
-        /// The account is open already.
+        /// The account is already open.
         AccountExists = "ACCOUNT_EXISTS", AlreadyExists, Never;
         /// The account has no such transaction.
         TransactionUnknown = "TRANSACTION_UNKNOWN", NotFound, AfterChange;
         /// The balance is below the amount, or the operator's wallet refused the debit.
         InsufficientFunds = "INSUFFICIENT_FUNDS", FailedPrecondition, AfterChange;
-        /// The operator's wallet refused the bet for another reason than its funds (`wallet_reason_code`, `wallet_reason`).
+        /// The operator's wallet refused the bet for a reason other than insufficient funds (`wallet_reason_code`,
+        /// `wallet_reason`).
         WalletRefused = "WALLET_REFUSED", FailedPrecondition, AfterChange;
         /// The amount is above the currency's ceiling (`limit_minor`).
         AmountAboveLimit = "AMOUNT_ABOVE_LIMIT", FailedPrecondition, Never;
-        /// An amount would not fit its type.
+        /// An amount would exceed the range of its type.
         AmountOutOfRange = "AMOUNT_OUT_OF_RANGE", OutOfRange, Never;
-        /// The deposit would take the balance above its ceiling (`limit_minor`).
+        /// The deposit would raise the balance above its ceiling (`limit_minor`).
         BalanceAboveLimit = "BALANCE_ABOVE_LIMIT", FailedPrecondition, AfterChange;
-        /// The currency takes no new accounts and bets: the configuration has no coin ladder for it.
+        /// The currency allows no new accounts and bets, because it is not enabled or has no coin ladder.
         CurrencyNotOffered = "CURRENCY_NOT_OFFERED", FailedPrecondition, AfterChange;
-        /// The currency has no exchange rate to EUR. Set one by SetExchangeRate.
+        /// The currency has no exchange rate to EUR. Set one with SetExchangeRate.
         RateUnknown = "RATE_UNKNOWN", FailedPrecondition, AfterChange;
         /// The exchange rate is outside the configured bounds.
         RateOutOfBounds = "RATE_OUT_OF_BOUNDS", FailedPrecondition, Never;
-        /// Play money (XTS) cannot be moved, and no wallet has it.
+        /// Play money (XTS) cannot be deposited or withdrawn, and wallets do not support it.
         PlayMoney = "PLAY_MONEY", FailedPrecondition, Never;
     }
     "Play" {
-        /// There is no such game or version of its rules. ListGames lists the existing ones.
+        /// There is no such game or rules version. ListGames lists all games and versions.
         GameUnknown = "GAME_UNKNOWN", NotFound, Never;
-        /// The operator is neither configured nor in the log. ListSwitches lists the existing operators.
+        /// The operator is neither configured nor in the log. ListSwitches lists the operators.
         OperatorUnknown = "OPERATOR_UNKNOWN", NotFound, Never;
         /// The game does not offer the stake. GetGame returns the game's lines, coins and coin values.
         InvalidStake = "INVALID_STAKE", InvalidArgument, Never;
-        /// The rules version is superseded and takes no new bets. Name the current one.
+        /// The rules version is superseded and accepts no new bets. Name the current version.
         RulesVersionSuperseded = "RULES_VERSION_SUPERSEDED", FailedPrecondition, AfterChange;
         /// A switch of the platform stops all new rounds.
         ServiceDisabled = "SERVICE_DISABLED", FailedPrecondition, AfterChange;
@@ -146,27 +143,27 @@ reasons! {
         GameDisabled = "GAME_DISABLED", FailedPrecondition, AfterChange;
         /// A switch stops new rounds of the rules version.
         VersionDisabled = "VERSION_DISABLED", FailedPrecondition, AfterChange;
-        /// The player has an open round of the game (`round_id`). End it by Choose, SkipRound or CloseRound.
+        /// The player has an open round of the game (`round_id`). End it with Choose, SkipRound or CloseRound.
         RoundInProgress = "ROUND_IN_PROGRESS", FailedPrecondition, AfterChange;
-        /// The operator has as many open rounds in this partition as it may. Finish some.
+        /// The number of the operator's open rounds in this partition is at its limit. Finish some.
         OpenRoundsFull = "OPEN_ROUNDS_FULL", ResourceExhausted, After(5_000);
         /// The player must pick a witch before the first spin.
         WitchNotPicked = "WITCH_NOT_PICKED", FailedPrecondition, AfterChange;
         /// The round waits for another choice, or for none (`awaiting`).
         ChoiceNotAwaited = "CHOICE_NOT_AWAITED", FailedPrecondition, Never;
-        /// The round is over and takes no more choices. GetRound returns it.
+        /// The round is over and accepts no more choices. GetRound returns it.
         AlreadySettled = "ALREADY_SETTLED", FailedPrecondition, Never;
-        /// There is no such round, or it is another operator's. ListRounds lists a player's rounds.
+        /// There is no such round, or it belongs to another operator. ListRounds lists a player's rounds.
         RoundUnknown = "ROUND_UNKNOWN", NotFound, AfterChange;
-        /// The next draw has another seal than the request names. Retry with the new `seal`.
+        /// The seal of the next draw differs from the seal that the request names. Retry with the new `seal`.
         SealChanged = "SEAL_CHANGED", FailedPrecondition, AfterChange;
         /// The key of the round's draws is missing. Restore the keys folder, or void the round.
         DrawKeyLost = "DRAW_KEY_LOST", FailedPrecondition, AfterChange;
         /// The process has no draw keys (`[draws] key_file`), so it can neither draw nor rebuild a round.
         NoDrawKeys = "NO_DRAW_KEYS", FailedPrecondition, AfterChange;
-        /// The operating system gave no random bytes.
+        /// The operating system returned no random bytes.
         NoEntropy = "NO_ENTROPY", Unavailable, After(1_000);
-        /// The operating system gave no random bytes for a simulation's seed.
+        /// The operating system returned no random bytes for a simulation's seed.
         NoRandomNumbers = "NO_RANDOM_NUMBERS", Unavailable, After(1_000);
         /// The jurisdiction does not allow buying a feature.
         BuyFeatureForbidden = "BUY_FEATURE_FORBIDDEN", FailedPrecondition, Never;
@@ -178,33 +175,34 @@ reasons! {
         AutoplayForbidden = "AUTOPLAY_FORBIDDEN", FailedPrecondition, Never;
         /// The bet exceeds the limit for a round (`limit_minor`).
         BetLimit = "BET_LIMIT", FailedPrecondition, AfterChange;
-        /// The bet could take the day's loss above its limit (`limit_minor`).
+        /// The bet could raise the day's loss above its limit (`limit_minor`).
         LossLimit = "LOSS_LIMIT", FailedPrecondition, AfterChange;
-        /// The bet follows the player's last round too soon for the jurisdiction.
+        /// The player's last round started too recently: the jurisdiction requires a minimum time per round.
         RoundTooSoon = "ROUND_TOO_SOON", FailedPrecondition, After(1_000);
     }
     "Sessions" {
-        /// The jurisdiction's limits hold in sessions only. Open one by OpenSession.
+        /// The jurisdiction's limits apply only within sessions. Open one with OpenSession.
         SessionRequired = "SESSION_REQUIRED", FailedPrecondition, AfterChange;
-        /// The player has a live session, or another call keeps it. Bet in that session, or close it.
+        /// The player has an open session, or another call keeps it open. Bet in that session, or close it.
         SessionInUse = "SESSION_IN_USE", FailedPrecondition, AfterChange;
-        /// The game is held for some seconds after its connection was dropped.
+        /// The connection of the player's session was dropped some seconds ago, so the game is not free for another
+        /// session yet.
         SessionHeld = "SESSION_HELD", FailedPrecondition, After(1_000);
-        /// The session is over. Open another one.
+        /// The session is over. Open another session.
         SessionExpired = "SESSION_EXPIRED", FailedPrecondition, AfterChange;
         /// The session is bound to another player, game or currency.
         SessionMismatch = "SESSION_MISMATCH", InvalidArgument, Never;
         /// The player has reached the day's time limit.
         SessionTimeLimit = "SESSION_TIME_LIMIT", FailedPrecondition, AfterChange;
-        /// A reality check is due. Acknowledge it by AcknowledgeRealityCheck.
+        /// A reality check is due. Acknowledge it with AcknowledgeRealityCheck.
         RealityCheckDue = "REALITY_CHECK_DUE", FailedPrecondition, AfterChange;
-        /// The service has as many sessions as it allows (`limits.sessions_max`).
+        /// The number of sessions is at its limit (`limits.sessions_max`).
         SessionsFull = "SESSIONS_FULL", ResourceExhausted, After(60_000);
     }
     "Campaigns" {
         /// The player has no such campaign. ListCampaigns lists the player's campaigns.
         CampaignUnknown = "CAMPAIGN_UNKNOWN", NotFound, AfterChange;
-        /// The player has a campaign with this reference.
+        /// The player already has a campaign with this reference.
         CampaignExists = "CAMPAIGN_EXISTS", AlreadyExists, Never;
         /// The campaign is for another game or currency.
         CampaignMismatch = "CAMPAIGN_MISMATCH", InvalidArgument, Never;
@@ -216,7 +214,7 @@ reasons! {
         CampaignUsedUp = "CAMPAIGN_USED_UP", FailedPrecondition, Never;
         /// The campaign has expired.
         CampaignExpired = "CAMPAIGN_EXPIRED", FailedPrecondition, Never;
-        /// The highest cost of the campaign does not fit its type. Grant fewer or smaller rounds.
+        /// The campaign's maximum cost exceeds the range of its type. Grant fewer or smaller rounds.
         CampaignTooLarge = "CAMPAIGN_TOO_LARGE", FailedPrecondition, Never;
         /// The operator's open campaigns could cost more than `campaign_liability_eur_max`.
         CampaignLiabilityAboveCap = "CAMPAIGN_LIABILITY_ABOVE_CAP", FailedPrecondition, AfterChange;
@@ -224,9 +222,9 @@ reasons! {
         InvalidCampaign = "INVALID_CAMPAIGN", InvalidArgument, Never;
     }
     "Operators' own wallets" {
-        /// The operator's own wallet has the money: deposits and withdrawals are not made here.
+        /// The operator's own wallet holds the player's money. Make deposits and withdrawals there.
         SeamlessWallet = "SEAMLESS_WALLET", FailedPrecondition, Never;
-        /// The operator's wallet has not answered for a while, so its circuit is open.
+        /// Recent calls to the operator's wallet got no answer, so its circuit is open.
         WalletUnavailable = "WALLET_UNAVAILABLE", Unavailable, After(1_000);
         /// The number of bets waiting for the operator's wallet is at its limit.
         WalletBusy = "WALLET_BUSY", ResourceExhausted, After(100);
@@ -238,17 +236,17 @@ reasons! {
         DuesWaiting = "DUES_WAITING", Unavailable, After(1_000);
     }
     "Voids, changes and switches" {
-        /// The round is void already.
+        /// The round is already void.
         AlreadyVoided = "ALREADY_VOIDED", FailedPrecondition, Never;
-        /// A void of the round was proposed before.
+        /// A void of the round is already proposed.
         VoidProposedBefore = "VOID_PROPOSED_BEFORE", FailedPrecondition, Never;
         /// The round hit the jackpot, so its void needs an approval.
         VoidUnapproved = "VOID_UNAPPROVED", FailedPrecondition, AfterChange;
         /// The switch already has this state.
         SwitchUnchanged = "SWITCH_UNCHANGED", FailedPrecondition, Never;
-        /// Without operators there are no actors, so no change waits for an approval.
+        /// No operators are configured, so there are no actors and no change waits for an approval.
         NoActors = "NO_ACTORS", FailedPrecondition, AfterChange;
-        /// No pending change has this id. ListChanges lists the pending ones.
+        /// No pending change has this id. ListChanges lists the pending changes.
         ChangeUnknown = "CHANGE_UNKNOWN", NotFound, Never;
         /// The change was not approved in time. Propose it again.
         ChangeLapsed = "CHANGE_LAPSED", FailedPrecondition, Never;
@@ -262,31 +260,31 @@ reasons! {
     "Jackpots and incidents" {
         /// There is no such pool. A pool has the name of its game.
         PoolUnknown = "POOL_UNKNOWN", NotFound, AfterChange;
-        /// The pool is open already.
+        /// The pool is already open.
         PoolExists = "POOL_EXISTS", AlreadyExists, Never;
         /// The pool's status does not allow the request, such as resuming an active pool.
         PoolStatus = "POOL_STATUS", FailedPrecondition, AfterChange;
         /// The pool has awards or open rounds, so it cannot be retired.
         PoolOutstanding = "POOL_OUTSTANDING", FailedPrecondition, AfterChange;
-        /// The pool moved on while the step was decided. It had no effect.
+        /// The pool's figure changed while the step was decided. The step had no effect.
         PoolFigureStale = "POOL_FIGURE_STALE", Aborted, After(10);
         /// The pool's terms contradict each other.
         InvalidTerms = "INVALID_TERMS", InvalidArgument, Never;
-        /// A game's return at these terms would leave the span that its rules state.
+        /// With these terms, a game's return would be outside the range that its rules state.
         TermsOutOfSpan = "TERMS_OUT_OF_SPAN", InvalidArgument, Never;
         /// The jackpot's award is not priced yet.
         AwardPending = "AWARD_PENDING", Unavailable, After(1_000);
-        /// The award is held by the proposed void of its round.
+        /// The award is on hold because a void of its round was proposed.
         AwardHeld = "AWARD_HELD", FailedPrecondition, AfterChange;
         /// The incident's interval or pools are not allowed.
         InvalidIncident = "INVALID_INCIDENT", InvalidArgument, Never;
-        /// An incident of this id exists.
+        /// An incident with this id already exists.
         IncidentExists = "INCIDENT_EXISTS", AlreadyExists, Never;
         /// The number of stored incidents is at its limit (`incidents_max`).
         TooManyIncidents = "TOO_MANY_INCIDENTS", ResourceExhausted, AfterChange;
     }
     "Reports, proofs and jobs" {
-        /// The pool has no statement of this day: it was not there, or the day has not begun.
+        /// The pool has no statement for this day, because the pool did not exist or the day has not begun.
         NoStatement = "NO_STATEMENT", NotFound, AfterChange;
         /// The report has not read the log to its end yet.
         ReportBehind = "REPORT_BEHIND", Unavailable, After(1_000);
@@ -298,21 +296,21 @@ reasons! {
         ProofsUnreadable = "PROOFS_UNREADABLE", Unavailable, After(1_000);
         /// The first checkpoint has not been signed yet.
         CheckpointPending = "CHECKPOINT_PENDING", Unavailable, After(1_000);
-        /// The checkpoint named is newer than the newest one here.
+        /// The request names a checkpoint that is newer than this process's latest checkpoint.
         CheckpointAhead = "CHECKPOINT_AHEAD", OutOfRange, AfterChange;
         /// The log contradicts the signed checkpoints. Stop the service, and compare the log with a copy.
         LogContradicted = "LOG_CONTRADICTED", DataLoss, Never;
-        /// The round is open: its proof exists when it is over.
+        /// The round is open. Request its proof after it has ended.
         RoundOpen = "ROUND_OPEN", FailedPrecondition, AfterChange;
         /// The hash belongs to no record, or the record does not concern the caller.
         RecordUnknown = "RECORD_UNKNOWN", NotFound, Never;
-        /// There is no such job, or it is no longer kept.
+        /// There is no such job, or its result is no longer stored.
         JobUnknown = "JOB_UNKNOWN", NotFound, Never;
         /// Another job is running (`job_id`). Cancel it or wait for its end.
         JobUnderWay = "JOB_UNDER_WAY", ResourceExhausted, AfterChange;
         /// This process's data folder does not contain the whole log. Run the audit on the machine with the whole log.
         AuditElsewhere = "AUDIT_ELSEWHERE", FailedPrecondition, Never;
-        /// The operating system started no thread for the job.
+        /// The operating system could not start a thread for the job.
         NoThread = "NO_THREAD", ResourceExhausted, AfterChange;
     }
     "State of the service" {
@@ -324,7 +322,7 @@ reasons! {
         NotTheWriter = "NOT_THE_WRITER", Unavailable, After(1_000);
         /// The process could not confirm that its state is current.
         NotCurrent = "NOT_CURRENT", Unavailable, After(1_000);
-        /// Another process holds the player's partition. Call that process.
+        /// This process does not load the player's partition. Call a process that does.
         PartitionElsewhere = "PARTITION_ELSEWHERE", FailedPrecondition, AfterChange;
         /// This process changes no pools. Call a process of the role ledger.
         ChangeElsewhere = "CHANGE_ELSEWHERE", FailedPrecondition, AfterChange;
@@ -332,17 +330,18 @@ reasons! {
         PartitionUnknown = "PARTITION_UNKNOWN", NotFound, Never;
         /// The log does not reach this position yet. Retry later; after a restore, begin at an earlier position.
         PositionAhead = "POSITION_AHEAD", OutOfRange, AfterChange;
-        /// There is no room on the log's disk. Nothing was written.
+        /// The log's disk is full. Nothing was written.
         LogFull = "LOG_FULL", Unavailable, After(5_000);
         /// The log cannot be written for now. Nothing was written.
         LogUnavailable = "LOG_UNAVAILABLE", Unavailable, After(1_000);
-        /// The log is damaged, and takes no writes until it is repaired. The request had no effect. The message has the place (partition, file
-        /// or position). Stop the service and repair the log: docs/how-to/backup-and-restore.md, "Repair a damaged log".
+        /// The log is damaged, and takes no writes until it is repaired. The request had no effect. The message names the
+        /// place (partition, file or position). Stop the service and repair the log: docs/how-to/backup-and-restore.md,
+        /// "Repair a damaged log".
         LogDamaged = "LOG_DAMAGED", DataLoss, AfterChange;
-        /// Whether the request was applied is unknown. Retry with the same request id, or look it up by GetRequest.
+        /// Whether the request was applied is unknown. Retry with the same request id, or look it up with GetRequest.
         OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, After(5_000);
-        /// The record was archived: the log keeps records from `first_position` on. Nothing was applied. Read the record from a copy of the
-        /// whole log.
+        /// The record was archived: the log keeps records from `first_position` on. Nothing was applied. Read the record
+        /// from a copy of the whole log.
         Archived = "ARCHIVED", FailedPrecondition, AfterChange;
         /// A commit of the log could not be read back.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
@@ -358,8 +357,8 @@ reasons! {
         Internal = "INTERNAL", Internal, Never;
     }
     "Proposals of other processes" {
-        /// A node's credential may not make this commit, or it does not follow from the log. The message begins with one of the
-        /// reasons below.
+        /// A node's credential may not make this commit, or it does not follow from the log. The message begins with one
+        /// of the reasons below.
         ProposalNotAllowed = "PROPOSAL_NOT_ALLOWED", PermissionDenied, Never;
         /// The bytes of proposals in progress of a node's credential are at their limit (`bytes_max`).
         ProposalBytes = "PROPOSAL_BYTES", ResourceExhausted, After(100);
@@ -375,9 +374,9 @@ reasons! {
         ActorUnknown = "ACTOR_UNKNOWN", PermissionDenied, Never;
         /// The actor named in the event lacks the role, or belongs to another operator.
         ActorRoleMissing = "ACTOR_ROLE_MISSING", PermissionDenied, Never;
-        /// The change takes two actors and was not approved.
+        /// The change needs two actors and was not approved.
         ApprovalMissing = "APPROVAL_MISSING", PermissionDenied, Never;
-        /// The step's outcome is not what its rules and draw give.
+        /// The step's outcome differs from the outcome that its rules and draw give.
         OutcomeDiffers = "OUTCOME_DIFFERS", PermissionDenied, Never;
         /// The step's draw was not sealed before.
         StepUnsealed = "STEP_UNSEALED", PermissionDenied, Never;
@@ -385,19 +384,19 @@ reasons! {
         SealForged = "SEAL_FORGED", PermissionDenied, Never;
         /// The event names a draw key unknown to the writer.
         DrawKeyUnknown = "DRAW_KEY_UNKNOWN", PermissionDenied, Never;
-        /// The event gives a draw up whose key is not lost.
+        /// The event revokes a draw whose key is not lost.
         DrawKeyPresent = "DRAW_KEY_PRESENT", PermissionDenied, Never;
-        /// The reservation names another cap than the configuration.
+        /// The reservation's cap differs from the configured cap.
         CapDiffers = "CAP_DIFFERS", PermissionDenied, Never;
-        /// The grant of a campaign has no reservation that covers it.
+        /// No reservation covers the granted campaign.
         CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
-        /// The reservation is lower than the highest cost of the granted campaign.
+        /// The reservation is lower than the maximum cost of the granted campaign.
         ReservationTooLow = "RESERVATION_TOO_LOW", PermissionDenied, Never;
         /// The pool report differs from the sums of the log.
         ReportDiffers = "REPORT_DIFFERS", PermissionDenied, Never;
-        /// The copied rate or switch is not the original.
+        /// The copied rate or switch differs from the original.
         CopyDiffers = "COPY_DIFFERS", PermissionDenied, Never;
-        /// The copied pool is not the original.
+        /// The copied pool differs from the original.
         MirrorDiffers = "MIRROR_DIFFERS", PermissionDenied, Never;
     }
 }

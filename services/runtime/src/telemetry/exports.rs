@@ -1,4 +1,4 @@
-//! Exporters that count failures, and log the first of consecutive ones.
+//! Exporters that count failures and log only the first of consecutive failures.
 
 use opentelemetry::{KeyValue, global};
 use opentelemetry_sdk::{
@@ -27,12 +27,12 @@ impl<E> Counted<E> {
     fn note(&self, result: OTelSdkResult) -> OTelSdkResult {
         let failed_before = self.fails.swap(result.is_err(), Ordering::Relaxed);
         match &result {
-            Ok(()) if failed_before => tracing::info!(signal = self.signal, "telemetry is exported again"),
+            Ok(()) if failed_before => tracing::info!(signal = self.signal, "the export of telemetry works again"),
             Ok(()) => {}
             Err(error) => {
                 count(self.signal, 1);
                 if !failed_before {
-                    tracing::warn!(signal = self.signal, %error, "failed to export telemetry: repetitions are counted only");
+                    tracing::warn!(signal = self.signal, %error, "failed to export telemetry; further failures are counted but not logged");
                 }
             }
         }
@@ -41,7 +41,7 @@ impl<E> Counted<E> {
 }
 
 pub(super) fn count(signal: &'static str, failed: u64) {
-    let what = "Failed exports to the collector.";
+    let what = "Number of failed exports to the collector.";
     let meter = global::meter("motherlode");
     let counter = meter.u64_counter("motherlode.telemetry.exports_failed").with_description(what).build();
     counter.add(failed, &[KeyValue::new("signal", signal)]);

@@ -1,4 +1,4 @@
-//! Form of the log lines, and their bound: a failure that repeats, such as that of a full disk, does not flood the log.
+//! Format of the log lines, and a rate limit that prevents a repeated failure, such as a full disk, from flooding the log.
 
 use crate::config::LogFormat;
 use parking_lot::Mutex;
@@ -29,13 +29,12 @@ where
     }
 }
 
-/// Warnings and errors of one place in the program that may follow each other without a pause.
+/// Number of warnings and errors that one call site may log without a pause.
 const BURST: u32 = 100;
-/// Time between further ones.
+/// Time between further lines of a call site.
 const REFILL: Duration = Duration::from_secs(6);
 
-/// Prefixes each line with its priority for the journal, sd-daemon(3). Bounds the warnings and errors of each place in the
-/// program.
+/// Prefixes each line with its priority for the journal, sd-daemon(3), and limits the warnings and errors of each call site.
 struct Lines<F> {
     inner: F,
     journal: bool,
@@ -55,7 +54,7 @@ impl Bucket {
         Self { left: BURST, since: now, left_out: 0 }
     }
 
-    /// Returns the number of lines left out before this one; `None` if this one is left out too.
+    /// Returns the number of lines omitted before this line; `None` if this line is omitted, too.
     fn take(&mut self, now: Instant) -> Option<u64> {
         let refills = now.saturating_duration_since(self.since).as_secs() / REFILL.as_secs();
         let refills = u32::try_from(refills).unwrap_or(u32::MAX);
@@ -111,13 +110,12 @@ where
         }
         self.begin(&mut writer, level)?;
         match self.form {
-            LogFormat::Text => writeln!(writer, "{left_out} lines like this one were left out before it"),
+            LogFormat::Text => writeln!(writer, "{left_out} similar lines before this line were omitted"),
             LogFormat::Json => writeln!(writer, "{{\"level\":\"{level}\",\"left_out\":{left_out}}}"),
         }
     }
 }
 
-/// Priority of syslog(3).
 fn priority(level: Level) -> u8 {
     match level {
         Level::ERROR => 3,
@@ -189,15 +187,15 @@ mod tests {
     fn a_failure_that_repeats_has_a_burst_and_then_ten_lines_a_minute() {
         let begun = Instant::now();
         let mut bucket = Bucket::full(begun);
-        // Five lines a second for an hour, as of a full disk.
+        // Five lines per second for an hour, as during a full disk.
         let at = |line: u32| begun + Duration::from_millis(200) * line;
         let written: Vec<_> = (0..18_000).filter_map(|line| bucket.take(at(line))).collect();
-        assert_eq!(written.len(), 100 + 599, "an hour has 600 refills, the last at its end");
+        assert_eq!(written.len(), 100 + 599, "an hour has 600 refills, the last one after the last line");
         assert_eq!(written[..100].iter().sum::<u64>(), 0);
         assert_eq!(written.iter().sum::<u64>() + bucket.left_out + 699, 18_000, "each line is written or counted");
         let left_out = bucket.left_out;
         assert_eq!(bucket.take(begun + Duration::from_secs(36_000)), Some(left_out));
-        assert_eq!(bucket.left, BURST - 1, "a long silence fills it");
+        assert_eq!(bucket.left, BURST - 1, "a long silence refills the bucket");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Deadlines: a call that exceeds its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
 //!
-//! The transport would answer CANCELLED, so this timer starts before its timer. For a stream, the timeout limits the
+//! This timer starts before the transport's own timer, which would answer CANCELLED. For a stream, the timeout limits the
 //! time to the first answer.
 
 use http::HeaderMap;
@@ -10,7 +10,6 @@ use tokio::time::Instant;
 
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Refuses a timeout below [`SHORTEST`].
 pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     match asked(headers)? {
         Some(time) if time < SHORTEST => Err(Refusal::new(
@@ -21,13 +20,13 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     }
 }
 
-/// Parses the timeout; a repeated header is malformed.
+/// Parses the header; a repeated header is malformed.
 fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
     let mut values = headers.get_all("grpc-timeout").iter();
     let Some(value) = values.next() else { return Ok(None) };
     let timeout = value.to_str().ok().and_then(timeout).filter(|_| values.next().is_none());
     timeout.map(Some).ok_or_else(|| {
-        let message = "the header grpc-timeout must be given once, as 1 to 8 digits and a unit of H, M, S, m, u, n";
+        let message = "the header grpc-timeout must occur once, as a number above 0 of 1 to 8 digits and one of the units H, M, S, m, u, n";
         Refusal::new(Reason::TimeoutMalformed, message)
     })
 }
@@ -35,7 +34,7 @@ fn asked(headers: &HeaderMap) -> Result<Option<Duration>, Refusal> {
 fn timeout(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let plain = (1..=8).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit());
-    let count: u32 = if plain { digits.parse().ok()? } else { return None };
+    let count = digits.parse::<u32>().ok().filter(|count| plain && *count > 0)?;
     let one = match unit {
         "H" => Duration::from_secs(3600),
         "M" => Duration::from_secs(60),
@@ -62,7 +61,7 @@ mod tests {
         assert_eq!(read("250m"), Ok(Some(Duration::from_millis(250))));
         assert_eq!(read("3S"), Ok(Some(Duration::from_secs(3))));
         assert_eq!(read("99999999H"), Ok(Some(Duration::from_secs(99_999_999 * 3600))));
-        for malformed in ["", "S", "1", "-1S", "+1S", "é", "1é", "1s", "123456789S", "1.5S"] {
+        for malformed in ["", "S", "1", "-1S", "+1S", "é", "1é", "1s", "123456789S", "1.5S", "0S", "00000000n"] {
             assert_eq!(read(malformed), Err(Reason::TimeoutMalformed), "{malformed:?}");
         }
         assert!(matches!(asked(&HeaderMap::new()), Ok(None)));

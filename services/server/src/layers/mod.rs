@@ -34,11 +34,7 @@ pub(crate) struct Layers {
 
 pub(crate) enum State {
     Serving(Ledgers),
-    NotServing {
-        /// Whether the log of the written partitions is served.
-        log: bool,
-        refusal: Box<dyn Fn() -> Refusal + Send + Sync>,
-    },
+    NotServing { log: bool, refusal: Box<dyn Fn() -> Refusal + Send + Sync> },
 }
 
 impl Layers {
@@ -106,14 +102,14 @@ impl Layers {
         }
     }
 
-    /// Read-your-writes: a call begins only when this process's state is current. The check is free at the writer; a
-    /// replica requests the log's end, with one request for concurrent calls ([`Ledgers::current`]).
+    /// Read-your-writes: a call begins only when this process's state is current. The writer's state always is; a replica
+    /// requests the log's end, with one request for concurrent calls ([`Ledgers::current`]).
     async fn current(&self, request: Request<Body>, routes: Routes) -> Result<Response<Body>, Refusal> {
         let path = request.uri().path();
         let of_log = path.starts_with(OF_WHAT_IS_WRITTEN);
         if !path.starts_with(OF_THE_PROCESS) {
             match &self.state {
-                // If a call of the log service waited, two processes could block each other.
+                // If calls of the log service waited for other processes, two processes could block each other.
                 State::Serving(ledgers) if of_log => ledgers.current_here().await?,
                 State::Serving(ledgers) => ledgers.current().await?,
                 State::NotServing { log, .. } if *log && of_log => {}

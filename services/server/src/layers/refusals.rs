@@ -1,7 +1,7 @@
-//! Refusals: each has details (PL-12), a count and a log line.
+//! Gives each refusal details (PL-12), counts it and logs it.
 //!
-//! A status without details comes from the transport or the codec. Their INTERNAL means an undecodable message and is
-//! replaced by INVALID_ARGUMENT.
+//! A status without details comes from the transport or the codec. Their INTERNAL means an undecodable message, so it is
+//! replaced with INVALID_ARGUMENT.
 
 use super::call_metrics::method;
 use bytes::Bytes;

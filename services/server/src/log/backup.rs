@@ -1,5 +1,5 @@
-//! Local copy of a partition, kept by `follow` (PL-30). A copy of one operator's records is a separate chain of
-//! records, each wrapping an original.
+//! Local copy of a partition, made by `follow` (PL-30). A copy of one operator's records has its own hash chain, in which
+//! each record wraps an original record.
 
 use super::layout::{copy_folder, log_folder};
 use bytes::Bytes;
@@ -22,24 +22,24 @@ pub struct Backup {
 
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    #[error("{} has both a log and an operator's copy", .0.display())]
+    #[error("{} contains both a log and an operator's copy", .0.display())]
     Both(PathBuf),
-    #[error("{}: {source}", folder.display())]
+    #[error("cannot open the copy in {}: {source}", folder.display())]
     Open { folder: PathBuf, source: OpenError },
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("the copy's last record is missing")]
+    #[error("the copy's last record cannot be found: restore the copy, or start a new one in another folder")]
     NoLast,
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    #[error("the copy has {}, but the service sends {}", whose(held), whose(sent))]
+    #[error("the existing copy contains {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
         /// Operator of the existing copy; empty for the whole log.
         held: Box<str>,
         /// Operator of the received records; empty for the whole log.
         sent: Box<str>,
     },
-    #[error("position {position} of partition {partition} was sent after {last}")]
+    #[error("the service sent the record at position {position} of partition {partition} after position {last}")]
     Order { position: Position, partition: u32, last: Position },
     #[error("the service's log is not the log that this copy was made from: {0}")]
     OtherLog(AppendError),
@@ -90,7 +90,7 @@ impl Backup {
         self.partition
     }
 
-    /// Returns the source position of the last record, or 0.
+    /// Returns the last record's position in the source, or 0 if the copy is empty.
     #[must_use]
     pub fn position(&self) -> Position {
         self.position
@@ -101,7 +101,7 @@ impl Backup {
         self.kept.as_ref().map_or(0, |kept| kept.store.end())
     }
 
-    /// Appends records durably. Their positions must continue the copy.
+    /// Appends records durably. Their positions must follow the copy's last position.
     pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
         if let Some(CopyStore { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {

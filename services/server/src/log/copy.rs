@@ -1,8 +1,8 @@
 //! Copies all partitions of a log between folders and streams.
 //!
 //! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Appended
-//! records are read back. The copy is consistent: home is copied first, then every other partition up to the last
-//! record that refers to nothing at home beyond the copied records.
+//! records are read back. The copy is consistent: home is copied first, then each other partition up to the first record
+//! that refers to a record at home that was not copied.
 
 use super::{
     location::{LogError, LogLocation},
@@ -22,7 +22,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// Position of the target's end before the copy.
     pub before: Position,
     pub end: Position,
     pub head: Hash,
@@ -36,31 +35,33 @@ pub enum CopyError {
     Target(#[from] LogError),
     #[error("{target} is not a prefix of the source: at position {position} {}", differs(*.ends))]
     NoPrefix { target: Box<LogLocation>, position: Position, ends: bool },
-    #[error("{0}: another process is writing there")]
+    #[error("cannot copy to {0}: another process is writing there")]
     Written(Box<LogLocation>),
     #[error(transparent)]
     Append(#[from] AppendError),
     #[error(transparent)]
     ReadBack(#[from] ReadError),
-    #[error("position {0} reads back differently")]
+    #[error("the record at position {0} of the target reads back differently: check the target's storage")]
     Altered(Position),
 }
 
 fn differs(ends: bool) -> &'static str {
-    if ends { "the source ends before" } else { "the source has another record there" }
+    if ends { "the source has already ended" } else { "the source has another record there" }
 }
 
-/// Completes a copy even if the source, a folder, may be damaged before the target's end.
+/// Completes a copy without reading the source's records before the target's end, which may be damaged. The source must be
+/// a folder.
 pub fn copy_rest(
     from: &LogLocation,
     to: &LogLocation,
     stopped: &AtomicBool,
     copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
-    copy_by(from, to, (Source::Rest, false), stopped, copied)
+    copy_by(from, to, (Source::Rest, false, Position::MAX), stopped, copied)
 }
 
-/// Copies the missing records up to any damage, and with `follow` newer records until `stopped`. `copied` counts records.
+/// Copies the missing records, up to the first damaged record; with `follow`, also newer records until `stopped`. `copied`
+/// counts records.
 pub fn copy(
     from: &LogLocation,
     to: &LogLocation,
@@ -68,7 +69,18 @@ pub fn copy(
     stopped: &AtomicBool,
     copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
-    copy_by(from, to, (Source::Whole, follow), stopped, copied)
+    copy_by(from, to, (Source::Whole, follow, Position::MAX), stopped, copied)
+}
+
+/// Copies the records of partition 0 up to a position, and the other partitions' records that refer to nothing after it.
+pub fn copy_to_position(
+    from: &LogLocation,
+    to: &LogLocation,
+    position: Position,
+    stopped: &AtomicBool,
+    copied: &AtomicU64,
+) -> Result<Vec<Copied>, CopyError> {
+    copy_by(from, to, (Source::Whole, false, position), stopped, copied)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +92,7 @@ enum Source {
 fn copy_by(
     from: &LogLocation,
     to: &LogLocation,
-    (part, follow): (Source, bool),
+    (part, follow, position): (Source, bool, Position),
     stopped: &AtomicBool,
     copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
@@ -95,7 +107,7 @@ fn copy_by(
     copies.reverse();
     let mut over = false;
     loop {
-        let (mut home_end, mut failed) = (Position::MAX, None);
+        let (mut home_end, mut failed) = (position, None);
         for copying in &mut copies {
             let wanted = || follow || !stopped.load(Ordering::Acquire);
             if let Err(error) = copying.go_on(home_end, wanted, copied) {
@@ -155,7 +167,8 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies while `wanted`, to the source's current end or to a record that refers past home's end.
+    /// Copies while `wanted` returns true, up to the source's current end or the first record that is beyond `home_end` or
+    /// refers beyond it.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         let mut at_old_end = true;
         loop {
@@ -167,7 +180,10 @@ impl Copying {
                 self.source.resume()?;
                 continue;
             }
-            let fits = |record: &&Record| self.partition == HOME || copies(record) <= home_end;
+            let fits = |record: &&Record| match self.partition {
+                HOME => record.position <= home_end,
+                _ => home_position(record) <= home_end,
+            };
             let batch: Vec<_> = self.waiting.iter().take_while(fits).cloned().collect();
             self.append(&batch)?;
             copied.fetch_add(batch.len() as u64, Ordering::Relaxed);
@@ -213,8 +229,9 @@ impl Copying {
     }
 }
 
-/// Returns the position at home of the commit that a record copies, or 0. Malformed records are left to the audit.
-fn copies(record: &Record) -> Position {
+/// Returns the position of the home commit that a record copies, or 0. Malformed records are left for the audit to report.
+#[must_use]
+pub fn home_position(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()
 }
 
@@ -224,6 +241,21 @@ mod tests {
     use motherlode_log::{LogStart, previous_hash};
     use motherlode_testkit::conformance::{records, start_file};
     use std::fs;
+
+    #[test]
+    fn pl_37_a_copy_to_a_position_has_the_records_up_to_it() {
+        let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = |data: &std::path::Path| LogLocation::Folder { data: data.into(), segment_bytes: 1 << 20 };
+        let (from, to) = (place(source.path()), place(target.path()));
+        let all = records(genesis(HOME), [b"record one", b"record two", b"record six"]);
+        from.open(HOME).unwrap().append(0, &all).unwrap();
+        for (position, end) in [(2, 2), (1, 2), (9, 3)] {
+            let copied = copy_to_position(&from, &to, position, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
+            assert_eq!(copied[0].end, end, "up to {position}");
+            let kept: Vec<_> = to.existing(HOME).unwrap().map(|record| record.unwrap().bytes).collect();
+            assert_eq!(kept, all[..usize::try_from(end).unwrap()]);
+        }
+    }
 
     #[test]
     fn mf_e4_a_copy_of_a_damaged_log_keeps_the_records_before_the_damage() {
@@ -248,7 +280,7 @@ mod tests {
             let failed = copy(&from, &to, false, &AtomicBool::new(false), &copied).unwrap_err();
             assert!(matches!(failed, CopyError::Records(RecordsError::Files(_))), "{failed}");
             let kept: Vec<_> = to.existing(HOME).unwrap().map(|record| record.unwrap().bytes).collect();
-            assert_eq!(kept, all[..1], "the records before the damage are copied, and no other");
+            assert_eq!(kept, all[..1], "exactly the records before the damage are copied");
         }
     }
 
@@ -270,7 +302,7 @@ mod tests {
         fs::remove_file(folder.join("00000000000000000001.log")).unwrap();
         let refused = copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap_err();
         assert!(matches!(refused, CopyError::Records(RecordsError::Archived { first: 4, .. })), "{refused}");
-        assert!(from.existing(HOME).is_err(), "what reads the whole log refuses it, too");
-        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0, "nothing is made");
+        assert!(from.existing(HOME).is_err(), "a read of the whole log fails, too");
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0, "no file is created");
     }
 }

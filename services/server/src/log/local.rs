@@ -41,7 +41,7 @@ pub enum LocalError {
 }
 
 impl LocalLog {
-    /// Opens or copies the log of a [name](LogLocation::named).
+    /// Opens the folder, or copies the stream, with this [name](LogLocation::named).
     pub fn open(name: &Path, config: &Config) -> Result<Self, LocalError> {
         let location = LogLocation::named(&name.to_string_lossy(), config)?;
         let LogLocation::Stream(_) = &location else {

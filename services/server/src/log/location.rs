@@ -17,25 +17,20 @@ pub enum LogLocation {
 
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    #[error("the log in {}: {source}", folder.display())]
-    Folder {
-        folder: PathBuf,
-        /// Cause, with file and offset.
-        source: log::OpenError,
-    },
+    #[error("cannot open the log in {}: {source}", folder.display())]
+    Folder { folder: PathBuf, source: log::OpenError },
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
-    /// The log has another number of partitions, which cannot change because it assigns the players.
+    /// The log has another number of partitions. The number cannot change because it determines each player's partition.
     #[error(
-        "{location} has the log of partitions {}, not of {configured} partitions as configured, of which {} are written \
-         here",
+        "{location} has the log of partitions {}, not of {configured} partitions as configured, of which this process writes {}",
         listed(found),
         listed(writes)
     )]
     Partitions { location: Box<LogLocation>, found: BTreeSet<u32>, writes: BTreeSet<u32>, configured: u32 },
-    #[error("{}: {source}", folder.display())]
+    #[error("cannot list the folder {}: {source}", folder.display())]
     List { folder: PathBuf, source: io::Error },
-    #[error("{}: {source}", folder.display())]
+    #[error("cannot open the index {}: {source}", folder.display())]
     Index { folder: PathBuf, source: io::Error },
 }
 
@@ -72,7 +67,7 @@ impl LogLocation {
         match self {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
-                // The store is opened unchanged: the ledger settles the log after comparing it with the index.
+                // The store is opened without changes: the ledger repairs the log's end after comparing it with the index.
                 let store = SegmentStore::open_unchanged(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
             }
@@ -102,7 +97,8 @@ impl LogLocation {
             .collect()
     }
 
-    /// Checks that the log has these partitions, or that its creation was interrupted. A folder must have no other partitions.
+    /// Checks that the log has these partitions, unless its creation was interrupted. A folder must contain no other
+    /// partitions.
     pub fn check_partitions(&self, partitions: u32, writes: &BTreeSet<u32>) -> Result<(), LogError> {
         let found = self.partitions(partitions)?;
         let fits = match self {
@@ -141,7 +137,6 @@ impl LogLocation {
         }
     }
 
-    /// Returns the number of partitions; `None` without a log.
     pub fn count(&self) -> Result<Option<u32>, LogError> {
         let Self::Stream(config) = self else { return Ok(self.partitions(0)?.last().map(|last| last + 1)) };
         let mut count = HOME;

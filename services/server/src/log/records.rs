@@ -16,13 +16,13 @@ pub enum RecordsError {
     #[error("{location}: no log there{}", partition_suffix(*partition))]
     Missing { location: Box<LogLocation>, partition: Option<u32> },
     /// The log is a stream, which can only be read from its first message.
-    #[error("{0}: a stream is copied from its first record only; name a data folder")]
+    #[error("{0}: a stream can only be copied from its first record; name a data folder")]
     NotAFolder(Box<LogLocation>),
     #[error(transparent)]
     Unlisted(LogError),
     #[error(transparent)]
     Files(#[from] ScanError),
-    #[error("{}: the log starts at position {first}, and the records before it are archived: read a copy with the whole log", log.display())]
+    #[error("{}: the log starts at position {first} because earlier records are archived: read a copy of the whole log", log.display())]
     Archived { log: PathBuf, first: Position },
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
@@ -43,7 +43,7 @@ impl LogLocation {
         count.ok_or_else(|| RecordsError::Missing { location: Box::new(self.clone()), partition: None })
     }
 
-    /// Opens a partition's records; `None` without a log.
+    /// Opens a partition's records; `None` if it has no log.
     pub fn records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -108,7 +108,7 @@ impl Records {
         }
     }
 
-    /// Reads the records of at most one append; empty at the log's end. An error ends the batch.
+    /// Reads the records of at most one append; the batch is empty at the log's end. An error ends the batch.
     pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {

@@ -1,4 +1,4 @@
-//! Follows the writer during standby, one thread per partition, so that a takeover reads only the latest commits.
+//! Follows the writer during standby, with one thread per partition, so that a takeover reads only the latest commits.
 
 use super::replica::Replica;
 use crate::{error::ServeError, setup::ledger_options};
@@ -83,8 +83,8 @@ impl CatchUp {
         }
         match timeout(END_MAX, self.stop()).await {
             Ok(Ok(replica)) => drop(spawn_blocking(move || replica.close()).await),
-            Ok(Err(error)) => tracing::warn!(%error, "there is no replica"),
-            Err(_) => tracing::warn!("the replica was not closed in time: the next start reads more of the log again"),
+            Ok(Err(error)) => tracing::warn!(%error, "the standby's replica failed and was not closed"),
+            Err(_) => tracing::warn!("the replica was not closed in time: the next start replays more of the log"),
         }
     }
 }

@@ -16,12 +16,14 @@ pub(super) async fn report(presence: Presence, ledgers: Ledgers) {
                 continue;
             }
             let finding =
-                format!("partition {partition}: its stream has messages that no writer of the log has published");
+                format!("partition {partition}: its stream contains messages that no writer of the log has published");
             match log_finding(ledgers.home(), "stream", &finding).await {
                 Ok(_) => {
                     reported.insert(partition, count);
                 }
-                Err(error) => tracing::warn!(%error, partition, count, "failed to record foreign messages"),
+                Err(error) => {
+                    tracing::warn!(%error, partition, count, "failed to record the significant event of foreign messages")
+                }
             }
         }
         sleep(LOOK_EVERY).await;

@@ -1,4 +1,4 @@
-//! Known standbys of a log; each is removed from the list after some seconds of silence.
+//! List of a log's standbys. A standby that has not reported for some seconds is removed.
 
 use motherlode_jetstream::{Presence, StandbyReport};
 use motherlode_ledger::{Ledgers, ReaderKind, Reading};
@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// Silence after which a standby is not listed; it reports once per second.
+/// Silence after which a standby is removed; standbys report once per second.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 const LISTED_MAX: usize = 64;
 

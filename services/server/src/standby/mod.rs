@@ -50,7 +50,7 @@ struct Candidate {
     listener: TcpListener,
 }
 
-/// Serves and stands by until the stop. Only errors of the first start end the process; later ones delay the next attempt.
+/// Serves and stands by until the stop. Errors of the first start end the process; later errors delay the next attempt.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -90,7 +90,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
 }
 
 impl Candidate {
-    /// Returns the port, which distinguishes standbys on one machine.
+    /// Returns the listening port, which distinguishes standbys on one machine.
     fn port(&self) -> u16 {
         self.listener.local_addr().map_or(self.config.listen.port(), |address| address.port())
     }
@@ -128,7 +128,7 @@ impl Candidate {
                 vacant = vacant(&self.config.store, &writes, silent) => match vacant {
                     Ok(last_epochs) => last_epochs,
                     Err(error) => {
-                        tracing::warn!(%error, "failed to check whether the log has a writer");
+                        tracing::warn!(%error, "failed to check whether the log has a writer; retrying");
                         sleep(PAUSE).await;
                         continue;
                     }
@@ -148,7 +148,7 @@ impl Candidate {
             let (replica, opened) = opening.await.map_err(ServeError::interrupted)?;
             match opened {
                 Ok(opened) => return Ok(opened),
-                Err(error) => tracing::warn!(%error, "failed to take the log over"),
+                Err(error) => tracing::warn!(%error, "failed to take over the log; retrying"),
             }
             silent.store(false, Ordering::Relaxed);
             catch_up.resume(replica);
@@ -163,7 +163,8 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // The authority is checked during the replay too, because a replay can last longer than the silence before a takeover.
+        // The authority to write is also checked during the replay, which can last longer than the silence before a
+        // takeover.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,
@@ -174,13 +175,13 @@ impl Candidate {
             started = &mut starting => match started.map_err(ServeError::interrupted)? {
                 Ok(server) => server,
                 Err(error @ (ServeError::Pool { .. } | ServeError::Behind(_))) => {
-                    tracing::error!(%error, "the log was lost before it was served");
+                    tracing::error!(%error, "the process lost the log to another writer before it served");
                     return Ok(Turn::Lost(None));
                 }
                 Err(error) => return Err(error),
             },
             why = &mut lost => {
-                tracing::error!(why, "the log was lost before it was served");
+                tracing::error!(why, "the process lost the log to another writer before it served");
                 return Ok(Turn::Lost(Some(tokio::spawn(give_up(starting, why)))));
             }
             _ = &mut signalled => return Ok(Turn::Signalled),
@@ -194,7 +195,7 @@ impl Candidate {
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();
         let why = tokio::select! {
-            // `failed` covers replicas too, which a standby cannot repair.
+            // `failed` comes first, because it includes replicas that a standby cannot repair.
             biased;
             signal = signalled => {
                 tracing::info!(signal, "stopping");
@@ -214,7 +215,7 @@ impl Candidate {
             why = lost => why,
             Standing::Failed(why) | Standing::Damaged(why) | Standing::Fenced(why) = server.failed() => why,
         };
-        tracing::error!(why, "this process no longer writes the log and is a standby now");
+        tracing::error!(why, "this process stopped writing the log and is now a standby");
         server.step_down(&why);
         Ok(Turn::Lost(Some(tokio::spawn(server.stop()))))
     }

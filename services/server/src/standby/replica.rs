@@ -1,5 +1,5 @@
-//! Standby's replica of another process's log, read from JetStream, verified and folded ([`Recovered`]). If the stream
-//! is replaced by another log, the state is dropped and loaded again.
+//! A standby's replica of the writer's log, read from JetStream, verified and replayed ([`Recovered`]). If another log
+//! replaces the stream, the state is dropped and loaded again.
 
 use crate::log::{layout::index_folder, location::LogError};
 use motherlode_jetstream::{self as jetstream, Absent, Following, JetStreamStore, Presence};
@@ -35,9 +35,9 @@ impl Replica {
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
-    /// Takes all partitions over, unless another process did so after `last_epochs`. After an error, the replicas remain.
+    /// Takes over all partitions, unless another process did so after `last_epochs`. On error, the replicas remain.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
-        // Partitions are opened from the last to the first, so that the owner of the first has all others.
+        // Partitions are opened from the last to the first, so that the owner of the first partition owns all of them.
         let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();
         let opened =
             self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config, last_epoch(partition)));
@@ -62,7 +62,7 @@ impl Replica {
 
 pub(super) struct PartitionReplica {
     number: u32,
-    /// Evidence of a log, which prevents the creation of a new stream.
+    /// Evidence that a log exists, which prevents the creation of a new stream.
     evidence: Option<String>,
     stream: Option<Following>,
     ledger: Option<Recovered>,
@@ -71,9 +71,9 @@ pub(super) struct PartitionReplica {
 impl PartitionReplica {
     fn new(config: &Config, number: u32) -> Self {
         let index = index_folder(&config.data, number);
-        // The folder without an extension is of an earlier version.
+        // Earlier versions used the folder without an extension.
         let made = [index.with_extension("views"), index].into_iter().find(|folder| folder.exists());
-        let evidence = made.map(|folder| format!("{} was made from its log", folder.display()));
+        let evidence = made.map(|folder| format!("{} was built from the log", folder.display()));
         Self { number, evidence, stream: None, ledger: None }
     }
 
@@ -89,7 +89,7 @@ impl PartitionReplica {
         let opened = JetStreamStore::take_over(following, config, last_epoch);
         opened.inspect_err(|error| {
             if is_doubt(error) {
-                tracing::error!(partition = self.number, %error, "the replica is of another log and will be loaded again");
+                tracing::error!(partition = self.number, %error, "the replica does not belong to this log and will be loaded again");
                 self.let_go();
             }
         })
@@ -104,11 +104,11 @@ impl PartitionReplica {
             };
             pause = RETRY_AFTER;
             if why.is_doubt() {
-                tracing::error!(partition = self.number, %why, "the replica is of another log and will be loaded again");
+                tracing::error!(partition = self.number, %why, "the replica does not belong to this log and will be loaded again");
                 self.let_go();
                 pause = ANEW_AFTER;
             } else if !said {
-                tracing::warn!(partition = self.number, %why, "failed to follow the log");
+                tracing::warn!(partition = self.number, %why, "failed to follow the log; retrying");
                 said = true;
             }
         }
@@ -139,7 +139,7 @@ impl PartitionReplica {
                     let (position, hash) = following.verified();
                     let (end, folder) = (ChainHead { position, hash }, index_folder(&config.data, self.number));
                     self.ledger = Some(Recovered::recover(self.number, following.reader(), end, &folder, options)?);
-                    tracing::info!(partition = self.number, position, "the log is loaded");
+                    tracing::info!(partition = self.number, position, "the log was loaded");
                 }
                 None => {}
             }
@@ -183,7 +183,7 @@ enum CatchUpError {
 }
 
 impl CatchUpError {
-    /// Returns whether the error can mean that the replica is of another log.
+    /// Returns whether the error can mean that the replica belongs to another log.
     fn is_doubt(&self) -> bool {
         match self {
             Self::Stream(error) => is_doubt(error),

@@ -122,10 +122,13 @@ async fn bw_23_a_win_waits_until_the_next_spin_and_is_collected_before_it() {
     let shown = table.round(&first);
     assert_eq!((shown.state(), shown.steps.len(), &shown.win), (RoundState::Settled, 2, &first.win));
     assert_eq!(shown.steps[1].choice.as_ref().unwrap().kind, Some(Kind::Collect(choice::Collect {})));
-    let spun = next.played.clone().expect("it goes on");
+    let spun = next.played.clone().expect("the series must continue");
     assert!(shown.steps[1].position < spun.position);
     let counted = |answer: &AutospinResponse| answer.total_win.as_ref().unwrap().amount_minor;
-    assert!(counted(&told) >= first.win.as_ref().unwrap().amount_minor, "it counts for what it is, at once");
+    assert!(
+        counted(&told) >= first.win.as_ref().unwrap().amount_minor,
+        "a win that can be doubled must be counted at once"
+    );
     drop(series);
     let mut again = table.begin(&table.request("s", 1000)).await;
     let mut found = 0;
@@ -172,7 +175,7 @@ async fn bw_23_the_win_of_a_series_that_is_stopped_before_its_next_spin_can_be_d
             return;
         }
     }
-    panic!("none of 200 last spins has a win that can be doubled");
+    panic!("none of 200 series ended with a win that can be doubled");
 }
 
 #[tokio::test]
@@ -191,7 +194,11 @@ async fn bw_23_no_win_is_doubled_while_the_series_runs_a_player_who_does_stops_i
     while let Some(answer) = again.next().await {
         stop = answer.unwrap().stop();
     }
-    assert_eq!((stop, table.rounds_started()), (AutospinStop::Player, rounds), "nothing is spun, however often asked");
+    assert_eq!(
+        (stop, table.rounds_started()),
+        (AutospinStop::Player, rounds),
+        "a repeated request must not spin again"
+    );
     drop((series, again));
     table.close().await;
 }

@@ -1,4 +1,4 @@
-//! After any crash or damage, startup finds the views at some position of its log, or none.
+//! After any crash or damage, startup must find the views of some position of its log, or none.
 
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, Writer};
 use std::{
@@ -16,7 +16,7 @@ fn hash(log: u8, position: u64) -> [u8; 32] {
     hash
 }
 
-/// Views of a log whose record at each position adds ten numbers.
+/// Views of a log in which each record adds ten numbers.
 struct Views {
     store: Store,
     log: u8,
@@ -25,7 +25,7 @@ struct Views {
 }
 
 impl Views {
-    /// Uses the newest checkpoint of the log with whole tables, as a ledger does.
+    /// Uses the newest checkpoint whose tables are intact, as a ledger does.
     fn start(folder: &Path, log: u8) -> Self {
         let store = Store::open(folder, 0);
         for (id, checkpoint) in store.checkpoints() {
@@ -96,7 +96,7 @@ fn replace(from: &Path, to: &Path) {
     copy(from, to);
 }
 
-/// Folders of a store at the first and second checkpoint.
+/// Folders of a store at its first and second checkpoint.
 fn two() -> (TempDir, TempDir) {
     let (before, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     Views::start(before.path(), 1).commit();
@@ -201,7 +201,7 @@ fn a_catalogue_that_is_missing_empty_older_anothers_or_damaged_loses_nothing() {
 fn a_checkpoint_that_is_damaged_or_of_another_log_or_partition_is_not_used() {
     let (before, after) = two();
     let folder = tempfile::tempdir().unwrap();
-    // As after a crash before the files of the first one were removed.
+    // As after a crash before the first checkpoint's files were removed.
     copy(before.path(), folder.path());
     copy(after.path(), folder.path());
     assert_eq!(Store::open(folder.path(), 0).checkpoints().len(), 2);
@@ -266,7 +266,7 @@ fn the_files_of_a_pinned_checkpoint_stay_until_the_pin_expires() {
     assert_eq!(views.store.pin("replica", 100).unwrap(), None, "there is no checkpoint");
     views.commit();
     let pinned = views.store.pin("replica", 100).unwrap().unwrap();
-    // The tables of the second checkpoint are others, as after a merge.
+    // The second checkpoint must have other tables, as after a merge.
     let merge = |views: &mut Views| {
         let mut writer = Writer::new(&views.store, &NUMBERS, (0, views.position), u64::MAX);
         (0..views.position * 10).for_each(|number| writer.put(&number.to_be_bytes(), &[]).unwrap());
@@ -290,7 +290,7 @@ fn the_files_of_a_pinned_checkpoint_stay_until_the_pin_expires() {
         assert!(views.store.pin(&number.to_string(), 9).unwrap().is_some());
     }
     assert_eq!(views.store.pin("one more", 9).unwrap(), None);
-    assert!(views.store.pin("7", 9).unwrap().is_some(), "it was pinned before");
+    assert!(views.store.pin("7", 9).unwrap().is_some(), "an existing pin must be renewable");
 }
 
 #[test]

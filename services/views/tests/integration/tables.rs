@@ -44,7 +44,9 @@ fn find(run: &Run, prefix: &[u8]) -> Result<Entries, ViewError> {
     let keyspace = run.tables()[0].keyspace();
     let filtered = keyspace.filtered(prefix).filter(|_| keyspace.filtered < u16::MAX);
     if filtered.is_none_or(|filtered| run.may_contain(prefix, filter_hash(filtered))) {
-        run.find(prefix, |key, value| assert_eq!(found.insert(key.to_vec(), value.to_vec()), None, "each once"))?;
+        run.find(prefix, |key, value| {
+            assert_eq!(found.insert(key.to_vec(), value.to_vec()), None, "each key must be passed once")
+        })?;
     }
     Ok(found)
 }
@@ -82,7 +84,7 @@ fn of_kind(keyspace: &'static Keyspace) -> impl Strategy<Value = Entries> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Tables return the same entries as a plain map, alone and merged.
+    /// Tables, alone and merged, must return the same entries as a plain map.
     #[test]
     fn tables_answer_as_a_map_does(
         parts in prop_oneof![Just(&PACKED), Just(&LENGTHS), Just(&PLAIN)]
@@ -131,7 +133,11 @@ fn a_long_run_is_several_tables_and_a_run_without_entries_is_one() {
     let store = Store::open(folder.path(), 0);
     let entries = packed(0..12_000);
     let run = write(&store, &PACKED, (0, 12_000), &entries);
-    assert_eq!((run.tables().len(), table_files(folder.path()).len()), (3, 3), "72 KB in tables of 20 KB and a block");
+    assert_eq!(
+        (run.tables().len(), table_files(folder.path()).len()),
+        (3, 3),
+        "72 KB must be split into tables of 20 KB and one block"
+    );
     assert_eq!((run.from(), run.to(), run.tables().iter().map(|table| table.entries()).sum()), (0, 12_000, 12_000));
     for key in entries.keys() {
         assert_eq!(find(&run, key).unwrap(), expected(&entries, key));
@@ -166,20 +172,21 @@ fn runs_are_merged_once_there_are_more_than_three_of_a_size() {
         write(&store, &PLAIN, (number, number + 1), &entries)
     };
     let all = |sizes: &[usize]| sizes.iter().zip(0..).map(|(size, number)| run(number, *size)).collect::<Vec<_>>();
-    assert_eq!(mergeable(&all(&[9_000_000, 1_000_000, 0, 0])), None, "three small ones");
+    assert_eq!(mergeable(&all(&[9_000_000, 1_000_000, 0, 0])), None, "three small runs must not be merged");
     let mut runs = all(&[9_000_000, 1_000_000, 0, 0, 2_000_000]);
     assert_eq!(mergeable(&runs), Some(1..5));
     runs[4] = run(5, 0);
     assert_eq!(mergeable(&runs), None, "position 5 is missing");
     assert_eq!(mergeable(&all(&[5_000_000, 6_000_000, 9_000_000, 8_000_000])), Some(0..4));
     let mut runs = all(&[5_000_000, 6_000_000, 9_000_000, 8_000_000, 1_000_000, 1_000_000]);
-    assert_eq!(mergeable(&runs), None, "the small ones first");
+    assert_eq!(mergeable(&runs), None, "runs before the gap must not be merged");
     runs.push(run(6, 0));
-    assert_eq!(mergeable(&runs), Some(0..7), "no more than three of each level are left");
+    assert_eq!(mergeable(&runs), Some(0..7), "at most three runs per level may remain");
     assert_eq!(mergeable(&all(&[0; 20])), Some(0..16));
 }
 
-/// Another format needs another MAGIC; otherwise older tables are reported as damaged.
+/// If this test fails because the format changed, MAGIC must change, too; otherwise older tables are reported as
+/// damaged.
 #[test]
 fn the_bytes_of_a_table_are_those_of_its_format() {
     let folder = tempfile::tempdir().unwrap();
@@ -199,7 +206,7 @@ fn the_bytes_of_a_table_are_those_of_its_format() {
     }
 }
 
-/// With one byte flipped, the table is not opened, or each block is read unchanged or not at all.
+/// With one flipped byte, a table must be refused, or each block must be unchanged or refused.
 #[test]
 fn no_flipped_byte_makes_a_wrong_value() {
     let folder = tempfile::tempdir().unwrap();

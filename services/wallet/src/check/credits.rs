@@ -13,10 +13,10 @@ pub(super) const CASES: [Case; 11] = cases![
     31 credit_ten_concurrent_one_effect: "Each transaction id has one effect, however often and when it is sent.";
     32 credit_after_session_end: "The session stays valid for credits after it has expired.";
     33 blocked_player_still_paid: "The wallet refuses a credit only because of a fault.";
-    34 two_credits_in_one_round: "WIN: win of a round, or a part of it.";
-    35 jackpot_in_round: "JACKPOT has its pool and award; it counts apart from wins.";
-    36 jackpot_after_close: "A jackpot may follow the round's end, because jackpots are priced later.";
-    37 refund_of_void: "REFUND of a voided round; it may follow the round's end.";
+    34 two_credits_in_one_round: "WIN is the win of a round, or a part of it.";
+    35 jackpot_in_round: "JACKPOT names its pool and award; it is not part of the round's win.";
+    36 jackpot_after_close: "A jackpot may follow the round's end, because a jackpot's amount is determined later.";
+    37 refund_of_void: "A REFUND of a voided round may follow the round's end.";
     38 reversal_beyond_balance: "A refused reversal is repeated; the wallet does not store the refusal.";
 ];
 
@@ -27,7 +27,7 @@ async fn bet(kit: &mut Kit) -> (Option<i64>, Call) {
     (before, debit)
 }
 
-/// Sends credits of a round, each of which must be applied.
+/// Sends credits, each of which the wallet must apply.
 async fn paid(kit: &mut Kit, debit: &Call, credits: &[(i64, CreditKind, bool)]) {
     for (amount, kind, closes) in credits {
         let credit = kit.credit(debit, *amount, *kind, *closes);

@@ -49,7 +49,6 @@ async fn repeat_same_answer(kit: &mut Kit) -> Result<(), Skip> {
     Ok(())
 }
 
-/// Repeats a debit with other content.
 async fn repeat(kit: &mut Kit, change: impl FnOnce(&mut Kit, &mut DebitRequest)) {
     let before = kit.balance().await;
     let debit = kit.debit(100);

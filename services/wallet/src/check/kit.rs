@@ -10,7 +10,7 @@ use motherlode_runtime::config::Seamless;
 use std::{mem::take, time::Duration};
 use tokio::time::{Instant, timeout};
 
-/// Money for the bets of a run, in minor units.
+/// Amount that a run credits for its bets.
 const FUNDS: i64 = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,6 @@ pub(super) enum Want {
     NotApplied,
 }
 
-/// Answer of the wallet, or why there is none.
 pub(super) type Seen = Result<wire::Result, String>;
 
 pub(super) struct Kit {
@@ -32,10 +31,10 @@ pub(super) struct Kit {
     pub(super) players: Players,
     pub(super) restart_within: Duration,
     pub(super) say: fn(&str),
-    /// Part of the ids that distinguishes runs.
+    /// Distinguishes the ids of this run from those of others.
     pub(super) run: String,
     pub(super) serial: u64,
-    /// Money that the run moved for the main player.
+    /// Change of the main player's balance by this run.
     pub(super) moved: i64,
     pub(super) first_balance: Option<i64>,
     pub(super) opened: u64,
@@ -49,7 +48,7 @@ pub(super) struct Kit {
 impl Kit {
     pub(super) fn new(settings: Seamless, client: Client, players: Players, say: fn(&str)) -> Self {
         let mut run = [0; 4];
-        // Ids of a run without randomness collide with those of another such run, whose repeats then fail.
+        // Without random bytes the ids could collide with those of another run, and cases would fail.
         let _ = getrandom::fill(&mut run);
         Self {
             settings,
@@ -70,7 +69,6 @@ impl Kit {
         }
     }
 
-    /// Takes the calls of a case, and judges them.
     pub(super) fn outcome(&mut self, ended: Result<(), &'static str>) -> (Vec<String>, Verdict) {
         let (calls, faults) = (take(&mut self.calls), take(&mut self.faults));
         let verdict = match ended {
@@ -89,7 +87,7 @@ impl Kit {
         self.faults.push(fault);
     }
 
-    /// Credits the money of the run as the win of a free round. Its faults are those of the first case.
+    /// Credits the win of a free round. If this fails, the first case reports it.
     pub(super) async fn fund(&mut self) {
         self.first_balance = self.balance().await;
         let open = self.open_free();
@@ -102,9 +100,9 @@ impl Kit {
         let begun = Instant::now();
         let longest = Duration::from_millis(self.settings.answer_ms_max);
         let seen = match timeout(longest, self.client.ask(call, 1)).await {
-            Err(_) => Err("no answer in time".to_owned()),
+            Err(_) => Err("the wallet did not answer in time".to_owned()),
             Ok(Err(status)) => Err(format!("{:?}: {}", status.code(), status.message())),
-            Ok(Ok(None)) => Err("an answer without a result".to_owned()),
+            Ok(Ok(None)) => Err("the wallet's answer has no result".to_owned()),
             Ok(Ok(Some(result))) => Ok(result),
         };
         (seen, begun.elapsed())
@@ -115,7 +113,7 @@ impl Kit {
         self.judge(call, asked, want)
     }
 
-    /// Sends copies of a call at once: one is applied, the others find that.
+    /// One of the ten calls must be answered with DONE, the others with DONE_BEFORE.
     pub(super) async fn expect_one_of_ten(&mut self, call: &Call) {
         let all = join_all((0..10).map(|_| self.ask(call))).await;
         let is_done = |asked: &(Seen, Duration)| asked.0.as_ref().is_ok_and(|result| result.outcome() == Outcome::Done);
@@ -124,15 +122,14 @@ impl Kit {
             self.judge(call, asked, Want::Applied);
         }
         if done != 1 {
-            self.fault(format!("{done} of ten concurrent calls were answered with DONE, expected 1"));
+            self.fault(format!("{done} of ten concurrent copies of a call were answered with DONE; expected 1"));
         }
     }
 
-    /// Sends two calls at once, without an expectation.
     pub(super) async fn send_both(&mut self, one: &Call, other: &Call) {
         let (first, second) = tokio::join!(self.ask(one), self.ask(other));
         for (call, (seen, _)) in [(one, first), (other, second)] {
-            self.note(format!("{}: {}, at the same time as the other", described(call), answered(&seen)));
+            self.note(format!("{}: {}, concurrently with the other call", described(call), answered(&seen)));
         }
     }
 
@@ -187,13 +184,14 @@ impl Kit {
         self.opened -= 1;
     }
 
-    /// Reads the main player's balance, or `None` if the wallet reports none.
+    /// `None` if the wallet reports no balance.
     pub(super) async fn balance(&mut self) -> Option<i64> {
         let account = self.account();
         self.balance_of(account).await
     }
 
-    /// A wallet without GetBalance reports its balance with the rollback of a debit that it never received.
+    /// If the wallet lacks GetBalance, the balance is read from the answer to the rollback of a debit that was never
+    /// sent.
     pub(super) async fn balance_of(&mut self, account: Account) -> Option<i64> {
         let longest = Duration::from_millis(self.settings.answer_ms_max);
         if let Ok(Ok(balance)) = timeout(longest, self.client.balance(&account)).await {
@@ -204,7 +202,6 @@ impl Kit {
         self.ask(&unknown).await.0.ok()?.balance_minor
     }
 
-    /// Compares the main player's balance with an earlier one.
     pub(super) async fn expect_moved(&mut self, before: Option<i64>, amount: i64) {
         let after = self.balance().await;
         self.judge_moved((before, after), amount);
@@ -212,7 +209,7 @@ impl Kit {
 
     pub(super) fn judge_moved(&mut self, balances: (Option<i64>, Option<i64>), amount: i64) {
         let (Some(before), Some(after)) = balances else {
-            return self.note("balance: not reported, so the effect is not checked".to_owned());
+            return self.note("balance: not reported by the wallet, so the effect was not checked".to_owned());
         };
         let line = format!("balance: {before}, then {after}; expected a change of {amount}");
         if before.checked_add(amount) != Some(after) {

@@ -1,4 +1,4 @@
-//! Calls of the kit, with all facts that Motherlode states.
+//! Makes the kit's calls, with all facts that Motherlode states.
 
 use super::kit::Kit;
 use crate::{
@@ -56,7 +56,6 @@ impl Kit {
         })
     }
 
-    /// A bet of the main player, which opens a round.
     pub(super) fn debit(&mut self, amount: i64) -> Call {
         let account = self.account();
         self.debit_of(account, amount)
@@ -95,7 +94,6 @@ impl Kit {
         }))
     }
 
-    /// A credit of an opened round.
     pub(super) fn credit(&mut self, opening: &Call, amount: i64, kind: wire::CreditKind, closes: bool) -> Call {
         let (account, request_id) = (account_in(opening), self.next());
         let currency = &account.currency_code;
@@ -115,7 +113,6 @@ impl Kit {
         }))
     }
 
-    /// Takes the win of a voided round back.
     pub(super) fn reversal(&mut self, opening: &Call, amount: i64) -> Call {
         let (account, request_id) = (account_in(opening), self.next());
         let currency = &account.currency_code;
@@ -142,7 +139,7 @@ impl Kit {
         }))
     }
 
-    /// The rollback of a debit or of the opening of a free round. It has one id, however often it is made.
+    /// Makes the rollback of an opening; its id depends only on the opening.
     pub(super) fn rollback(&mut self, opening: &Call) -> Call {
         let account = account_in(opening);
         let request_id = opening.id().rsplit('/').next().unwrap_or_default();
@@ -200,7 +197,6 @@ pub(super) fn account_in(call: &Call) -> Account {
     account.clone().unwrap_or_default()
 }
 
-/// Changes the debit of a call; other calls stay.
 pub(super) fn changed(call: &Call, change: impl FnOnce(&mut wire::DebitRequest)) -> Call {
     let mut call = call.clone();
     if let Call::Debit(request) = &mut call {

@@ -1,7 +1,7 @@
-//! Conformance kit: plays an operator's wallet through the contract, and reports each case.
+//! Conformance kit: runs an operator's wallet through the cases of the contract, and reports each result.
 //!
-//! The kit creates its own rounds for players that the operator names. It assumes no balance: it opens a free round, credits
-//! a win for its bets, and debits the rest at the end. Cost: about 300 calls.
+//! The kit creates rounds for players that the operator names. It does not depend on their balance: it opens a free
+//! round, credits a win as money for its bets, and debits the rest at the end. Cost: about 300 calls.
 
 mod case;
 mod credits;
@@ -25,9 +25,9 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Names of the cases to run; all if empty.
+    /// Names of the cases to run; empty for all.
     pub cases: Vec<String>,
-    /// Time within which a tester restarts the wallet; zero skips that case.
+    /// Time within which the tester restarts the wallet; zero skips that case.
     pub restart_within: Duration,
 }
 
@@ -39,10 +39,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     all().map(|case| case.name)
 }
 
-/// Plays a wallet through the cases. `say` receives the kit's requests to the tester.
-///
-/// # Errors
-/// The settings of the wallet are unusable.
+/// `say` receives requests to the tester. Fails if the wallet's settings are unusable.
 pub async fn check(
     settings: &Seamless,
     players: Players,
@@ -56,7 +53,7 @@ pub async fn check(
     let mut cases = vec![];
     for case in all() {
         let is_named = options.cases.is_empty() || options.cases.iter().any(|name| name == case.name);
-        let ended = if is_named { (case.play)(&mut kit).await } else { Err("--case names others") };
+        let ended = if is_named { (case.play)(&mut kit).await } else { Err("not selected by --case") };
         let (calls, verdict) = kit.outcome(ended);
         let name = case.name.rsplit("::").next().unwrap_or(case.name);
         cases.push(CaseReport { number: case.number, name, contract: case.contract, calls, verdict });

@@ -1,25 +1,22 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Players of a run, created by the operator. Nobody else uses them meanwhile.
+/// Players for a run, created by the operator. They must not be used otherwise during the run.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Players {
     pub operator: String,
     #[serde(default = "eur")]
     pub currency: String,
-    /// Game of the rounds.
     #[serde(default)]
     pub game: String,
     pub player: String,
-    /// Another player with the same currency.
     pub other_player: String,
     pub blocked_player: Option<String>,
-    /// Player whose limit refuses a bet of `limit_minor`.
+    /// Player with a limit that refuses a bet of `limit_minor`.
     pub limited_player: Option<String>,
     #[serde(default)]
     pub limit_minor: i64,
-    /// The operator's session reference of all calls.
     #[serde(default)]
     pub session: String,
     pub expired_session: Option<String>,

@@ -1,6 +1,5 @@
 use std::fmt;
 
-/// Report of a run.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub url: String,
@@ -13,7 +12,7 @@ pub struct CaseReport {
     pub name: &'static str,
     /// Sentence of the contract that the case tests.
     pub contract: &'static str,
-    /// Calls with their answers and what was expected.
+    /// Calls with their answers and the expected answers.
     pub calls: Vec<String>,
     pub verdict: Verdict,
 }
@@ -26,7 +25,6 @@ pub enum Verdict {
 }
 
 impl Report {
-    /// Returns the names of the failed cases.
     pub fn failed(&self) -> impl Iterator<Item = &'static str> {
         self.cases.iter().filter(|case| matches!(case.verdict, Verdict::Failed(_))).map(|case| case.name)
     }

@@ -9,7 +9,7 @@ use motherlode_proto::wallet::v1::{CreditKind, Outcome, ReasonCode};
 pub(super) const CASES: [Case; 11] = cases![
     17 after_debit_restores: "Rollback undoes a debit by its id, if it was applied.";
     18 repeat_one_effect: "A repeated rollback has one effect.";
-    19 before_debit_tombstones: "Otherwise the wallet stores the id as rolled back.";
+    19 before_debit_tombstones: "If the debit is unknown, the wallet stores its id as rolled back.";
     20 late_debit_after_tombstone_refused: "The wallet refuses a later Debit with the reason ROLLED_BACK.";
     21 of_unknown_debit_accepted: "A rollback is never refused.";
     22 concurrent_with_debit: "After a debit and its rollback, in any order, the debit has no effect.";
@@ -20,7 +20,6 @@ pub(super) const CASES: [Case; 11] = cases![
     27 after_credit_refused_and_alarmed: "A rollback of a round that was paid or closed has no effect.";
 ];
 
-/// Sends the rollback of an applied debit.
 async fn undo(kit: &mut Kit, debit: &Call) {
     let rollback = kit.rollback(debit);
     if kit.expect(&rollback, Want::Done).await == Outcome::Done {

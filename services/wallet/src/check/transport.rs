@@ -23,16 +23,16 @@ pub(super) const CASES: [Case; 10] = cases![
     45 late_answer_after_client_timeout: "A late answer means an unknown outcome, and the call is retried.";
     46 connection_cut_before_answer: "A call without an answer is retried with the same id and has one effect.";
     47 wallet_restart_keeps_ids: "The wallet stores each id with its content and its answer.";
-    48 unknown_field_ignored: "Protos grow by new fields: a wallet ignores fields that it does not know.";
+    48 unknown_field_ignored: "Messages can get new fields; a wallet ignores fields that it does not know.";
     49 bad_signature_401_and_no_effect: "A request with a bad signature or token is refused and has no effect.";
-    50 stale_timestamp_401: "A request whose time is more than 30 seconds off is refused with 401.";
+    50 stale_timestamp_401: "A request with a timestamp more than 30 seconds off is refused with 401.";
     51 replayed_nonce_401: "A nonce is used once; a repeated one is refused with 401.";
-    52 latency_p99_reported: "An answer after answer_ms_max counts as none.";
+    52 latency_p99_reported: "An answer that arrives after answer_ms_max is ignored, and the call is retried.";
     53 balance_absent_accepted: "A balance is optional; Motherlode accepts answers without it.";
     54 sum_of_effects_equals_balance: "The balance changes by the applied transactions and by nothing else.";
 ];
 
-const JSON_ONLY: Skip = "signatures are for protocol = json";
+const JSON_ONLY: Skip = "only protocol = json has signatures";
 
 async fn late_answer_after_client_timeout(kit: &mut Kit) -> Result<(), Skip> {
     for wait in [0, 1, 2, 5] {
@@ -45,7 +45,7 @@ async fn late_answer_after_client_timeout(kit: &mut Kit) -> Result<(), Skip> {
     Ok(())
 }
 
-/// Repeats a debit with an unknown outcome, which then has one effect.
+/// The debit, whose outcome is unknown, must have been applied exactly once.
 async fn settle(kit: &mut Kit, debit: &Call, before: Option<i64>) {
     let seen = kit.expect(debit, Want::Applied).await;
     if seen == Outcome::DoneBefore {
@@ -70,7 +70,7 @@ async fn connection_cut_before_answer(kit: &mut Kit) -> Result<(), Skip> {
 
 async fn wallet_restart_keeps_ids(kit: &mut Kit) -> Result<(), Skip> {
     if kit.restart_within.is_zero() {
-        return Err("--restart-within is not given");
+        return Err("not run, because --restart-within is not given");
     }
     let before = kit.balance().await;
     let (debit, rolled_back) = (kit.debit(100), kit.debit(100));
@@ -87,7 +87,7 @@ async fn wallet_restart_keeps_ids(kit: &mut Kit) -> Result<(), Skip> {
         was_down |= !answers;
         sleep(Duration::from_millis(20)).await;
     }
-    kit.note(format!("the wallet was seen down: {was_down}"));
+    kit.note(format!("the wallet was unreachable in between: {was_down}"));
     kit.expect(&debit, Want::DoneBefore).await;
     kit.expect(&rolled_back, Want::Refused).await;
     kit.expect_moved(before, -100).await;
@@ -114,7 +114,7 @@ async fn unknown_field_ignored(kit: &mut Kit) -> Result<(), Skip> {
 }
 
 fn body_of(debit: &Call) -> Result<Bytes, String> {
-    let Call::Debit(request) = debit else { return Err("no debit".to_owned()) };
+    let Call::Debit(request) = debit else { return Err("the call is not a debit".to_owned()) };
     method("Debit").and_then(|call| to_json(&call, &**request)).map_err(|status| status.message().to_owned())
 }
 
@@ -135,10 +135,9 @@ async fn json_with_more(json: &Json, debit: &Call) -> Result<Outcome, String> {
     if status == StatusCode::OK { Ok(Outcome::Done) } else { Err(status.to_string()) }
 }
 
-/// Sends a debit with a field that the contract does not have.
 async fn grpc_with_more(kit: &Kit, debit: &Call) -> Result<Outcome, String> {
     let failed = |status: Status| format!("{:?}: {}", status.code(), status.message());
-    let Call::Debit(request) = debit else { return Err("no debit".to_owned()) };
+    let Call::Debit(request) = debit else { return Err("the call is not a debit".to_owned()) };
     let mut bytes = request.encode_to_vec();
     prost::encoding::string::encode(2_047, &"unknown".to_owned(), &mut bytes);
     let message = DynamicMessage::decode(method("Debit").map_err(failed)?.input(), &*bytes);
@@ -150,22 +149,25 @@ async fn grpc_with_more(kit: &Kit, debit: &Call) -> Result<Outcome, String> {
     let path = PathAndQuery::from_static("/motherlode.wallet.v1.WalletService/Debit");
     let codec = ProstCodec::<DynamicMessage, DebitResponse>::default();
     let answer = grpc.unary(tonic::Request::new(message), path, codec).await.map_err(failed)?;
-    answer.into_inner().result.map(|result| result.outcome()).ok_or_else(|| "an answer without a result".to_owned())
+    answer
+        .into_inner()
+        .result
+        .map(|result| result.outcome())
+        .ok_or_else(|| "the wallet's answer has no result".to_owned())
 }
 
-/// A nonce of 32 digits that no other request of the run has.
+/// A nonce of 32 digits, unique within the run.
 fn nonce(debit: &Call, case: &str) -> String {
     let of_run: String = debit.id().chars().rev().filter(char::is_ascii_hexdigit).collect();
     let text = format!("{of_run}{case}").to_lowercase();
     text.chars().chain("0".repeat(32).chars()).take(30).chain(case.chars()).collect()
 }
 
-/// Sends a request that must be refused with 401 and have no effect.
 async fn expect_401(kit: &mut Kit, what: &str, request: Result<Request<Full<Bytes>>, String>) {
     let status = match (kit.client.as_json(), request) {
         (Some(json), Ok(request)) => json.status(request).await.map_err(|status| status.message().to_owned()),
         (_, Err(why)) => Err(why),
-        (None, _) => Err("no JSON".to_owned()),
+        (None, _) => Err("the wallet does not use protocol = json".to_owned()),
     };
     let line = format!("{what}: {status:?}; expected 401");
     if status != Ok(StatusCode::UNAUTHORIZED) {
@@ -192,7 +194,7 @@ async fn bad_signature_401_and_no_effect(kit: &mut Kit) -> Result<(), Skip> {
 async fn bad_token(kit: &mut Kit, debit: Call, before: Option<i64>) -> Result<(), Skip> {
     let mut shown = kit.settings.credentials().map_err(|_| "the token file cannot be read")?.shown;
     shown.token.as_mut().ok_or("no token is configured")?.push('x');
-    let connection = connect_lazily(&kit.settings.url, &shown).map_err(|_| "the connection cannot be made")?;
+    let connection = connect_lazily(&kit.settings.url, &shown).map_err(|_| "cannot connect to the wallet")?;
     let client = crate::client::Client::grpc(connection, Duration::from_millis(kit.settings.answer_ms_max));
     let answer = client.ask(&debit, 1).await;
     let code = answer.as_ref().err().map(Status::code);
@@ -215,7 +217,7 @@ async fn stale_timestamp_401(kit: &mut Kit) -> Result<(), Skip> {
         let Some(json) = kit.client.as_json() else { return Err(JSON_ONLY) };
         let nonce = nonce(&debit, &format!("5{number}"));
         let request = body_of(&debit).and_then(|body| signed(json, body, time_ms, &nonce));
-        expect_401(kit, "a debit two minutes off", request).await;
+        expect_401(kit, "a debit whose timestamp is two minutes old", request).await;
     }
     kit.expect_moved(before, 0).await;
     Ok(())
@@ -238,7 +240,7 @@ async fn replayed_nonce_401(kit: &mut Kit) -> Result<(), Skip> {
         kit.moved -= 100;
         kit.opened += 1;
     }
-    expect_401(kit, "the same request again", again).await;
+    expect_401(kit, "the same signed request again", again).await;
     kit.expect(&debit, Want::DoneBefore).await;
     kit.expect_moved(before, -100).await;
     Ok(())
@@ -259,7 +261,7 @@ async fn balance_absent_accepted(kit: &mut Kit) -> Result<(), Skip> {
     Ok(())
 }
 
-/// Takes the money of the run back, so that the player has the first balance again.
+/// Takes the run's money back, so the player has the initial balance again.
 async fn sum_of_effects_equals_balance(kit: &mut Kit) -> Result<(), Skip> {
     let first = kit.first_balance;
     let moved = kit.moved;

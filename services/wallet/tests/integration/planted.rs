@@ -21,10 +21,10 @@ pub enum Plant {
     AppliesRepeats,
     IgnoresAmount,
     IdsPerPlayer,
-    /// Another call can come between the check and the effect.
+    /// Another call may take effect between the check and the effect.
     Races,
     Overdraws,
-    /// Amounts are kept with 24 bits.
+    /// Amounts are stored with 24 bits.
     Rounds,
     RestoresTwice,
     NoTombstone,
@@ -163,7 +163,7 @@ impl Wallet {
         let known = books.entries.get(&id).cloned();
         if known.as_ref().is_some_and(|known| known.player != account.player_id || books.played.contains(&known.round))
         {
-            return Err(Status::failed_precondition("an operator looks at it"));
+            return Err(Status::failed_precondition("a rollback of a played round needs a manual decision"));
         }
         let outcome = match known.as_ref().map(|known| known.end) {
             None if self.has(Plant::RefusesRollback) => {

@@ -1,5 +1,5 @@
-//! Logs with the events missing from the golden logs. Each ends with pending work, so that no part of the state is
-//! empty. They never change: new events go into new logs.
+//! Logs with the events that the golden logs lack. Each ends with pending work, so that no part of the state is empty.
+//! Existing logs never change; new events go into new logs.
 
 use super::{
     Log,
@@ -29,7 +29,7 @@ pub(super) fn all() -> Vec<Log> {
     worlds.into_iter().map(log).collect()
 }
 
-/// Makes a log of players of a seamless wallet, with every outcome of a debit, and paid and unpaid credits.
+/// Makes a log of seamless players, with every outcome of a debit, paid credits and unpaid credits.
 fn wallet() -> World {
     let mut world = World::new(0);
     for name in ["alice", "bob", "carl"] {

@@ -34,7 +34,6 @@ const GOLDEN: [(&str, u32, &str); 6] = [
     ("linked", 0, include_str!("../../../golden/linked.hex")),
 ];
 
-/// Logs written by earlier versions of the service.
 #[must_use]
 pub fn golden() -> Vec<Log> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex");
@@ -45,7 +44,7 @@ pub fn golden() -> Vec<Log> {
         .collect()
 }
 
-/// Returns the golden and the made logs, which together have every kind of event and every variant of the state.
+/// Returns the golden logs and the made logs. Together they have every kind of event and every variant of the state.
 #[must_use]
 pub fn all() -> Vec<Log> {
     golden().into_iter().chain(made::all()).chain(more::all()).chain(rounds::all()).collect()

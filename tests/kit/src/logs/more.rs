@@ -1,4 +1,4 @@
-//! Further made logs, with values in fields left empty by the logs of `made`.
+//! More logs, with values in fields that are empty in the logs of `made`.
 
 use super::{
     Log,

@@ -1,4 +1,4 @@
-//! A made log of a seamless player whose rounds are reported to the operator's wallet (PL-39).
+//! Log of a seamless player whose rounds are reported to the operator's wallet (PL-39).
 
 use super::{
     Log,
@@ -11,7 +11,7 @@ pub(super) fn all() -> Vec<Log> {
     vec![log("made-wallet-rounds", rounds()), log("made-wallet-reversals", reversals())]
 }
 
-/// Two voids of won rounds: the first win is taken back, the second is due.
+/// Voids two won rounds: the first win is taken back, the reversal of the second is still due.
 fn reversals() -> World {
     let mut world = World::new(0);
     world.write(player("sam"), vec![Event::AccountOpened { currency: EUR }, Event::SeamlessChosen]);

@@ -34,7 +34,7 @@ impl Apart {
             });
             let phase = |phase: Phase<'_>| match phase {
                 Phase::Console(address) => told.send(address).unwrap(),
-                _ => panic!("it has nothing but a console"),
+                _ => panic!("the process serves only a console"),
             };
             let dealer = Dealer::from_master([7; 32]);
             runtime.block_on(serve(&config, dealer, signalled, &phase)).unwrap();

@@ -38,7 +38,7 @@ impl Browser {
     pub(crate) async fn logged_in(address: SocketAddr, token: &str) -> Self {
         let mut browser = Self::new(address);
         let page = browser.post("/login", &[("token", token)]).await;
-        assert_eq!((page.status, page.header("location")), (303, "/"), "{token} logs in: {}", page.body);
+        assert_eq!((page.status, page.header("location")), (303, "/"), "log-in with {token} failed: {}", page.body);
         browser
     }
 
@@ -51,7 +51,8 @@ impl Browser {
     }
 
     pub(crate) async fn submit(&mut self, page: &Page, action: &str, fields: &[(&str, &str)]) -> Page {
-        let word = page.hidden(action, "word").unwrap_or_else(|| panic!("a form for {action} in {}", page.body));
+        let word =
+            page.hidden(action, "word").unwrap_or_else(|| panic!("the page has no form for {action}: {}", page.body));
         let id = page.hidden(action, "request").unwrap_or_default();
         let fields: Vec<_> =
             [("word", word.as_str()), ("request", id.as_str())].into_iter().chain(fields.iter().copied()).collect();
@@ -101,12 +102,16 @@ fn read(answer: &str) -> Page {
 const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "link", "meta"];
 
 pub(crate) fn assert_well_formed(page: &str) {
-    let page = page.strip_prefix("<!DOCTYPE html>").expect("a page begins with its type");
+    let page = page.strip_prefix("<!DOCTYPE html>").expect("a page begins with its document type");
     let (mut open, mut ids) = (vec![], std::collections::BTreeSet::new());
     for part in page.split('<').skip(1) {
         let (tag, _) = part.split_once('>').unwrap_or_else(|| panic!("an unclosed tag: {part}"));
         if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name.to_owned()), "closed out of its place, at {part}");
+            assert_eq!(
+                open.pop(),
+                Some(name.to_owned()),
+                "a closing tag does not match the last opened tag, at {part}"
+            );
             continue;
         }
         let name: String = tag.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect();
@@ -114,15 +119,15 @@ pub(crate) fn assert_well_formed(page: &str) {
         let attributes: String = tag.split('"').step_by(2).collect();
         assert!(
             !attributes.contains(" style=") && !attributes.contains(" on"),
-            "the policy lets no such thing in: {tag}"
+            "the content security policy forbids inline styles and handlers: {tag}"
         );
         if let Some((_, id)) = tag.split_once(" id=\"") {
             let id = id.split('"').next().unwrap_or_default();
-            assert!(ids.insert(id.to_owned()), "{id} is there twice");
+            assert!(ids.insert(id.to_owned()), "the id {id} occurs twice");
         }
         if !tag.ends_with('/') && !VOID.contains(&name.as_str()) {
             open.push(name);
         }
     }
-    assert_eq!(open, Vec::<String>::new(), "all is closed");
+    assert_eq!(open, Vec::<String>::new(), "tags are not closed");
 }

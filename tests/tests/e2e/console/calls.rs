@@ -37,7 +37,11 @@ async fn pl_11_a_round_is_played_in_json_once_and_is_in_the_log_as_any_other() {
     assert_eq!((logged.game.as_str(), logged.bet.unwrap().amount_minor), ("dwarf-mine", 25));
     let again = call(&service, "acme-play", "/v1/SpinService/Spin", &bet("json")).await;
     assert!(told(&first)["played"]["position"].is_string(), "{}", first.body);
-    assert_eq!(told(&again)["played"]["position"], told(&first)["played"]["position"], "one effect, one answer");
+    assert_eq!(
+        told(&again)["played"]["position"],
+        told(&first)["played"]["position"],
+        "the repeated call has no second effect"
+    );
     let balance = json!({ "account": bet("")["account"] });
     let balance = told(&call(&service, "acme-wallet", "/v1/LedgerService/GetAccount", &balance).await);
     assert!(balance.to_string().contains("\"amountMinor\":\""), "{balance}");
@@ -77,7 +81,11 @@ async fn pl_27_what_a_page_of_another_site_can_send_is_no_call() {
     let spin = "/v1/SpinService/Spin";
     let reason = |page: &Page| told(page)["details"][0]["reason"].as_str().unwrap_or_default().to_owned();
     let own = browser.ask("POST", spin, &[JSON], &body).await;
-    assert_eq!((own.status, reason(&own).as_str()), (401, "TOKEN_MISSING"), "a cookie is no credential here");
+    assert_eq!(
+        (own.status, reason(&own).as_str()),
+        (401, "TOKEN_MISSING"),
+        "a cookie does not authenticate a JSON call"
+    );
     assert_eq!(own.header("www-authenticate"), "Bearer");
     for media_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
         let page = browser.ask("POST", spin, &[("content-type", media_type), shown], &body).await;

@@ -24,9 +24,9 @@ async fn service(data: &Path, change: impl FnOnce(&mut Config)) -> Server {
 async fn ask(stream: &mut TcpStream, request: &str) -> Option<String> {
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut status = [0; 12];
-    timeout(NEVER, stream.read_exact(&mut status)).await.expect("an answer, or the end").ok()?;
+    timeout(NEVER, stream.read_exact(&mut status)).await.expect("the service answers or closes the connection").ok()?;
     let mut rest = [0; 8_192];
-    timeout(NEVER, stream.read(&mut rest)).await.expect("the rest of the answer").ok()?;
+    timeout(NEVER, stream.read(&mut rest)).await.expect("the service sends the rest of the answer").ok()?;
     Some(String::from_utf8_lossy(&status[9..]).into_owned())
 }
 
@@ -70,7 +70,10 @@ async fn at_b1_watches_of_one_token_leave_room_for_the_operators_other_credentia
         let mut stream = json.from(2 + number % 8).tcp().await.unwrap();
         stream.write_all(watch.as_bytes()).await.unwrap();
         let mut status = [0; 12];
-        let answered = timeout(NEVER, stream.read_exact(&mut status)).await.expect("an answer, or the end").is_ok();
+        let answered = timeout(NEVER, stream.read_exact(&mut status))
+            .await
+            .expect("the service answers or closes the connection")
+            .is_ok();
         let wanted = if number < 16 { b"200" } else { b"429" };
         assert!(answered && status[9..] == *wanted, "{number}: {}", String::from_utf8_lossy(&status));
         watches.push(stream);
@@ -194,13 +197,17 @@ async fn at_b4_log_ins_of_one_credential_end_no_session_of_another_and_log_out_i
         support.push(Browser::logged_in(server.console(), "acme-support").await);
     }
     let page = admin.get("/find").await;
-    assert_eq!(page.status, 200, "another credential's log-ins do not end it");
-    assert_eq!(support[0].get("/find").await.status, 303, "its own do");
+    assert_eq!(page.status, 200, "log-ins with another credential do not end the session");
+    assert_eq!(
+        support[0].get("/find").await.status,
+        303,
+        "further log-ins with the same credential end its oldest session"
+    );
     let mut newest = support.pop().unwrap();
     let page = newest.get("/find").await;
     assert_eq!(newest.submit(&page, "/logout", &[("everywhere", "yes")]).await.status, 303);
     for browser in &mut support {
-        assert_eq!(browser.get("/find").await.status, 303, "all sessions of the credential are over");
+        assert_eq!(browser.get("/find").await.status, 303, "all sessions of the credential have ended");
     }
     assert_eq!(admin.get("/find").await.status, 200);
     server.stop().await.unwrap();

@@ -260,7 +260,7 @@ async fn pl_27_a_part_that_is_shared_is_for_those_with_the_same_rights_and_a_tok
     let mut support = Browser::logged_in(service.server.console(), "acme-support").await;
     let own = acme.get(path).await.body;
     assert!(own.contains("alice"), "{own}");
-    assert!(same.get(path).await.body.contains("alice"), "as the other was shown it");
+    assert!(same.get(path).await.body.contains("alice"), "both browsers see the page");
     assert!(!bravo.get(path).await.body.contains("alice"));
     assert_eq!(support.get(path).await.status, 403);
     let word = same.get("/find").await.hidden("/logout", "word").unwrap();

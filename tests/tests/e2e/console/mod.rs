@@ -110,7 +110,7 @@ async fn pl_27_each_page_is_for_the_roles_of_its_calls() {
             assert_eq!(page.body.contains("ROLE_MISSING"), wanted == 403, "{path} as {role}");
         }
         let page = browser.get("/reports/events.csv").await;
-        assert_eq!(page.status, if audit.contains(&role) { 200 } else { 403 }, "the file as {role}");
+        assert_eq!(page.status, if audit.contains(&role) { 200 } else { 403 }, "events.csv as {role}");
     }
     service.server.stop().await.unwrap();
 }
@@ -181,7 +181,7 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
     let mut own = Browser::logged_in(service.server.console(), "acme-all").await;
     let page = own.get(&format!("/round/{over}")).await;
     let (word, void) = (page.hidden("/logout", "word").unwrap(), format!("/round/{over}/void"));
-    assert!(page.hidden(&void, "request").is_some(), "its own support may void it");
+    assert!(page.hidden(&void, "request").is_some(), "the operator's support can void the round");
     let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
     let mut pairs = vec![("/player/acme/alice".to_owned(), "/player/acme/nobody".to_owned())];
     pairs.extend(
@@ -195,7 +195,7 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
         let same =
             |page: &Page| text(page).replace("nobody", "alice").replace("alice/99", "alice/1").replace("XXX", "EUR");
         assert_eq!(same(&theirs), same(&none));
-        assert!(!theirs.body.contains("10,000.00"), "no balance is shown: {}", theirs.body);
+        assert!(!theirs.body.contains("10,000.00"), "the page shows another operator's balance: {}", theirs.body);
     }
     let bravos = bravo.get("/find").await.hidden("/logout", "word").unwrap();
     for path in [void.as_str(), &format!("/round/{open}/close")] {
@@ -239,9 +239,12 @@ async fn pl_27_a_session_begins_with_a_known_token_and_ends_with_log_out_or_rest
     assert_eq!((page.status, page.header("location")), (303, "/find?q=x"));
     let cookie = page.header("set-cookie").to_owned();
     assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{cookie}");
-    assert_eq!(cookie.split([';', '=']).nth(1).unwrap().len(), 64, "256 bits in hexadecimal digits");
+    assert_eq!(cookie.split([';', '=']).nth(1).unwrap().len(), 64, "the cookie has 256 bits as hexadecimal digits");
     let page = browser.get("/find").await;
-    assert!(page.body.contains("acme · c4") && !page.body.contains("acme-support"), "the token is not shown");
+    assert!(
+        page.body.contains("acme · c4") && !page.body.contains("acme-support"),
+        "the page names the credential but does not show the token"
+    );
     let before = browser.clone();
     browser.post("/login", &[("token", "acme-support")]).await;
     assert_ne!(before.cookie, browser.cookie);
@@ -251,12 +254,12 @@ async fn pl_27_a_session_begins_with_a_known_token_and_ends_with_log_out_or_rest
     let page = browser.submit(&page, "/logout", &[]).await;
     assert_eq!((page.status, page.header("location")), (303, "/login"));
     assert!(page.header("set-cookie").contains("Max-Age=0"));
-    assert_eq!(kept.clone().get("/find").await.status, 303, "the cookie is good for nothing");
+    assert_eq!(kept.clone().get("/find").await.status, 303, "the cookie is invalid after the log-out");
     let mut resting = Browser::logged_in(address, "acme-support").await;
     service.clock.fetch_add(15 * 60_000 - 1, Ordering::SeqCst);
     assert_eq!(resting.get("/find").await.status, 200);
     service.clock.fetch_add(15 * 60_000, Ordering::SeqCst);
-    assert_eq!(resting.get("/find").await.status, 303, "15 minutes without a request");
+    assert_eq!(resting.get("/find").await.status, 303, "the session ends after 15 minutes without a request");
     service.server.stop().await.unwrap();
 }
 
@@ -289,24 +292,24 @@ async fn pl_27_a_form_changes_nothing_unless_it_comes_from_a_page_of_the_session
         let (mut browser, void) = (browser.clone(), void.clone());
         async move { browser.ask("POST", &void, headers, &body).await.status }
     };
-    assert_eq!(sent(&[], "request=x&reason=stuck".to_owned()).await, 403, "no word");
-    assert_eq!(sent(&[], form(&others)).await, 403, "the word of another session of the same credential");
+    assert_eq!(sent(&[], "request=x&reason=stuck".to_owned()).await, 403, "a form without its secret word is refused");
+    assert_eq!(sent(&[], form(&others)).await, 403, "the secret word of another session is refused");
     assert_eq!(sent(&[("sec-fetch-site", "cross-site")], form(&word)).await, 403);
     assert_eq!(sent(&[("sec-fetch-site", "same-site")], form(&word)).await, 403);
     assert_eq!(sent(&[("origin", "http://evil.example")], form(&word)).await, 403);
     assert_eq!(sent(&[("origin", "null")], form(&word)).await, 403);
-    assert_eq!(sent(&[], "x".repeat(20_000)).await, 413, "a form is short");
+    assert_eq!(sent(&[], "x".repeat(20_000)).await, 413, "a long form is refused");
     let page = Browser::new(service.server.console()).post(&void, &[("word", &word)]).await;
     assert_eq!((page.status, page.header("location")), (303, "/login"), "no cookie");
     let mut cross = Browser::new(service.server.console());
     let page = cross.ask("POST", "/login", &[("origin", "http://evil.example")], "token=acme-support").await;
-    assert_eq!((page.status, page.header("set-cookie")), (403, ""), "another page cannot log in");
+    assert_eq!((page.status, page.header("set-cookie")), (403, ""), "a page of another origin cannot log in");
     assert_eq!(round(&service, &over).await.state(), RoundState::Settled);
     let page = browser.get(&page_of).await;
     let own = [("reason", "reel 3 stuck"), ("actor", "T-7")];
     let done = browser.submit(&page, &void, &own).await;
     assert_eq!((done.status, done.header("location")), (303, page_of.as_str()), "{}", done.body);
-    assert_eq!(browser.submit(&page, &void, &own).await.status, 303, "sent twice it has one effect");
+    assert_eq!(browser.submit(&page, &void, &own).await.status, 303, "a form that is sent twice has one effect");
     let voided = round(&service, &over).await.void.unwrap();
     assert_eq!(
         (voided.reason.as_str(), voided.reference.as_str(), voided.actor.as_str()),
@@ -356,7 +359,7 @@ async fn pl_27_what_was_typed_is_text_wherever_it_is_shown() {
         }
     }
     let shown = "&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;";
-    assert!(browser.get("/").await.body.contains(shown), "it is shown as it was typed");
+    assert!(browser.get("/").await.body.contains(shown), "typed markup is shown as text");
     assert!(browser.get(&path).await.body.contains("&lt;img src=x onerror=alert(1)&gt;"));
     service.server.stop().await.unwrap();
 }
@@ -472,7 +475,7 @@ async fn pl_20_support_finds_a_round_that_waits_and_closes_it_on_its_page() {
     assert!(found.body.contains("10,000.00 EUR") && found.body.contains("deposit"), "{}", found.body);
     let found = browser.get("/find?q=acme%2Falice+b").await;
     assert!(found.body.contains(&format!("href=\"{path}#step-1\"")), "{}", found.body);
-    assert!(browser.get("/find?q=acme%2Falice+none").await.body.contains("The log does not have it."));
+    assert!(browser.get("/find?q=acme%2Falice+none").await.body.contains("The log does not contain it."));
     let page = browser.get(&path).await;
     assert!(page.hidden(&format!("{path}/close"), "word").is_some());
     let refused = browser.submit(&page, &format!("{path}/close"), &[("reason", ""), ("actor", "")]).await;
@@ -512,7 +515,7 @@ async fn pl_27_without_operators_the_console_says_that_it_is_open() {
             && page.body.contains("Open: everyone has all permissions")
             && page.body.contains("50.00 EUR")
     );
-    assert_eq!(browser.post("/trust/check", &[]).await.status, 403, "forms carry their word here as well");
+    assert_eq!(browser.post("/trust/check", &[]).await.status, 403, "forms need their secret word in open mode too");
     server.stop().await.unwrap();
     open.console.listen = Some(([0, 0, 0, 0], 0).into());
     open.allow_beyond_loopback.anyone = true;
@@ -556,6 +559,6 @@ async fn at_b4_pl_27_over_tls_the_cookie_is_for_tls_alone_and_plain_http_gets_no
     plain.write_all(b"GET /login HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     let mut answer = vec![];
     let _ = plain.read_to_end(&mut answer).await;
-    assert!(!answer.starts_with(b"HTTP"), "nothing is said in the clear");
+    assert!(!answer.starts_with(b"HTTP"), "the TLS port answers nothing in plain HTTP");
     service.server.stop().await.unwrap();
 }

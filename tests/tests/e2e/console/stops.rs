@@ -112,11 +112,11 @@ async fn at_d2_a_part_is_chosen_and_switched_off_after_a_page_that_says_what_is_
     let mut browser = Browser::logged_in(service.server.console(), "platform-all").await;
     let trust = browser.get("/trust").await;
     let form = between(&trust.body, "action=\"/switches\"", "</form>");
-    assert!(form.contains("<select") && !form.contains("<input"), "choices alone: {form}");
+    assert!(form.contains("<select") && !form.contains("<input"), "the form has fields other than selections: {form}");
     let options: BTreeSet<_> =
         form.split("<option value=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert!(["", "*", "acme", "bravo", "bewitched", "neptune"].iter().all(|option| options.contains(option)), "{form}");
-    assert!(!options.contains("platform"), "it has no players");
+    assert!(!options.contains("platform"), "the operator platform is not offered, because it has no players");
 
     for nothing in ["", "?operator=&game=", "?operator=*", "?game=*"] {
         assert_eq!(browser.get(&format!("/switches{nothing}")).await.status, 400, "{nothing}");
@@ -127,7 +127,7 @@ async fn at_d2_a_part_is_chosen_and_switched_off_after_a_page_that_says_what_is_
         assert!(affected.contains(name), "{name}: {affected}");
     }
     let row = between(affected, "<th scope=\"row\">acme</th>", "</tr>");
-    assert_eq!(row, "<td class=\"n\">1</td><td class=\"n\">1</td>", "alice, and her open round");
+    assert_eq!(row, "<td class=\"n\">1</td><td class=\"n\">1</td>", "acme has one player with one open round");
     let word = page.hidden("/switches", "word").unwrap();
     let empty = [("word", &*word), ("request", "x"), ("state", "off"), ("reason", "why")];
     let other = [&empty[..], &[("operator", ""), ("game", ""), ("version", ""), ("confirmed", "neptune")]].concat();
@@ -200,7 +200,7 @@ async fn at_d2_incidents_and_cancellations_are_refused_for_an_operator_or_a_game
     assert_eq!(refused(&early), no_operator);
     assert_eq!(refused(&client.ledger.cancel_request(cancel.clone()).await.unwrap_err()), no_operator);
     assert_eq!(refused(&client.ledger.get_request(get.clone()).await.unwrap_err()), no_operator);
-    assert_eq!(server.ledger().durable(), end, "nothing is logged");
+    assert_eq!(server.ledger().durable(), end, "no commit was written");
     client.fund_account(&account("alice", "EUR"), 100).await;
     let game = client.jackpot.declare_incident(declare("game", "acme", "bewiched", now_ms)).await.unwrap_err();
     assert_eq!(refused(&game), (Code::NotFound, "GAME_UNKNOWN".to_owned()));
@@ -315,7 +315,7 @@ async fn at_d3_the_platform_is_led_to_records_and_not_told_that_no_round_waits()
     let record = link.into_iter().find(|link| link.starts_with("/log/")).unwrap().to_owned();
     let page = platform.get(&record).await;
     assert!(page.status == 200 && page.body.contains("Round voided"), "{}", page.body);
-    assert!(!page.body.contains("href=\"/player/"), "another's player has no page for it");
+    assert!(!page.body.contains("href=\"/player/"), "the page of another operator's player is not linked");
     service.server.stop().await.unwrap();
 }
 

@@ -14,7 +14,9 @@ async fn until(browser: &mut Browser, path: &str, says: &str) -> Page {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(300), waiting).await.expect("it comes to that")
+    tokio::time::timeout(std::time::Duration::from_secs(300), waiting)
+        .await
+        .expect("the page shows the expected text in time")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -39,7 +41,12 @@ async fn pl_30_a_record_is_found_by_its_hash_by_whom_it_concerns() {
     assert_eq!(super::text(&theirs).replace(&digits, ""), super::text(&none).replace(&"07".repeat(32), ""));
     let mut support = Browser::logged_in(service.server.console(), "acme-support").await;
     let page = support.get(&format!("/find?q={digits}")).await;
-    assert_eq!((page.status, page.header("location")), (200, ""), "it needs the role: {}", page.body);
+    assert_eq!(
+        (page.status, page.header("location")),
+        (200, ""),
+        "the search page is shown, but without a result for this role: {}",
+        page.body
+    );
     service.server.stop().await.unwrap();
 }
 
@@ -60,7 +67,7 @@ async fn pl_19_a_statement_explains_the_balance_by_each_transaction() {
     };
     let figures: Vec<_> = cells.map(minor).collect();
     let (rows, rest) = figures.as_chunks::<2>();
-    assert!(rest.is_empty() && rows.len() >= 3, "a deposit and two bets: {rows:?}");
+    assert!(rest.is_empty() && rows.len() >= 3, "the statement has a deposit and two bets: {rows:?}");
     for (later, before) in rows.iter().zip(&rows[1..]) {
         assert_eq!(later[1], before[1] + later[0], "{rows:?}");
     }
@@ -131,7 +138,11 @@ async fn pl_21_pl_23_audits_and_simulations_are_started_and_watched_on_pages() {
     assert_eq!((started.status, started.header("location")), (303, "/trust"), "{}", started.body);
     let found = until(&mut browser, "/live/audits", "It failed").await;
     assert!(found.body.contains("no such folder") && !found.body.contains("hx-get"), "{}", found.body);
-    assert!(found.body.contains("Audit 1") && found.body.contains("c0"), "who started it: {}", found.body);
+    assert!(
+        found.body.contains("Audit 1") && found.body.contains("c0"),
+        "the list names the credential that started the audit: {}",
+        found.body
+    );
 
     let version = motherlode_slots::latest("neptune").unwrap().rules_version();
     let game = format!("/games/neptune/{version}");
@@ -142,10 +153,10 @@ async fn pl_21_pl_23_audits_and_simulations_are_started_and_watched_on_pages() {
     let part = browser.get("/live/simulations/neptune").await;
     assert!(part.body.contains("<progress") && part.body.contains("hx-trigger=\"every 1s\""), "{}", part.body);
     let again = browser.submit(&page, "/jobs/simulation", &fields).await;
-    assert_eq!(again.status, 303, "sent twice it has one effect");
+    assert_eq!(again.status, 303, "a form that is sent twice has one effect");
     let page = browser.get(&game).await;
     let second = browser.submit(&page, "/jobs/simulation", &fields).await;
-    assert_eq!(second.status, 429, "one at a time: {}", second.body);
+    assert_eq!(second.status, 429, "a second simulation is refused while one runs: {}", second.body);
     let cancelled = browser.submit(&page, "/jobs/2/cancel", &[]).await;
     assert_eq!((cancelled.status, cancelled.header("location")), (303, game.as_str()), "{}", cancelled.body);
     until(&mut browser, "/live/simulations/neptune", "Cancelled").await;
@@ -171,9 +182,12 @@ async fn pl_27_parts_that_are_asked_for_by_themselves_keep_no_session_and_say_wh
     let mut browser = Browser::logged_in(service.server.console(), "acme-all").await;
     let page = browser.get("/").await;
     assert!(page.body.contains("hx-get=\"/live/now\" hx-trigger=\"every 3s\""), "{}", page.body);
-    assert!(page.body.contains("<noscript>") && page.body.contains("/?every=5"), "there is a way without a script");
+    assert!(
+        page.body.contains("<noscript>") && page.body.contains("/?every=5"),
+        "the page also refreshes without scripts"
+    );
     let still = browser.get("/?live=off").await;
-    assert!(!still.body.contains("hx-get") && still.body.contains("Resume live updates"), "what moves can be stopped");
+    assert!(!still.body.contains("hx-get") && still.body.contains("Resume live updates"), "live updates can be paused");
     let again = browser.get("/?every=5").await;
     assert_eq!(again.header("refresh"), "5");
     for minutes in [5, 5, 4] {
@@ -186,7 +200,7 @@ async fn pl_27_parts_that_are_asked_for_by_themselves_keep_no_session_and_say_wh
     assert_eq!(
         (part.status, part.header("hx-redirect"), part.body.as_str()),
         (200, "/login", ""),
-        "15 minutes of nobody"
+        "after 15 minutes without a user, live updates end the session"
     );
     assert_eq!(browser.get("/").await.status, 303);
     let mut support = Browser::logged_in(service.server.console(), "acme-support").await;

@@ -125,7 +125,7 @@ impl Service {
         answered
     }
 
-    /// Checks that nothing was logged, except by the coordinator after a pool's retirement.
+    /// Checks that no commit was written, except by the pool coordinator after a pool is retired.
     fn assert_no_effect(&self, path: &str, before: Position) {
         for logged in commits(self.server.ledger(), before + 1) {
             let commit = &logged.commit;
@@ -316,7 +316,8 @@ fn served() -> BTreeMap<String, bool> {
         for service in &file.service {
             for method in &service.method {
                 let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
-                // Lookups and cancellations name another request; messages of PlayStream have the id one level deeper.
+                // In lookups and cancellations the field names another request. In messages of PlayStream the id is
+                // one level deeper.
                 let looks = ["GetTransaction", "GetRequest", "CancelRequest"].contains(&method.name());
                 let named = messages[method.input_type()] && !looks;
                 served.insert(path, named || method.name() == "PlayStream");
@@ -333,7 +334,7 @@ async fn waiting(service: &Service) -> Vec<u64> {
 }
 
 fn listed(row: &Row) -> &'static Call {
-    CALLS.iter().find(|call| call.path == row.path).expect("the call has its roles")
+    CALLS.iter().find(|call| call.path == row.path).expect("the call is listed with its roles")
 }
 
 fn owner(row: &Row) -> &'static str {
@@ -343,7 +344,7 @@ fn owner(row: &Row) -> &'static str {
 #[test]
 fn pl_12_pl_27_every_call_has_its_row() {
     let rows: BTreeSet<_> = ROWS.iter().map(|row| row.path.to_owned()).collect();
-    assert_eq!(rows.len(), ROWS.len(), "each is there once");
+    assert_eq!(rows.len(), ROWS.len(), "each call has one row");
     assert_eq!(rows, served().into_keys().collect());
 }
 
@@ -354,7 +355,7 @@ fn every_call_is_in_the_table_of_rules() {
     for path in served().into_keys() {
         let call = format!("`{}`", path.rsplit('/').next().unwrap());
         let named = rows.iter().filter(|row| row.split(" | ").next().is_some_and(|calls| calls.contains(&call)));
-        assert_eq!(named.count(), 1, "{call} is in one row");
+        assert_eq!(named.count(), 1, "{call} must be in exactly one row");
     }
 }
 
@@ -397,7 +398,7 @@ async fn refuses(service: Service) {
         service.assert_no_effect(path, before);
         assert_eq!(refusal(&answered), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED".into()), "{path}");
 
-        // Other processes' proposals may be longer than callers' messages.
+        // Proposals of other processes may be longer than messages of callers.
         let of_nodes = path.starts_with("/motherlode.log.");
         let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
         let answered = service.refused_bytes(owner, row, vec![b' '; limit + 1]).await;

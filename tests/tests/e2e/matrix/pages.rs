@@ -23,7 +23,7 @@ fn folder() -> PathBuf {
 
 fn comment(method: &MethodDescriptor) -> String {
     let file = method.parent_service().parent_file();
-    let source = file.file_descriptor_proto().source_code_info.as_ref().expect("the descriptors have comments");
+    let source = file.file_descriptor_proto().source_code_info.as_ref().expect("the descriptors include comments");
     let place = source.location.iter().find(|place| place.path == method.path()).expect("each call has a comment");
     let lines = place.leading_comments().lines().map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
@@ -135,11 +135,11 @@ async fn every_call_has_its_page_with_a_request_and_an_answer() {
     if std::env::var_os(WRITE).is_some() {
         fs::write(&file, &text).unwrap();
     }
-    assert!(fs::read_to_string(&file).unwrap_or_default() == text, "the index is stale: run `just documents`");
+    assert!(fs::read_to_string(&file).unwrap_or_default() == text, "the index of calls is stale: run `just documents`");
     let mut found = 0;
     for service in fs::read_dir(folder()).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir()) {
         found += fs::read_dir(service.path()).unwrap().count();
     }
-    assert_eq!(found, pages.len(), "no page of another call");
+    assert_eq!(found, pages.len(), "the folder has pages of calls that do not exist");
     service.server.stop().await.unwrap();
 }

@@ -43,7 +43,7 @@ async fn pl_31_a_wallet_that_does_not_know_of_one_player_is_there_for_the_others
         world.wallet.books().of.insert("alice".into(), Fault::Unsure);
         let status = bet_within(&mut client, bet("r", &alice, "0.10"), 1_500).await.unwrap_err();
         assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
-        assert!(world.wallet.books().calls > 5, "it was called more often than a silent wallet");
+        assert!(world.wallet.books().calls > 5, "a wallet that answers falsely is called again and again");
         client.play_out(bet("r", &bob, "0.10")).await.unwrap();
         world.wallet.script(&[]);
         client.play_out(bet("r", &alice, "0.10")).await.unwrap();
@@ -68,7 +68,7 @@ async fn pl_31_a_wallet_that_hangs_is_left_alone_however_little_time_callers_bri
                 break;
             }
             asked += 1;
-            assert!(asked < 100, "it's never left alone");
+            assert!(asked < 100, "the circuit of the failing wallet never opens");
         }
         world.wallet.script(&[]);
         world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
@@ -93,7 +93,7 @@ async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other
                 ));
             }
             until(|| world.wallet.books().calls > calls + 5, "the wallet is called again").await;
-            // One call hangs, besides a few ended calls whose end the wallet has not noticed.
+            // One call hangs. In addition, the wallet may not have noticed the end of a few abandoned calls.
             assert!(world.wallet.books().hanging.1 < 5);
             for number in 0..5 {
                 client.play_out(bet(&format!("r{number}"), &bob, "0.10")).await.unwrap();
@@ -117,8 +117,8 @@ async fn pl_31_answers_that_are_too_long_or_empty_are_none_and_have_one_effect()
             world.wallet.always(fault);
             let status = bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
             assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{fault:?}");
-            assert!(status.message().len() < 1_000, "at most a line of an answer is quoted");
-            assert_eq!(rounds(&mut client, &account).await, 0, "no outcome before a confirmed debit");
+            assert!(status.message().len() < 1_000, "the refusal quotes at most one line of the wallet's answer");
+            assert_eq!(rounds(&mut client, &account).await, 0, "no outcome exists before the debit is confirmed");
             world.wallet.script(&[]);
             client.play_out(bet("r", &account, "0.10")).await.unwrap();
         }
@@ -237,7 +237,11 @@ async fn pl_31_a_wallet_is_reached_by_tls_with_its_token_and_no_other_certificat
         } else {
             assert_eq!(reason(&played.unwrap_err()), "OUTCOME_UNKNOWN");
             assert_eq!(rounds(&mut client, &alice).await, 0);
-            assert_eq!(world.wallet.books().calls, 0, "not even the token was shown");
+            assert_eq!(
+                world.wallet.books().calls,
+                0,
+                "the service sends no call, and so no token, to a wallet with a false certificate"
+            );
             world.server.stop().await.unwrap();
         }
     }
@@ -257,7 +261,7 @@ async fn pl_31_free_rounds_take_nothing_from_the_wallet_and_credit_what_they_win
     }
     world.settled(&["alice"]).await;
     assert!(world.wallet.books().order.iter().all(|id| !id.starts_with("debit/")), "no debit");
-    assert!(won > 0, "something was won");
+    assert!(won > 0, "at least one round wins");
     assert_eq!(world.wallet.balance("alice"), won);
     world.reconciled(&["alice"]).await;
 }

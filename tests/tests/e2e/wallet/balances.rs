@@ -34,7 +34,11 @@ fn chained(rows: &[Row]) -> BTreeMap<(String, String), i64> {
     let mut balances = BTreeMap::new();
     for (number, (account, amount, balance)) in rows.iter().enumerate() {
         let before = balances.insert(account.clone(), *balance).unwrap_or_default();
-        assert_eq!(before + amount, *balance, "row {number} of {account:?}");
+        assert_eq!(
+            before + amount,
+            *balance,
+            "row {number} of {account:?}: the balance is not the previous balance plus the amount"
+        );
     }
     balances
 }
@@ -61,7 +65,8 @@ async fn listed(client: &mut Client, operator: &str, player: &str, page_size: i3
 
 fn row(of: &Transaction) -> Row {
     let account = of.account.clone().unwrap();
-    let (amount, balance) = (of.amount.as_ref().unwrap(), of.balance.as_ref().expect("it is stated"));
+    let (amount, balance) =
+        (of.amount.as_ref().unwrap(), of.balance.as_ref().expect("each transaction states its balance"));
     ((account.player_id, account.currency_code), amount.amount_minor, balance.amount_minor)
 }
 
@@ -88,7 +93,7 @@ async fn same_by_every_page(world: &World, operator: &str) -> Vec<Row> {
     chained(&whole);
     for size in [1, 2, 7] {
         let by_pages: Vec<_> = listed(&mut client, operator, "", size).await.iter().map(row).collect();
-        assert_eq!(by_pages, whole, "pages of {size}");
+        assert_eq!(by_pages, whole, "pages of {size} rows differ from the whole list");
     }
     let players: BTreeSet<_> = whole.iter().map(|((player, _), ..)| player.clone()).collect();
     for player in players {
@@ -213,7 +218,7 @@ async fn balances_of(partitions: u32) {
     assert_eq!((by_player(&found["acme"]), by_player(&found["other"])), (by_player(&acme), by_player(&other)));
 }
 
-/// Commits in the form of older versions, without `due_after`, each with its original record's hash.
+/// Commits as older versions wrote them, without `due_after`, each with the hash of its original record.
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);
     logged(config).into_iter().map(old).collect()
@@ -267,7 +272,7 @@ async fn mf_c4_records_without_the_credits_due_have_the_same_balances() {
     world.settled(&["alice", "bob"]).await;
     let paid = same_by_every_page(&world, "acme").await;
     assert!(paid.starts_with(&rows) && paid.len() > rows.len());
-    assert!(chained(&paid).values().all(|balance| *balance == 0), "all is paid");
+    assert!(chained(&paid).values().all(|balance| *balance == 0), "all credits are paid");
     world.server.stop().await.unwrap();
 }
 
@@ -335,7 +340,7 @@ async fn mf_c4_a_balance_that_takes_too_many_records_of_older_versions_is_not_st
         played(&mut client, &format!("l{number}"), &alice, Some(Force::Loss)).await;
     }
     let rows = same_by_every_page(&world, "acme").await;
-    assert_eq!(rows.len(), 6, "a debit and a bet each");
+    assert_eq!(rows.len(), 6, "each bet has a row for its debit and one for the bet");
     let old = of_old(&world.config);
     let world = served(world, old).await;
     let mut client = world.client("acme").await;

@@ -1,4 +1,5 @@
-//! Purpose of each call to a wallet (PL-39): what arrived at the wallet is compared with the log, round by round.
+//! Purpose of each call to a wallet (PL-39). The tests compare the calls that arrived at the wallet with the log,
+//! round by round.
 
 use super::scripted::{Arrived, End, Wallet, WalletRequest};
 use motherlode_proto::{
@@ -9,7 +10,7 @@ use motherlode_state::{Automatic, Event, RoundStarted, StreamId};
 use ring::digest::{SHA256, digest};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Beside the kinds of credits.
+/// Kinds of calls other than credits.
 const REVERSAL: i32 = -1;
 
 struct InLog {
@@ -39,7 +40,7 @@ pub fn once(arrived: &[Arrived]) -> Vec<Arrived> {
     for call in arrived {
         let plain = without_attempt(call);
         match first.get(call.id.as_str()) {
-            Some(known) => assert_eq!(*known, plain, "a repeat has another content"),
+            Some(known) => assert_eq!(*known, plain, "a repeated call has different content"),
             None => {
                 order.push(call.id.as_str());
                 first.insert(&call.id, plain);
@@ -91,7 +92,7 @@ pub fn reconcile(wallet: &Wallet, commits: &[Arc<Logged>], player: &str) {
         if books.transactions.get(&call.id).is_none_or(|entry| entry.end != End::Applied) {
             continue;
         }
-        let known = &rounds.get(&round.round_uuid).unwrap_or_else(|| panic!("{call:?} is of no round"));
+        let known = &rounds.get(&round.round_uuid).unwrap_or_else(|| panic!("{call:?} names no round of the log"));
         let started = &known.started;
         assert_eq!((&*round.game, &*round.rules_version), (&*started.game, &*started.rules_version), "{call:?}");
         assert_eq!(round.campaign_id, started.campaign.as_deref().unwrap_or_default());
@@ -120,8 +121,16 @@ pub fn reconcile(wallet: &Wallet, commits: &[Arc<Logged>], player: &str) {
     }
     for (uuid, InLog { started, ends: logged, paid: due, .. }) in &rounds {
         let round = started.round;
-        assert_eq!(ends.remove(uuid).unwrap_or_default(), *logged, "ends of round {round} of {player}");
-        assert_eq!(paid.remove(uuid).unwrap_or_default(), *due, "money of round {round} of {player}");
+        assert_eq!(
+            ends.remove(uuid).unwrap_or_default(),
+            *logged,
+            "the reported ends of round {round} of {player} differ from the log"
+        );
+        assert_eq!(
+            paid.remove(uuid).unwrap_or_default(),
+            *due,
+            "the money paid for round {round} of {player} differs from the log"
+        );
     }
     assert!(ends.is_empty() && paid.is_empty(), "{player}: {ends:?} {paid:?}");
 }

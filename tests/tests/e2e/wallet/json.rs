@@ -98,7 +98,7 @@ fn told(status: StatusCode, body: &str) -> Response<Full<Bytes>> {
     Response::builder().status(status).body(Full::new(Bytes::from(body.to_owned()))).unwrap()
 }
 
-/// Checks a request as an operator does: its signature, then its age, then that its nonce is new.
+/// Checks a request as an operator would: first its signature, then its age, then that its nonce is new.
 fn genuine(method: &Method, path: &str, headers: &HeaderMap, body: &[u8], nonces: &Nonces) -> Result<(), &'static str> {
     let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).ok_or("a header is missing");
     let (time, nonce) = (header("motherlode-timestamp")?, header("motherlode-nonce")?);
@@ -112,7 +112,7 @@ fn genuine(method: &Method, path: &str, headers: &HeaderMap, body: &[u8], nonces
     if now.abs_diff(time) > WINDOW_MS {
         return Err("too old, or ahead of its time");
     }
-    if nonces.lock().unwrap().insert(nonce.to_owned()) { Ok(()) } else { Err("it came before") }
+    if nonces.lock().unwrap().insert(nonce.to_owned()) { Ok(()) } else { Err("the nonce was used before") }
 }
 
 async fn called(wallet: &Wallet, path: &str, body: &[u8]) -> Result<String, Status> {
@@ -169,17 +169,17 @@ async fn pl_31_only_a_whole_answer_of_the_contract_with_status_200_is_one() {
     for (answer, what) in [
         (page("500 Internal Server Error", "", DONE), "an error"),
         (page("201 Created", "", DONE), "another status"),
-        // A gateway's error is no answer about the transaction.
+        // An error of a gateway does not show whether the transaction was applied.
         (page("402 Payment Required", "", refusal), "a refusal by status"),
         (page("404 Not Found", "", refusal), "an unknown path"),
         (page("302 Found", "Location: /operator/v1/WalletService/Debit\r\n", DONE), "a redirect"),
         (page("200 OK", "", "<html>OUTCOME_DONE</html>"), "a page"),
         (page("200 OK", "", &format!("{DONE}{DONE}")), "two answers"),
-        (page("200 OK", "", r#"{"result": {"outcome": "OUTCOME_FINE"}}"#), "an outcome that there isn't"),
+        (page("200 OK", "", r#"{"result": {"outcome": "OUTCOME_FINE"}}"#), "an unknown outcome"),
         (page("200 OK", "", "{}"), "nothing"),
         (page("200 OK", "", &long), "too much"),
         (page("200 OK", &format!("X: {}\r\n", "y".repeat(1 << 17)), DONE), "a head without end"),
-        (page("200 OK", "", DONE).replace("Content-Length: ", "Content-Length: 1"), "half of it"),
+        (page("200 OK", "", DONE).replace("Content-Length: ", "Content-Length: 1"), "an incomplete body"),
         (String::new(), "a closed connection"),
     ] {
         let world = World::with(Wallet::default(), &settings(&parrot(answer).await)).await;
@@ -187,9 +187,9 @@ async fn pl_31_only_a_whole_answer_of_the_contract_with_status_200_is_one() {
         let alice = world.player(&mut client, "alice", 1_000).await;
         let status = bet_within(&mut client, bet("r", &alice, "0.10"), 500).await.unwrap_err();
         assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{what}");
-        assert!(status.message().len() < 1_000, "{what}: at most a line is quoted");
+        assert!(status.message().len() < 1_000, "{what}: the refusal quotes at most one line");
         assert_eq!(looked_up(&mut client, &alice, "r").await.state(), State::Pending, "{what}");
-        assert_eq!(rounds(&mut client, &alice).await, 0, "{what}: no outcome before a confirmed debit");
+        assert_eq!(rounds(&mut client, &alice).await, 0, "{what}: no outcome exists before the debit is confirmed");
         world.server.stop().await.unwrap();
     }
 }

@@ -31,7 +31,7 @@ async fn pl_31_pl_32_a_wallet_that_lies_about_balances_changes_no_round_and_no_m
                 assert_eq!(
                     last.balance.as_ref().unwrap().amount_minor,
                     lie,
-                    "the wallet's word, for the player to see"
+                    "the answer shows the balance that the wallet reported"
                 );
                 while let Some(kind) = next_choice(&last) {
                     last = client.choose(&format!("{id}.{}", last.step), &last.round_id, kind, None).await.unwrap();
@@ -40,9 +40,13 @@ async fn pl_31_pl_32_a_wallet_that_lies_about_balances_changes_no_round_and_no_m
                 won += last.win.unwrap().amount_minor;
             }
             world.settled(&[name]).await;
-            assert_eq!(rounds(&mut client, &account).await, 3, "each is decided");
-            assert_eq!(world.wallet.balance(name), FUNDS - staked + won, "the wallet moved the confirmed amount");
-            assert_eq!(client.balance(&account).await, 0, "nothing of a lie is in the books");
+            assert_eq!(rounds(&mut client, &account).await, 3, "each bet is played");
+            assert_eq!(
+                world.wallet.balance(name),
+                FUNDS - staked + won,
+                "the wallet moved exactly the confirmed amounts"
+            );
+            assert_eq!(client.balance(&account).await, 0, "false balances do not change the books");
             (all_staked, all_won) = (all_staked + staked, all_won + won);
         }
         let rows = client.report.list_revenue(ListRevenueRequest::default()).await.unwrap().into_inner().rows;
@@ -90,7 +94,7 @@ async fn pl_31_a_debit_that_is_confirmed_after_30_seconds_is_rolled_back_and_nev
         assert!(world.wallet.balance("alice") < FUNDS);
         world.wallet.script(&[]);
         world.clock.fetch_add(HALF_A_MINUTE_MS, Ordering::SeqCst);
-        until(|| world.wallet.end(debit) == Some(End::RolledBack), "it's rolled back").await;
+        until(|| world.wallet.end(debit) == Some(End::RolledBack), "the debit is rolled back").await;
         world.settled(&["alice"]).await;
         world.wallet.catch_up();
         let status = betting.await.unwrap().unwrap_err();
@@ -123,7 +127,7 @@ async fn pl_31_a_credit_that_is_confirmed_after_30_seconds_is_paid_once_and_hold
             let again = client.spin(bet("again", account, "0.10"), Some(Force::Loss)).await.unwrap();
             assert_eq!(again.win.unwrap().amount_minor, 0);
         }
-        assert_eq!(world.wallet.books().hanging.0, 1, "it's still not answered");
+        assert_eq!(world.wallet.books().hanging.0, 1, "the first credit is still unanswered");
         world.wallet.catch_up();
         world.settled(&["alice", "bob"]).await;
         assert_eq!(world.wallet.balance("alice"), FUNDS - 2 * staked + won);

@@ -61,15 +61,15 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
         latest = metrics.into_iter().map(|metric| (prometheus(&metric), metric)).collect();
     }
     assert_eq!((debits(&latest, "refused"), debits(&latest, "done")), (Some(1), Some(1)));
-    assert_eq!(debits(&latest, "unsure"), Some(0), "there as nothing, before the first of them");
+    assert_eq!(debits(&latest, "unsure"), Some(0), "the counter is exported as 0 before the first unsure call");
     assert!(latest.contains_key("motherlode_wallet_call_duration_ms"));
     assert!(gauge(&latest, "motherlode_wallet_circuit_open").is_some());
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/observability/rules.yaml");
     let mut asked = asked(&fs::read_to_string(rules).unwrap());
     asked.retain(|name| name.starts_with(OF_WALLETS));
-    assert!(asked.len() > 2, "there are alarms of wallets");
+    assert!(asked.len() > 2, "some alarms use wallet metrics");
     for name in asked {
-        assert!(latest.contains_key(&name), "an alarm uses {name}");
+        assert!(latest.contains_key(&name), "an alarm uses {name}, which is not exported");
     }
     assert_eq!(service.terminate().await, Some(0));
 }

@@ -5,6 +5,7 @@ mod json;
 mod lies;
 mod metrics;
 mod purpose;
+mod reloads;
 mod roots;
 mod run;
 mod schedules;
@@ -30,7 +31,8 @@ use world::{World, until};
 
 const DEBIT_MS: i64 = 15_000;
 
-/// Bets with a deadline. If the deadline expires before the refusal arrives, repeats the request to get the reason.
+/// Sends a bet with a deadline. If the deadline expires before a refusal arrives, repeats the request to get the
+/// reason.
 async fn bet_within(client: &mut Client, request: SpinRequest, ms: u64) -> Result<u32, Status> {
     let mut more = 0..10;
     loop {
@@ -65,14 +67,14 @@ async fn pl_31_each_bet_is_debited_and_each_win_credited_by_the_operators_wallet
             let mut last = client.spin(bet(&format!("r{number}"), &alice, "0.10"), force).await.unwrap();
             staked += last.bet.as_ref().unwrap().amount_minor;
             let told = last.balance.as_ref().unwrap().amount_minor;
-            assert!(told <= 100_000 - staked + won, "the balance is the wallet's, without credits due");
+            assert!(told <= 100_000 - staked + won, "the answer has the wallet's balance without the credits due");
             while let Some(kind) = next_choice(&last) {
                 let request = format!("r{number}.{}", last.step);
                 last = client.choose(&request, &last.round_id, kind, None).await.unwrap();
             }
             won += last.win.as_ref().unwrap().amount_minor;
         }
-        assert!(won > 0, "something was won");
+        assert!(won > 0, "at least one round wins");
         let calls = (0..20_u64).map(|tag| PlayStreamRequest {
             tag,
             call: Some(Call::Spin(SpinRequest { offer_double: false, ..bet(&format!("s{tag}"), &alice, "0.10") })),
@@ -94,7 +96,7 @@ async fn pl_31_each_bet_is_debited_and_each_win_credited_by_the_operators_wallet
         }
         world.settled(&["alice"]).await;
         assert_eq!(world.wallet.balance("alice"), 100_000 - staked + won);
-        assert_eq!(client.balance(&alice).await, 0, "nothing of it is here");
+        assert_eq!(client.balance(&alice).await, 0, "the service holds none of the player's money");
         for (request, refused) in [
             (
                 "in",
@@ -133,7 +135,7 @@ async fn pl_31_a_bet_that_the_wallet_refuses_is_never_played_and_says_the_operat
             assert_eq!((status.code(), reason(&status).as_str()), (Code::FailedPrecondition, "INSUFFICIENT_FUNDS"));
             let details = status.get_error_details();
             let metadata = &details.error_info().unwrap().metadata;
-            assert_eq!(metadata["minimum_bet_minor"], "1", "BW-29: one line, one coin, of a cent");
+            assert_eq!(metadata["minimum_bet_minor"], "1", "BW-29: the minimum bet is one line with one coin of 0.01");
             assert_eq!((&*metadata["wallet_reason"], &*metadata["currency_code"]), ("INSUFFICIENT_FUNDS", "EUR"));
             world.wallet.fund("alice", 100_000);
         }
@@ -204,7 +206,7 @@ async fn pl_31_a_bet_without_an_answer_draws_nothing_and_is_found_out_by_asking_
             assert_eq!((pending.state(), pending.round), (State::Pending, None));
             let other = client.spin(bet("meanwhile", &alice, "0.10"), None).await.unwrap_err();
             assert_eq!(reason(&other), "DEBIT_OPEN");
-            assert_eq!(rounds(&mut client, &alice).await, before, "no outcome before a confirmed debit");
+            assert_eq!(rounds(&mut client, &alice).await, before, "no outcome exists before the debit is confirmed");
             world.wallet.script(&[]);
             let mut played = bet_within(&mut client, bet(request, &alice, "0.10"), 5_000).await;
             while played.as_ref().is_err_and(|status| status.code() == Code::Unavailable) {
@@ -264,7 +266,7 @@ async fn pl_42_mf_c3_no_debit_is_called_after_its_rollback_is_logged() {
         };
         let (played, (answer, calls)) = tokio::join!(betting, cancelling);
         assert_eq!(answer.state(), State::Pending);
-        assert_eq!(reason(&played.unwrap_err()), "DEBIT_ROLLED_BACK", "the log's word");
+        assert_eq!(reason(&played.unwrap_err()), "DEBIT_ROLLED_BACK", "the logged rollback decides the answer");
         assert_eq!(world.wallet.books().calls, calls, "no call after the rollback");
         assert_eq!(looked_up(&mut other, &alice, "r").await.state(), State::Cancelled);
         assert_eq!(rounds(&mut other, &alice).await, 0);
@@ -282,7 +284,7 @@ async fn pl_31_a_debit_whose_bet_does_not_come_in_time_is_rolled_back_until_that
             bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
             world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
             let (calls, rollback) = (world.wallet.books().calls, format!("debit/acme/{name}/r"));
-            until(|| world.wallet.books().calls > calls + 1, "it's rolled back again and again").await;
+            until(|| world.wallet.books().calls > calls + 1, "the rollback is repeated").await;
             assert_eq!(looked_up(&mut client, &account, "r").await.state(), State::Pending);
             world.wallet.script(&[]);
             world.settled(&[name]).await;
@@ -416,7 +418,7 @@ async fn pl_32_what_is_under_way_for_too_long_is_a_significant_event() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    let event = tokio::time::timeout(Duration::from_secs(20), overdue).await.expect("it's reported");
+    let event = tokio::time::timeout(Duration::from_secs(20), overdue).await.expect("the overdue debit is reported");
     assert_eq!(event.subject, "wallet of acme");
     assert!(event.after.starts_with("1 players of partition"), "{}", event.after);
     world.wallet.script(&[]);

@@ -73,7 +73,7 @@ async fn pl_39_a_lost_round_is_reported_as_ended_and_a_won_one_by_its_credit() {
         assert_eq!(debit.kind(), DebitKind::Bet);
         let round = calls[1].round();
         assert_eq!((&*round.round_id, round.end(), round.step), ("acme/alice/1", RoundEnd::Played, 1));
-        assert_eq!(round.round_uuid, calls[0].round().round_uuid, "the debit knows the round already");
+        assert_eq!(round.round_uuid, calls[0].round().round_uuid, "the debit already names the round's UUID");
         assert_eq!(round.win_total.as_ref().unwrap().amount_minor, 0);
         assert!(round.jackpot_contribution.is_none() || round.game == "bewitched");
         let win = won(&mut client, "won", &alice).await;
@@ -167,7 +167,7 @@ async fn pl_39_a_refused_reversal_is_held_alarmed_and_repeated_and_takes_the_win
         world.wallet.script(&[Fault::LostAnswer, Fault::Doubled]);
         assert_eq!(retry(&mut client, &alice).await, ["reversal/acme/alice/EUR/void"]);
         world.settled(&["alice"]).await;
-        assert_eq!(world.wallet.balance("alice"), staked, "the refund is a part of the win");
+        assert_eq!(world.wallet.balance("alice"), staked, "the player keeps as much of the win as the refund");
         world.reconciled(&["alice"]).await;
     }
 }
@@ -260,7 +260,8 @@ async fn pl_39_a_free_round_is_opened_at_a_wallet_that_receives_that() {
                 world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
                 world.settled(&["alice"]).await;
                 let calls = arrived(&world);
-                let rollback = calls.iter().find(|call| call.id == "rollback/acme/alice/f3").expect("it's rolled back");
+                let rollback =
+                    calls.iter().find(|call| call.id == "rollback/acme/alice/f3").expect("the debit is rolled back");
                 let WalletRequest::Rollback(rollback) = &rollback.call else { panic!("{rollback:?}") };
                 assert_eq!(rollback.transaction_id, "open/acme/alice/f3");
                 assert_eq!(rollback.amount.as_ref().unwrap().amount_minor, 0);
@@ -288,13 +289,13 @@ async fn pl_39_a_rollback_has_its_own_id_and_names_what_it_undoes_and_why() {
         let calls = arrived(&world);
         for (bet, why) in [("late", RollbackReason::Timeout), ("cancelled", RollbackReason::CancelledByCaller)] {
             let id = format!("rollback/acme/alice/{bet}");
-            let of = calls.iter().find(|call| call.id == id).expect("it's rolled back");
+            let of = calls.iter().find(|call| call.id == id).expect("the debit is rolled back");
             let WalletRequest::Rollback(rollback) = &of.call else { panic!("{of:?}") };
             assert_eq!((rollback.transaction_id.clone(), rollback.reason()), (format!("debit/acme/alice/{bet}"), why));
             let debit = calls.iter().find(|call| call.id == rollback.transaction_id).unwrap();
             assert_eq!(rollback.rolled_back_uuid, debit.context().transaction_uuid);
             assert_ne!(of.context().transaction_uuid, debit.context().transaction_uuid);
-            assert_eq!(of.round(), debit.round(), "it's of the round that was not played");
+            assert_eq!(of.round(), debit.round(), "the rollback names the round that was not played");
         }
         world.reconciled(&["alice"]).await;
     }
@@ -317,7 +318,7 @@ async fn pl_39_a_refused_credit_is_held_and_repeated_when_the_operator_asks() {
         let calls = world.wallet.books().arrived.len();
         world.wallet.books().refuses.clear();
         let second = won(&mut client, "r2", &alice).await;
-        until(|| held() == [true], "the second credit is paid").await;
+        until(|| held() == [true], "the second credit is paid and the first is still held").await;
         let of_first = |call: &&Arrived| call.id.ends_with("r1") || call.id.contains("/r1.");
         let again = world.wallet.books().arrived[calls..].iter().filter(of_first).count();
         assert_eq!(again, 0, "a held credit is not repeated");
@@ -337,7 +338,7 @@ async fn pl_39_a_refused_credit_is_held_and_repeated_when_the_operator_asks() {
         let released = retry(&mut client, &alice).await;
         assert_eq!(released.len(), 1);
         world.settled(&["alice"]).await;
-        assert_eq!(retry(&mut client, &alice).await, [""; 0], "nothing is held any more");
+        assert_eq!(retry(&mut client, &alice).await, [""; 0], "no call is held after the retry");
         let staked = 2 * 150;
         assert_eq!(world.wallet.balance("alice"), 1_000 - staked + first + second);
         world.reconciled(&["alice"]).await;
@@ -380,8 +381,12 @@ async fn pl_39_a_wallet_that_leaves_close_round_unanswered_delays_no_credit_and_
             until(|| world.wallet.balance(name) == 1_000 - 300 + win, "the win is credited").await;
             void(&mut client, "void", &lost.round_id).await;
             let more = won(&mut client, "more", &account).await;
-            until(|| world.wallet.balance(name) == 1_000 - 450 + win + more, "and the next one").await;
-            assert_eq!(world.wallet.end(&format!("credit/acme/{name}/EUR/void")), None, "it follows its round's end");
+            until(|| world.wallet.balance(name) == 1_000 - 450 + win + more, "the next win is credited").await;
+            assert_eq!(
+                world.wallet.end(&format!("credit/acme/{name}/EUR/void")),
+                None,
+                "the refund waits for the report of its round's end"
+            );
         }
         world.wallet.books().closes_hang = false;
         world.settled(&names).await;
@@ -389,7 +394,7 @@ async fn pl_39_a_wallet_that_leaves_close_round_unanswered_delays_no_credit_and_
             let order = world.wallet.books().order.clone();
             let place = |id: &str| order.iter().position(|of| of == id).unwrap();
             let (close, refund) = (format!("close/acme/{name}/1/lost"), format!("credit/acme/{name}/EUR/void"));
-            assert!(place(&close) < place(&refund), "per round the order stays: {order:?}");
+            assert!(place(&close) < place(&refund), "calls of one round arrived out of order: {order:?}");
         }
         world.reconciled(&names).await;
     }
@@ -436,9 +441,9 @@ async fn pl_39_a_wallet_may_report_no_balance_and_its_own_id_is_logged() {
         let alice = world.player(&mut client, "alice", 1_000).await;
         world.wallet.books().is_silent = true;
         let played = client.spin(bet("r1", &alice, "0.10"), Some(Force::Loss)).await.unwrap();
-        assert_eq!(played.balance, None, "an unknown balance is no zero");
+        assert_eq!(played.balance, None, "an unknown balance is not shown as zero");
         let again = client.spin(bet("r1", &alice, "0.10"), None).await.unwrap();
-        assert_eq!(again, played, "a repetition has the same answer");
+        assert_eq!(again, played, "a repeated request gets the same answer");
         let stream = StreamId::player("acme", "alice");
         let all: Vec<_> = commits(world.server.ledgers().for_stream(&stream).unwrap(), 1).collect();
         let answer = all.iter().flat_map(|logged| &logged.commit.events).find_map(|event| match event {
@@ -473,8 +478,8 @@ async fn pl_39_an_account_shows_the_newest_balance_that_its_wallet_reported() {
     world = world.restart().await;
     let mut client = world.client("acme").await;
     let kept = client.ledger.get_account(request).await.unwrap().into_inner().reported_balance.unwrap();
-    assert_eq!((kept.balance, kept.position), (credited.balance, credited.position), "no balance was reported since");
+    assert_eq!((kept.balance, kept.position), (credited.balance, credited.position), "no later balance was reported");
     let again = client.spin(bet("lost", &alice, "0.10"), None).await.unwrap();
-    assert_eq!(again.balance, played.balance, "a repetition has its debit's balance");
+    assert_eq!(again.balance, played.balance, "a repeated request gets the balance reported with its debit");
     world.reconciled(&["alice"]).await;
 }

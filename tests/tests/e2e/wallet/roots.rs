@@ -58,7 +58,11 @@ async fn pl_31_without_a_root_of_its_own_a_wallet_is_one_that_the_system_trusts(
             } else {
                 let refused = super::bet_within(&mut client, bet("r", &alice, "0.10"), 1_000).await.unwrap_err();
                 assert_eq!(reason(&refused), "OUTCOME_UNKNOWN");
-                assert_eq!((rounds(&mut client, &alice).await, wallet.books().calls), (0, 0), "it got no call");
+                assert_eq!(
+                    (rounds(&mut client, &alice).await, wallet.books().calls),
+                    (0, 0),
+                    "the wallet received no call"
+                );
             }
             service.kill();
         }
@@ -83,7 +87,7 @@ fn pl_31_a_service_that_can_trust_no_wallet_says_so_and_does_not_start() {
         let ended = serve.output().unwrap();
         assert!(!ended.status.success());
         let said = String::from_utf8(ended.stderr).unwrap();
-        let expected = ["operators.seamless.url", "the system has no trusted roots", "set ca"];
+        let expected = ["operators.seamless.url", "the system has no trusted root certificates", "with ca"];
         assert!(expected.iter().all(|words| said.contains(words)), "{said}");
     }
 }

@@ -1,5 +1,5 @@
-//! Random faults (PL-31, PL-32) under load, after which wallet and log agree. A seed does not fix the timing of
-//! threads, so a failure may need several runs.
+//! Random faults under load (PL-31, PL-32), after which the wallet and the log must agree. Since timing varies, a
+//! seed may reproduce a failure only after several runs.
 
 use super::{
     json,
@@ -175,7 +175,7 @@ fn now_ms() -> i64 {
 }
 
 fn asked(name: &str, default: u64) -> u64 {
-    env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+    env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} must be a number")))
 }
 
 #[tokio::test(flavor = "multi_thread")]

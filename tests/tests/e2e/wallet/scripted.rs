@@ -1,4 +1,4 @@
-//! In-process wallet that keeps each transaction's outcome, as the contract requires, and fails by script.
+//! In-process wallet that stores each transaction's outcome, as the contract requires, and fails as scripted.
 
 use motherlode_proto::round::v1::{Account, Money};
 use motherlode_proto::wallet::v1::{
@@ -25,9 +25,9 @@ use tonic::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
-    /// Nothing is applied.
+    /// The call is not applied.
     LostCall,
-    /// Applied.
+    /// The call is applied and its answer is lost.
     LostAnswer,
     Doubled,
     /// The call is answered with UNKNOWN and not applied.
@@ -125,7 +125,7 @@ pub struct Books {
     pub refuses: BTreeMap<String, ReasonCode>,
     pub declines: Option<ReasonCode>,
     pub is_old: bool,
-    /// Ends of rounds are not answered.
+    /// Reports of ended rounds are not answered.
     pub closes_hang: bool,
     pub is_silent: bool,
     pub tokens: BTreeSet<String>,
@@ -306,7 +306,7 @@ impl Books {
         }
         let after = balance + amount;
         let end = if after < 0 { End::Refused("INSUFFICIENT_FUNDS".into()) } else { End::Applied };
-        // A reversal is repeated after a refusal.
+        // A refused reversal can be repeated.
         if after < 0 && id.starts_with("reversal/") {
             return refused("INSUFFICIENT_FUNDS");
         }

@@ -37,7 +37,7 @@ async fn pl_31_me_18_a_bought_feature_is_one_debit_of_its_whole_price() {
     world.settled(&["elsa"]).await;
     assert_eq!(world.wallet.balance("elsa"), expected);
     let debits = world.wallet.books().order.iter().filter(|id| id.starts_with("debit/")).count();
-    assert_eq!(debits, 8, "no choice of a feature costs anything");
+    assert_eq!(debits, 8, "only bets are debited, not choices within a feature");
     world.reconciled(&["elsa"]).await;
 }
 
@@ -55,7 +55,7 @@ async fn pl_31_me_18_a_feature_that_the_wallet_does_not_pay_for_or_does_not_answ
     let status = bet_within(&mut client, bought("b", &elsa), 500).await.unwrap_err();
     assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
     assert_eq!(looked_up(&mut client, &elsa, "b").await.state(), State::Pending);
-    assert_eq!(rounds(&mut client, &elsa).await, 0, "no outcome before a confirmed debit");
+    assert_eq!(rounds(&mut client, &elsa).await, 0, "no outcome exists before the debit is confirmed");
     let mut plain = bought("b", &elsa);
     plain.stake.as_mut().unwrap().buy_feature = false;
     assert_eq!(reason(&client.spin(plain, None).await.unwrap_err()), "REQUEST_ID_REUSED");
@@ -78,7 +78,7 @@ async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credite
         let mut last = client.spin(request, Some(Force::Double)).await.unwrap();
         expected -= last.bet.as_ref().unwrap().amount_minor;
         world.settled(&["alice"]).await;
-        assert_eq!(world.wallet.balance("alice"), expected, "nothing is credited while it can be gambled with");
+        assert_eq!(world.wallet.balance("alice"), expected, "a win is not credited while it can be gambled");
         let calls = world.wallet.books().calls;
         world.wallet.always(Fault::LostCall);
         for turn in 1..=guesses {
@@ -86,7 +86,7 @@ async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credite
             let named = format!("{id}.{turn}");
             last = client.choose(&named, &last.round_id, guess, Some(Force::Right)).await.unwrap();
             if last.state() == RoundState::Open {
-                assert_eq!(world.wallet.books().calls, calls, "the wallet gets no call");
+                assert_eq!(world.wallet.books().calls, calls, "the open round causes no wallet call");
             }
         }
         while let Some(kind) = next_choice(&last) {
@@ -99,7 +99,7 @@ async fn pl_31_bw_22_a_gamble_asks_the_wallet_for_nothing_and_its_end_is_credite
         assert_eq!(world.wallet.balance("alice"), expected);
     }
     let credits = world.wallet.books().order.iter().filter(|id| id.starts_with("credit/")).count();
-    assert_eq!(credits, 2, "one for each round");
+    assert_eq!(credits, 2, "each round has one credit");
     world.reconciled(&["alice"]).await;
 }
 
@@ -115,7 +115,7 @@ async fn gambling(client: &mut Client, account: &Account) -> (String, String, i6
             last = client.choose(&format!("{id}.{}", last.step), &last.round_id, kind, None).await.unwrap();
         }
     }
-    panic!("no feature of {TRIES} won anything");
+    panic!("none of {TRIES} features won anything");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,6 +135,6 @@ async fn pl_31_me_16_a_half_is_credited_when_it_is_secured_and_the_rest_at_the_e
         last = client.choose(&format!("{half}.{}", last.step), &round, kind, None).await.unwrap();
     }
     world.settled(&["elsa"]).await;
-    assert_eq!(world.wallet.balance("elsa"), before + win, "and no more than was won");
+    assert_eq!(world.wallet.balance("elsa"), before + win, "the wallet is credited exactly the win");
     world.reconciled(&["elsa"]).await;
 }

@@ -110,7 +110,7 @@ impl World {
                 player.wallet().is_some_and(motherlode_state::Wallet::is_busy)
             })
         };
-        until(|| !busy(), "all is paid").await;
+        until(|| !busy(), "all credits are paid").await;
     }
 
     pub async fn reconciled(self, players: &[&str]) {
@@ -157,11 +157,11 @@ impl World {
             assert_eq!(
                 applied.map(|entry| entry.amount).sum::<i64>(),
                 credits - debits,
-                "{name}: the wallet moved no more"
+                "{name}: the wallet moved more or less than the debits and credits"
             );
         }
         let transit = self.server.holding(Books::Transit("acme"), Currency::EUR);
-        assert_eq!(transit, 0, "nothing is on its way");
+        assert_eq!(transit, 0, "the transit account must be zero");
         let Self { server, config, log, data: _data, .. } = self;
         server.stop().await.unwrap();
         audited(&log, usize::try_from(config.partitions).unwrap());

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class AsyncClient:
-    """One connection for the tasks of one event loop, with the call rules of `Client`."""
+    """Client with one connection for the tasks of one event loop. Calls follow the rules of `Client`."""
 
     spin: SpinServiceAsyncStub
     ledger: LedgerServiceAsyncStub

@@ -20,7 +20,7 @@ from motherlode.spin.v1.spin_pb2_grpc import SpinServiceStub
 
 
 class Client:
-    """One connection for any number of threads. `timeout` limits all attempts of a call, in seconds.
+    """Client with one connection for any number of threads. `timeout` limits all attempts of a call, in seconds.
 
     Unary calls raise `Refused` or `OutcomeUnknown`. Streams are not retried and raise gRPC's error (`refusal_of`).
     """
@@ -60,7 +60,8 @@ class Client:
 
 
 class _Unregistered:
-    """Creates calls without handles: grpcio would register one per intercepted call, and crash on a closed channel."""
+    """Creates calls without registered handles, because grpcio would register one per intercepted call, and crash on a
+    closed channel."""
 
     def __init__(self, channel: grpc.Channel) -> None:
         self._channel = channel
@@ -102,7 +103,7 @@ class _Insisting(
             except grpc.RpcError as error:
                 refused = refusal_of(error, asking.request_id)
             except ValueError:
-                # The channel was closed after the check.
+                # The channel was closed after the check above.
                 self._check_open(asking)
                 raise
             if self._closing.is_set():

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import grpc
 
-# Pings replace a silent connection within 8 s. `motherlode.retry` retries calls.
+# With these pings a silent connection is replaced within 8 s. `motherlode.retry` retries calls.
 OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 50),
-    # Time to open a connection.
+    # Maximum time to open a connection.
     ("grpc.min_reconnect_backoff_ms", 3000),
     ("grpc.max_reconnect_backoff_ms", 1000),
     ("grpc.enable_retries", 0),
@@ -26,7 +26,8 @@ OPTIONS: tuple[tuple[str, int | str], ...] = (
 class Target:
     """Service at `host:port` with TLS; `ca` (default: the system's), `certificate` and `key` in PEM.
 
-    `plain` exposes the token, so it needs `plain_remote` beyond loopback. `options` of gRPC replace the client's.
+    `plain` exposes the token, so it needs `plain_remote` beyond loopback. `options` of gRPC override those of
+    this client.
     """
 
     address: str

@@ -11,12 +11,12 @@ from google.rpc import error_details_pb2, status_pb2
 
 DOMAIN = "motherlode"
 DETAILS = "grpc-status-details-bin"
-# gRPC's messages of unsent calls; with others the outcome is unknown.
+# Messages of gRPC for calls that were not sent. With any other message the outcome is unknown.
 NO_CONNECTION = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
 
 
 class MotherlodeError(Exception):
-    """Error of a call. `request_id` is empty for calls without one."""
+    """Error of a call. `request_id` is empty for calls without a request id."""
 
     def __init__(self, message: str, request_id: str = "") -> None:
         super().__init__(message)
@@ -65,7 +65,7 @@ class NotFound(Refused):
 
 
 class AlreadyExists(Refused):
-    """The object exists already."""
+    """The object already exists."""
 
 
 class Conflict(AlreadyExists):
@@ -93,7 +93,7 @@ class ResourceExhausted(Refused):
 
 
 class Unavailable(Refused):
-    """A read-only call got no answer of the service in time."""
+    """A read-only call got no answer from the service in time."""
 
 
 class NotSent(Unavailable):
@@ -103,7 +103,8 @@ class NotSent(Unavailable):
 class OutcomeUnknown(MotherlodeError):
     """The deadline has passed, and the request may have been applied.
 
-    Repeat the request with this `request_id`, look it up by `GetRequest`, or end it by `CancelRequest`.
+    To resolve this, repeat the request with the same `request_id`, look it up by `GetRequest`, or cancel it with
+    `CancelRequest`.
     """
 
 
@@ -123,8 +124,8 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
-    """Converts gRPC's own error, such as a stream's, to a refusal."""
-    # gRPC raises errors that are also calls; only errors made by tests are not.
+    """Converts an error of gRPC, such as that of a stream, to a refusal."""
+    # Errors raised by gRPC are also calls; only errors created by tests are not.
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""
     trailing = getattr(error, "trailing_metadata", lambda: ())() or ()
@@ -154,6 +155,6 @@ def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, st
             elif detail.Unpack(retry):
                 retry_after_s = max(0.0, retry.retry_delay.ToMilliseconds() / 1000)
     except DecodeError:
-        # Another sender, such as a proxy, may attach unreadable details.
+        # Another sender, such as a proxy, may attach details that cannot be parsed.
         pass
     return info, fields, retry_after_s

@@ -13,8 +13,8 @@ import grpc
 
 from motherlode.errors import NotSent, OutcomeUnknown, Refused
 
-# Statuses of lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL. From the
-# service itself these statuses have a reason.
+# Statuses of lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL. If the
+# service itself returns one of these statuses, it has a reason.
 LOST = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
@@ -24,18 +24,18 @@ LOST = frozenset(
         grpc.StatusCode.INTERNAL,
     }
 )
-# Refusals before the request id is checked: an earlier, lost attempt can have been applied.
+# The service refuses with these statuses before it checks the request id, so an earlier attempt may have been applied.
 AT_THE_DOOR = frozenset(
     {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 )
-# Safe to repeat without a request id.
+# Calls that are safe to repeat without a request id.
 REPEATABLE = ("Get", "List", "Read", "CloseSession", "CancelJob", "AcknowledgeRealityCheck", "RunSelfCheck")
-# Their request id is another request's.
+# Calls whose request id names another request.
 LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """Returns a unique id. A caller that stores the id before sending can look the request up after a crash."""
+    """Returns a unique id. A caller that stores the id before sending can look up the request after a crash."""
     return str(uuid.uuid4())
 
 
@@ -90,13 +90,13 @@ class Asking:
         if left <= self.policy.first_wait_s or not self.may_repeat() or not may_pass(refused):
             self.give_up(refused)
         backoff = min(self.policy.first_wait_s * 2.0 ** min(self.attempts - 1, 64), self.policy.wait_s_max)
-        # Full jitter spreads refused callers. Attempts last until the deadline.
+        # Full jitter spreads the retries of many callers. Retries end at the deadline.
         return least + min(self.draw(0.0, backoff), left / 2)
 
     def give_up(self, refused: Refused) -> None:
         """Raises the refusal, or OutcomeUnknown if an attempt may have been applied."""
         if self.changes and self.lost and (refused.code in LOST or refused.code in AT_THE_DOOR):
-            raise OutcomeUnknown(f"{self.name} has no known outcome: {refused}", self.request_id) from refused
+            raise OutcomeUnknown(f"the outcome of {self.name} is unknown: {refused}", self.request_id) from refused
         raise refused
 
 

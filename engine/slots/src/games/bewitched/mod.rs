@@ -1,5 +1,4 @@
-//! Bewitched: 5x3 reels, 1 to 15 lines, bonus wheel with a progressive jackpot, free spins, and the double (BW-01 to
-//! BW-24).
+//! Bewitched (BW-01 to BW-24): 15 lines, a bonus wheel with a progressive jackpot, free spins, a gamble.
 
 pub mod data;
 mod highest;

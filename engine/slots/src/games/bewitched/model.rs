@@ -1,4 +1,4 @@
-//! Compiled data file of Bewitched. Compilation takes about a millisecond and proves the return and jackpot chance.
+//! Compiled data file of Bewitched. Compilation takes about a millisecond, and proves the return and the jackpot.
 
 use super::data::GameData;
 use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
@@ -19,10 +19,10 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("base_lines", "line wins of the paid spin"),
     PartName::cash("scatter", "scatter wins of the paid spin"),
     PartName::cash("bonus", "money prizes of bonuses in the paid spin"),
-    PartName::cash("free_spins", "all wins in free spins, with their bonuses"),
+    PartName::cash("free_spins", "all wins in free spins, including their bonuses"),
 ];
 
-/// Short names of version 1.6, whose frozen data file has none.
+/// For version 1.6, whose frozen data file has no short names.
 const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
 const ROWS: usize = 3;
 const MULTIPLIER_MAX: u32 = 100;
@@ -47,7 +47,7 @@ pub struct Jackpot {
     pub odds: u64,
     pub seed_coins: u64,
     pub contribution_micros: u64,
-    /// Millionths.
+    /// In millionths.
     pub base_coin_micros: u64,
 }
 
@@ -59,10 +59,13 @@ impl Model {
         let limits = data::limits(&data.stake, lines.rows().len())?;
         let coins_max = u64::from(limits.lines.1) * u64::from(limits.coins_per_line.1);
         if data.bonus.vials < 3 || data.bonus.needs == 0 {
-            return Err(ModelError::part("bonus", "fewer than three vials, or no symbols needed"));
+            return Err(ModelError::part(
+                "bonus",
+                "there must be at least three vials, and the number of needed symbols must not be 0",
+            ));
         }
         if !(1..=MULTIPLIER_MAX).contains(&data.free_spins.multiplier) {
-            return Err(ModelError::part("free_spins", "the multiplier is outside 1 to 100"));
+            return Err(ModelError::part("free_spins", "the multiplier must be 1 to 100"));
         }
         Ok(Self {
             windows: Windows {
@@ -121,7 +124,7 @@ impl Model {
     }
 }
 
-/// Returns the published span, which must equal the exact one.
+/// The published range must equal the exact one.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);
@@ -130,7 +133,7 @@ fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let lowest = ratio(file::micros("rtp", &data.rtp)?, 1_000_000) + seed;
     let highest = &lowest + ratio(jackpot.contribution_micros, 1_000_000);
     if (lowest, highest) != (ratio(span.0, 1_000_000), ratio(span.1, 1_000_000)) {
-        return Err(ModelError::part("jackpot", "the published span differs from the computed returns"));
+        return Err(ModelError::part("jackpot", "the published range differs from the computed returns"));
     }
     Ok(Some(span))
 }

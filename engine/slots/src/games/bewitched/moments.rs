@@ -1,9 +1,9 @@
 //! Exact mean and variance of a round.
 //!
-//! A spin with line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins: lines `L`,
-//! scatters `S` and `Z`, started bonus `Y` (0 or 1) with money `M` and free spins `G`. With `phi = E[K]`, a free spin
-//! and its descendants win on average `mu = E[A] / (1 - phi)`, with the variance `v` from `v (1 - phi) = E[A^2] + 2 mu
-//! E[A K] + mu^2 E[K^2] - mu^2`.
+//! A spin with line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins, with lines `L`,
+//! scatters `S` and `Z`, started bonus `Y` (0 or 1), and its money `M` and free spins `G`. Let `phi = E[K]`. A free
+//! spin and all free spins that it awards win on average `mu = E[A] / (1 - phi)`, with a variance `v` that solves
+//! `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
 
 use num_traits::{One, Zero};
 
@@ -13,7 +13,6 @@ use crate::contract::par::{Exact, exact};
 use crate::math::moments::SpinTable;
 use crate::parts::reels::REELS;
 
-/// Moments in bets, named as in the module's formulas.
 pub struct Window {
     pub lines: Exact,
     lines_squared: Exact,
@@ -89,7 +88,7 @@ impl Window {
             + &two * &wheel.money * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// Returns `E[A K]`. A bonus gives either money or free spins.
+    /// `E[A K]`: a bonus gives either money or free spins.
     fn with_awarded(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines_spins
             + &self.scatter_spins

@@ -40,12 +40,12 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the return and jackpot chance at one line: all lines have the same mean, and the wheel keeps its mean money.
+/// One line suffices because all lines have the same mean, and the wheel's mean money does not depend on the stake.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::new(model, 1);
     if window.awarded(&wheel) >= Exact::one() {
-        return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
+        return Err(ModelError::part("free_spins", "a free spin must win less than one free spin on average"));
     }
     let round = RoundMoments::new(model, &window, &wheel);
     let promised = ratio(model.rtp_micros, 1_000_000);
@@ -83,24 +83,28 @@ pub fn parts(
 
 fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Rate> {
     let mut rates = vec![
-        Rate::new("bonus", "chance of a bonus per window", window.bonus.clone()),
-        Rate::new("scatter_free_spins", "chance of free spins by scatters per window", window.scatter_trigger.clone()),
+        Rate::new("bonus", "chance per window that a bonus starts", window.bonus.clone()),
+        Rate::new(
+            "scatter_free_spins",
+            "chance per window that scatters trigger free spins",
+            window.scatter_trigger.clone(),
+        ),
         Rate::new(
             "bonuses_per_paid_spin",
-            "bonuses of a paid spin, with those in its free spins",
+            "mean number of bonuses per paid spin, including its free spins",
             round.bonuses.clone(),
         ),
-        Rate::new("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
-        Rate::new("jackpot", "jackpots of a paid spin", &round.bonuses * &wheel.jackpot),
+        Rate::new("free_spins_per_paid_spin", "mean number of free spins per paid spin", round.free_spins.clone()),
+        Rate::new("jackpot", "mean number of jackpots per paid spin", &round.bonuses * &wheel.jackpot),
     ];
     for (prize, weight) in model.wheel.weights(coins) {
         let (key, title) = match prize {
-            PrizeInfo::Jackpot => ("prize_jackpot".to_owned(), "chance of the jackpot per bonus".to_owned()),
+            PrizeInfo::Jackpot => ("prize_jackpot".to_owned(), "chance per bonus to win the jackpot".to_owned()),
             PrizeInfo::Multiple(multiple) => {
-                (format!("prize_{multiple}x"), format!("chance of {multiple} bets per bonus"))
+                (format!("prize_{multiple}x"), format!("chance per bonus to win {multiple} bets"))
             }
             PrizeInfo::FreeSpins(spins) => {
-                (format!("prize_{spins}_free_spins"), format!("chance of {spins} free spins per bonus"))
+                (format!("prize_{spins}_free_spins"), format!("chance per bonus to win {spins} free spins"))
             }
         };
         rates.push(Rate::new(key, title, ratio(weight, model.wheel.total())));

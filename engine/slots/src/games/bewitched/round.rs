@@ -1,5 +1,5 @@
-//! Paid spin, bonus rounds and free spins, then the double on the paid spin's line win. The witch has no effect
-//! (BW-05).
+//! A round: the paid spin, its bonus rounds and free spins, then a gamble of the paid spin's line win. The witch has
+//! no effect (BW-05).
 
 use super::model::{BASE_LINES, BONUS, DOUBLES_MAX, FREE_SPINS, Model, SCATTER, VIALS_PICKED as VIALS};
 use crate::contract::carried::Carried;
@@ -23,7 +23,7 @@ pub struct BewitchedRound<'a> {
     free_spins: FreeSpins,
     gamble: Gamble,
     in_free_spins: bool,
-    /// Stake of the double.
+    /// Amount to gamble.
     line_win_coins: u64,
     win_coins: u64,
 }
@@ -52,7 +52,9 @@ impl<'a> BewitchedRound<'a> {
         match choice {
             Choice::Pick(vials) => vials.check(VIALS, self.model.vials),
             Choice::Double(Card::RedHeart | Card::BlackSpade) => Ok(()),
-            Choice::Double(_) => Err(ChoiceRefused::NotOffered { what: "a guess other than heart or spade" }),
+            Choice::Double(_) => {
+                Err(ChoiceRefused::NotOffered { what: "a guess must be a red heart or a black spade" })
+            }
             Choice::Halve => Err(ChoiceRefused::NotOffered { what: "securing half" }),
             _ => Ok(()),
         }

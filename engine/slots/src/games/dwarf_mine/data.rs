@@ -3,7 +3,7 @@ use serde::Deserialize;
 use crate::parts::collection::GiftTo;
 use crate::parts::data::game_data;
 
-/// Placeholder for the super-high symbol (DM-11).
+/// Placeholder of the super-high symbol (DM-11).
 pub const SUPER_HIGH: &str = "*";
 
 game_data! {
@@ -41,7 +41,7 @@ pub struct ReelsData {
 #[serde(deny_unknown_fields)]
 pub struct ExpansionData {
     pub symbols: Vec<CellData>,
-    /// Weight per colour.
+    /// Per colour.
     pub crystal: u32,
 }
 

@@ -1,5 +1,4 @@
-//! Dwarf Mine: a window that grows by a row per Bonus symbol, free spins, and crystals collected over rounds (DM-01 to
-//! DM-26).
+//! Dwarf Mine (DM-01 to DM-26): a growing window, free spins, and crystals collected over many rounds.
 
 mod cash;
 pub mod data;
@@ -85,7 +84,6 @@ impl Game for DwarfMine {
         highest::win(&self.model, stake)
     }
 
-    /// Returns the mean return in the best state, in which each colour lacks one crystal.
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
         let (needs, spins) = (self.model.needs, self.model.collection_spins);
@@ -114,7 +112,6 @@ impl Game for DwarfMine {
         now.without(&before, &after, (*needs).into(), limits.coins_within()).carried()
     }
 
-    /// DM-21.
     fn interruption_hours(&self) -> Option<u32> {
         Some(24)
     }

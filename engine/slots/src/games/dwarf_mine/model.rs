@@ -20,7 +20,7 @@ pub(super) const PARTS: [PartName; 3] = [
     PartName::collected("collections", "all wins in Collection Free Spins, in the long run"),
 ];
 
-/// Short names of version 1.0, whose frozen data file has none.
+/// For version 1.0, whose frozen data file has no short names.
 const SHORT_NAMES: [(&str, &str); 8] = [
     ("Emerald Dwarf", "Emerald"),
     ("Topaz Dwarf", "Topaz"),
@@ -33,7 +33,7 @@ const SHORT_NAMES: [(&str, &str); 8] = [
 ];
 pub const ROWS: usize = 4;
 pub const ROWS_MAX: usize = 7;
-/// DM-06.
+/// See DM-06.
 pub const BONUS_REELS: [usize; 3] = [0, 2, 4];
 pub const BET_COINS: u32 = 25;
 const SPINS_MAX: u32 = 100;
@@ -62,21 +62,24 @@ impl Model {
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let limits = data::limits(&data.stake, 1)?;
         if (limits.lines, limits.coins_per_line) != ((1, 1), (BET_COINS, BET_COINS)) {
-            return Err(ModelError::part("stake", "the bet is not always 25 coins"));
+            return Err(ModelError::part("stake", "every bet must be 25 coins"));
         }
         let spins = [data.free_spins.spins, data.collection.spins];
         if spins.iter().any(|spins| !(1..=SPINS_MAX).contains(spins)) {
             return Err(ModelError::part(
                 "free_spins",
-                format!("series of {spins:?} free spins are not within 1 to {SPINS_MAX}"),
+                format!("free-spin counts {spins:?} must be between 1 and {SPINS_MAX}"),
             ));
         }
         if data.collection.needs == 0 || data.collection.gift >= data.collection.needs {
-            return Err(ModelError::part("collection", "the gift would complete a collection"));
+            return Err(ModelError::part("collection", "the gift must not complete a collection"));
         }
         let codes: BTreeSet<&str> = data.symbols.iter().map(|of| of.code.as_str()).collect();
         if codes.len() != data.symbols.len() || codes.contains(SUPER_HIGH) {
-            return Err(ModelError::part("symbols", "a code is used twice, or is the super-high placeholder"));
+            return Err(ModelError::part(
+                "symbols",
+                "a code is used twice, or equals the placeholder of the super-high symbol",
+            ));
         }
         let super_high = colours(data, SymbolRole::SuperHigh)?;
         let of_colour = |symbol| WaysReels::new(&free_strips(data, Some(symbol))?, ROWS_MAX);
@@ -194,7 +197,7 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
 fn free_strips(data: &GameData, super_high: Option<u8>) -> Result<Vec<Vec<u8>>, ModelError> {
     let code = super_high.map_or("", |symbol| data.symbols[usize::from(symbol)].code.as_str());
     if data.reels.free.iter().any(|strip| !strip.split_whitespace().any(|of| of == SUPER_HIGH)) {
-        return Err(ModelError::part("reels", "the super-high symbol is not on all reels"));
+        return Err(ModelError::part("reels", "the super-high symbol must be on all reels"));
     }
     let strips: Vec<String> = data.reels.free.iter().map(|strip| strip.replace(SUPER_HIGH, code)).collect();
     let strips = data::strips_of(&data.symbols, &strips)?;
@@ -220,7 +223,7 @@ fn expansion(data: &GameData) -> Result<Expansion, ModelError> {
     regular(data, weights.iter().map(|&(symbol, _)| symbol))?;
     let twice = |(place, of): (usize, &(u8, u32))| weights[..place].iter().any(|other| other.0 == of.0);
     if weights.iter().enumerate().any(twice) {
-        return Err(ModelError::part("expansion", "a symbol is named twice"));
+        return Err(ModelError::part("expansion", "a symbol is listed twice"));
     }
     Expansion::new(&weights, data.expansion.crystal)
 }

@@ -1,5 +1,5 @@
-//! Returns of a new player's first spins, below the long-run return since collections start empty but for the gift
-//! (DM-14, PL-43).
+//! A new player's first spins return less than the long-run return, because collections start empty except for the
+//! gift (DM-14, PL-43).
 
 use super::model::{BET_COINS, Model};
 use super::moments::Returns;

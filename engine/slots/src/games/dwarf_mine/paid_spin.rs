@@ -1,9 +1,10 @@
-//! Exact mathematics of the paid spin, whose window grows by random rows.
+//! Exact mathematics of the paid spin, whose window grows by randomly drawn rows.
 //!
-//! Given the reels with a Bonus and the crystals in each reel's new cells, the reels are independent, so the paid spin
-//! is a mixture of some hundred windows of [`crate::math::ways_moments`]. After `n` landed crystals a cell is drawn
-//! from `T(n) = W + (4 - n) c`, with weights `W` of all symbols and `c` of a crystal. Sums are multiples of `1 / (T(0)
-//! T(1) ... T(4))^cells` of a stop combination.
+//! Given the reels that show a Bonus, and the crystals in each reel's new cells, the reels are independent. The paid
+//! spin is therefore a mixture of some hundred windows of [`crate::math::ways_moments`]. After `n` crystals have
+//! landed, a cell is drawn with the total weight `T(n) = W + (4 - n) c`, where `W` is the weight of all symbols and
+//! `c` that of a crystal. Sums are multiples of the stop combination's weight divided by
+//! `(T(0) T(1) ... T(4))^cells`.
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -29,7 +30,7 @@ pub struct PaidSpin {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     pub chance: Exact,
-    /// Mean coins of these windows, counting 0 for all others.
+    /// Mean coins of these windows; all other windows count as 0.
     pub coins: Exact,
 }
 
@@ -53,7 +54,6 @@ impl PaidSpin {
         all
     }
 
-    /// Highest win with all Bonus symbols and crystals, and its chance.
     #[must_use]
     pub fn highest_complete(model: &Model) -> (u64, Exact) {
         let symbols = model.regular();
@@ -84,7 +84,7 @@ impl PaidSpin {
         let unit = draws.unit() * stops;
         let needs = BigInt::from(model.needs);
         let mut ways = vec![[(); REELS + 1].map(|()| BigInt::zero()); paying.symbols.len()];
-        // With chance (1 - 1 / needs)^n, n crystals complete no collection.
+        // With probability (1 - 1 / needs)^n, n crystals complete no collection.
         let mut nothing = BigInt::zero();
         for (crystals, times) in draws.patterns() {
             let landed: usize = crystals.iter().sum();

@@ -34,7 +34,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         reel_sets: returns.reel_sets(),
         rates: returns.rates(),
         conditional_rtps: new_player::returns(model, &returns),
-        exactness: "exact fractions; the returns of a new player's first spins within 10^-30",
+        exactness: "exact fractions; returns of a new player's first spins with an error below 10^-30",
     })
 }
 
@@ -46,24 +46,28 @@ impl Returns<'_> {
         let mut rates = vec![
             Rate::new("five_rows", "chance that one Bonus symbol makes five rows", paid.bonuses(1)),
             Rate::new("six_rows", "chance that two Bonus symbols make six rows", paid.bonuses(2)),
-            Rate::new("free_spins", "chance of seven rows and free spins by three Bonus symbols", paid.bonuses(3)),
+            Rate::new(
+                "free_spins",
+                "chance that three Bonus symbols make seven rows and start free spins",
+                paid.bonuses(3),
+            ),
             Rate::new(
                 "free_spins_per_paid_spin",
-                "free spins of a paid spin",
+                "mean number of free spins per paid spin",
                 paid.bonuses(3) * exact(model.free_spins),
             ),
-            Rate::new("crystal", "chance of a crystal of one colour per paid spin", paid.crystal()),
+            Rate::new("crystal", "chance per paid spin of a crystal of a given colour", paid.crystal()),
             Rate::new(
                 "collections_per_paid_spin",
-                "completed collections of a paid spin, in the long run",
+                "mean number of collections completed per paid spin, in the long run",
                 collections.clone(),
             ),
             Rate::new(
                 "collection_spins_per_paid_spin",
-                "Collection Free Spins of a paid spin, in the long run",
+                "mean number of Collection Free Spins per paid spin, in the long run",
                 collections * exact(model.collection_spins),
             ),
-            Rate::new("free_spins_win", "mean win of the free spins of three Bonus symbols, in bets", {
+            Rate::new("free_spins_win", "mean win of the free spins that three Bonus symbols start, in bets", {
                 exact(model.free_spins) * &self.free.coins / exact(BET_COINS)
             }),
         ];
@@ -75,7 +79,7 @@ impl Returns<'_> {
         }
         rates.push(Rate::new(
             "gift_worth",
-            "worth of a new player's crystals, once, in bets, outside the return",
+            "mean value in bets of the crystals given once to a new player; not part of the return",
             gift,
         ));
         rates

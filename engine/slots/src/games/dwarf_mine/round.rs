@@ -1,5 +1,5 @@
-//! Paid spin, free spins, then collections in the order green, yellow, blue, red (DM-13), one step per series. Windows
-//! are rounded separately (DM-17).
+//! A round: the paid spin, free spins, then collections in the order green, yellow, blue, red (DM-13); each series is
+//! one step. Each window is rounded separately (DM-17).
 
 use super::model::{BASE_WAYS, BONUS_REELS, COLLECTIONS, FREE_SPINS, Model, ROWS};
 use crate::contract::carried::Carried;
@@ -22,7 +22,6 @@ pub struct DwarfMineRound<'a> {
     worth: CoinWorth,
     collections: Collections,
     free_spins: bool,
-    /// Mean coin value of each pending collection.
     completed: [Option<MeanCoin>; CRYSTALS],
     awaiting: Awaiting,
     win_coins: u64,

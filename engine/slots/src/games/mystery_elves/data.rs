@@ -7,7 +7,6 @@ game_data! {
     lines: LinesData,
     reels: ReelsData,
     feature: FeatureData,
-    /// Special wins; the highest is GRAND.
     mysteries: Vec<MysteryData>,
     factors: Vec<FactorData>,
     bonus: BonusData,
@@ -20,7 +19,7 @@ game_data! {
 #[serde(deny_unknown_fields)]
 pub struct FeatureData {
     pub needs: u8,
-    /// Number of respins, which each new Bonus symbol restores.
+    /// Each new Bonus symbol resets the count to this number.
     pub respins: u8,
     pub strip: String,
 }
@@ -43,7 +42,7 @@ pub struct FactorData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BonusData {
-    /// Weights of the values from 1 to 18 total bets.
+    /// Weights of the values 1 to 18, in total bets.
     pub values: Vec<u32>,
     pub mystery: u32,
     pub multiplying: u32,
@@ -53,7 +52,7 @@ pub struct BonusData {
 #[serde(deny_unknown_fields)]
 pub struct BuyData {
     pub bets: u32,
-    /// Relative to the price (ME-18).
+    /// Per unit of the price (ME-18).
     pub rtp: String,
     pub strips: Vec<String>,
 }

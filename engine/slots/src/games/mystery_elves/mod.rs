@@ -1,4 +1,4 @@
-//! Mystery Elves: 5x3 reels, 10 lines, Hold and Win, a bought feature, and the gamble on a colour (ME-01 to ME-22).
+//! Mystery Elves (ME-01 to ME-22): 10 lines, Hold and Win, which can be bought, and a gamble on a card's colour.
 
 pub mod data;
 mod highest;
@@ -65,7 +65,6 @@ impl Game for MysteryElves {
         self.model.facts()
     }
 
-    /// ME-20.
     fn interruption_hours(&self) -> Option<u32> {
         Some(120)
     }

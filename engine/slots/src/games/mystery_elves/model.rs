@@ -19,7 +19,7 @@ pub(super) const PARTS: [PartName; 2] =
     [PartName::cash("base_lines", "line wins of the paid spin"), PartName::cash("hold_and_win", "Hold and Win")];
 
 pub(crate) const GAMBLES_MAX: u8 = 10;
-/// Highest special win, which keeps the feature's win within 32 bits of bets.
+/// Keeps the feature's win within 32 bits of bets.
 const SPECIAL_MAX: u32 = 10_000;
 const FACTOR_MAX: u32 = 10;
 const BUY_BETS_MAX: u32 = 1000;
@@ -59,7 +59,7 @@ impl Model {
         })
     }
 
-    /// Returns the coins bet and the coins charged, which differ for a bought feature (ME-18).
+    /// Coins bet and coins charged, which differ if the feature is bought (ME-18).
     pub fn check(&self, stake: &Stake) -> Result<(u32, u32), StakeRefused> {
         let bet = self.limits.check(&Stake { buy_feature: false, ..*stake })?;
         Ok((bet, if stake.buy_feature { bet * self.buy_bets } else { bet }))
@@ -147,7 +147,10 @@ fn windows_bought(data: &GameData) -> Result<Windows, ModelError> {
         columns.map(|column| column[..ROWS].iter().filter(|&&cell| cell == bonus).count()).min().unwrap_or(0)
     };
     if (0..5).map(fewest).sum::<usize>() < usize::from(data.feature.needs) {
-        return Err(ModelError::part("buy", "a bought spin can show too few Bonus symbols"));
+        return Err(ModelError::part(
+            "buy",
+            "a bought spin must always show enough Bonus symbols to start the feature",
+        ));
     }
     Ok(windows)
 }
@@ -157,7 +160,7 @@ fn hold_and_win(data: &GameData) -> Result<HoldAndWin, ModelError> {
     let symbol = data::only(&data.symbols, SymbolRole::Bonus)?;
     let strip = data::strips(&data.symbols, std::slice::from_ref(&data.feature.strip))?.swap_remove(0);
     if !strip.contains(&symbol) || strip.len() > crate::parts::reels::STOPS_MAX {
-        return bad("feature", "a strip without the Bonus symbol, or too long");
+        return bad("feature", "a strip has no Bonus symbol, or is too long");
     }
     let (needs, respins) = (data.feature.needs, data.feature.respins);
     if !(1..CELLS).contains(&usize::from(needs)) || !(1..=10).contains(&respins) {
@@ -167,10 +170,10 @@ fn hold_and_win(data: &GameData) -> Result<HoldAndWin, ModelError> {
         return bad("bonus", "there must be a weight for each of the values 1 to 18");
     }
     if data.mysteries.iter().any(|m| !(1..=SPECIAL_MAX).contains(&m.bets)) {
-        return bad("mysteries", "a special win of 0, or too high");
+        return bad("mysteries", "a special win is 0 or too high");
     }
     if data.factors.iter().any(|f| !(2..=FACTOR_MAX).contains(&f.times)) {
-        return bad("factors", "a factor below 2, or too high");
+        return bad("factors", "a factor is below 2 or too high");
     }
     let values: Vec<(u32, u32)> = (1..).zip(data.bonus.values.iter().copied()).collect();
     let mut carried: Vec<(Bonus, u32)> = values.iter().map(|&(bets, weight)| (Bonus::Value(bets), weight)).collect();

@@ -1,8 +1,8 @@
-//! Exact mean and variance of a round, without the code of [`crate::parts::hold_and_win`].
+//! Exact mean and variance of a round, computed without the code of [`crate::parts::hold_and_win`].
 //!
-//! Symbols are outer or middle, because only the middle reel can have Multiplying ones. The feature's win depends only
-//! on the symbols held at its end. If a respin brings nothing with chance `s`, then `f(h) = s^3 w(h) + (1 + s + s^2)
-//! sum over more held h' of p(h -> h') f(h')`.
+//! Outer and middle Bonus symbols are counted separately, since only the middle reel can have Multiplying ones. The
+//! feature's win depends only on the symbols `h` held at its end. If a respin brings no symbol with probability `s`,
+//! then `f(h) = s^3 w(h) + (1 + s + s^2) sum over larger h' of p(h -> h') f(h')`.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::parts::windows::Windows;
 pub const OUTER: usize = (REELS - 1) * ROWS;
 pub const MIDDLE: usize = ROWS;
 
-/// Numbers of outer and middle Bonus symbols.
+/// Numbers of Bonus symbols on the outer reels and on the middle reel.
 pub type BonusCounts = (usize, usize);
 
 pub type ByBonusCounts = [[Exact; MIDDLE + 1]; OUTER + 1];
@@ -180,10 +180,10 @@ impl FeatureMoments {
     }
 }
 
-/// Returns the mean of a figure at the end, by initial Bonus symbols.
+/// Mean of a figure at the end, by the initial Bonus symbols.
 ///
-/// Uses whole numbers, because reducing large fractions is slow. With `n` stops and `e` positions left, the denominator
-/// is `d * n^r * n^2r * ... * n^er`, with `r` respins and the figures' common denominator `d`.
+/// Computes with whole numbers, since reducing large fractions is slow. With `n` stops, `e` positions left, `r`
+/// respins and the figures' common denominator `d`, the denominator is `d * n^r * n^2r * ... * n^er`.
 #[must_use]
 pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBonusCounts {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
@@ -195,7 +195,7 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBon
     };
     let figures = by_held(&of);
     let common = figures.iter().flatten().fold(BigInt::one(), |common, figure| lcm(common, figure.denom()));
-    // Denominators by positions left, without `d`.
+    // Denominators without `d`, by the number of positions left.
     let steps = (1..=OUTER + MIDDLE).scan(BigInt::one(), |over, left| {
         *over *= pow(stops.clone(), respins * left);
         Some(over.clone())
@@ -258,12 +258,13 @@ pub struct Ends {
     multiplying: Exact,
     values: [Exact; 2],
     factors: [[Exact; 2]; 2],
-    /// Sums over 0 to 15 symbols, times `unit^n`, without and with a GRAND.
+    /// For 0 to 15 symbols, times `unit^n`: without, then with a GRAND.
     sums: [Vec<Sums>; 2],
     unit: Exact,
 }
 
-/// Unnormalised moments of `x` (multiplied) and `u` (turned Mysteries) within a class of chance `mass`.
+/// Unnormalised moments of `x` (the multiplied part) and `u` (revealed Mysteries) in a class with the probability
+/// `mass`.
 #[derive(Clone)]
 struct Sums {
     mass: Exact,

@@ -41,7 +41,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         max_win_probability: exact(max_windows) / &cycle,
         reel_sets: vec![
             reel_set(model, "paid spin", &model.windows),
-            reel_set(model, "spin of the bought feature", &model.bought),
+            reel_set(model, "spin that starts the bought feature", &model.bought),
             ReelSet {
                 title: "each position in Hold and Win",
                 strips: vec![model.hold_and_win.strip.clone()],
@@ -81,18 +81,18 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     let full = |outer, middle| if outer + middle == OUTER + MIDDLE { exact(1) } else { Exact::zero() };
     let of_feature = |of: &dyn Fn(usize, usize) -> Exact| window.feature(needs, &at_end(feature, of)) / &starts;
     vec![
-        Rate::new("full_screen", "chance of a full screen per feature", of_feature(&full)),
-        Rate::new("grand", "chance of a GRAND per feature", of_feature(&|outer, middle| ends.grand(outer, middle))),
+        Rate::new("full_screen", "chance per feature of a full screen", of_feature(&full)),
+        Rate::new("grand", "chance per feature of a GRAND", of_feature(&|outer, middle| ends.grand(outer, middle))),
         Rate::new(
             "bonus_symbols",
-            "Bonus symbols held at the end of a feature",
+            "mean number of Bonus symbols held at the end of a feature",
             of_feature(&|outer, middle| exact(outer + middle)),
         ),
-        Rate::new("bonus_lands", "chance of a Bonus symbol per position and respin", {
+        Rate::new("bonus_lands", "chance per position and respin of a Bonus symbol", {
             let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
             ratio(on_strip, feature.strip.len())
         }),
-        Rate::new("hold_and_win", "chance of Hold and Win per spin", starts),
+        Rate::new("hold_and_win", "chance per spin that Hold and Win starts", starts),
     ]
 }
 

@@ -44,9 +44,11 @@ impl<'a> MysteryElvesRound<'a> {
         let refused = |what| Err(ChoiceRefused::NotOffered { what });
         match (choice, &self.gamble) {
             (Choice::Double(Card::RedHeart | Card::BlackSpade), Some(gamble)) if gamble.doubles() => Ok(()),
-            (Choice::Double(Card::RedHeart | Card::BlackSpade), _) => refused("a double above the limit"),
-            (Choice::Double(_), _) => refused("a guess other than heart or spade"),
-            (Choice::Halve, Some(gamble)) if !gamble.halves() => refused("securing half of the smallest amount"),
+            (Choice::Double(Card::RedHeart | Card::BlackSpade), _) => refused("the win exceeds the gamble limit"),
+            (Choice::Double(_), _) => refused("a guess must be a red heart or a black spade"),
+            (Choice::Halve, Some(gamble)) if !gamble.halves() => {
+                refused("the amount is too small to secure half of it")
+            }
             _ => Ok(()),
         }
     }
@@ -68,7 +70,7 @@ impl<'a> MysteryElvesRound<'a> {
         let coins = multiple * self.bet.bet_coins;
         self.win_coins += coins;
         out.part_coins[HOLD_AND_WIN] += coins;
-        // The model's limits keep it within 32 bits.
+        // The model's limits keep the multiple within 32 bits.
         out.prize = Some(Prize::Coins { multiple: u32::try_from(multiple).unwrap_or(u32::MAX), coins });
         self.offer_gamble();
     }

@@ -1,4 +1,4 @@
-//! Neptune: 5x3 reels, 1 to 15 lines, free spins with tripled line wins, and picked treasures (NP-01 to NP-14).
+//! Neptune (NP-01 to NP-14): 15 lines, free spins with tripled line wins, and picked treasures.
 
 pub mod data;
 mod highest;

@@ -19,7 +19,7 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("base_lines", "line wins of the paid spin"),
     PartName::cash("scatter", "scatter wins of the paid spin"),
     PartName::cash("treasure", "treasures of the paid spin"),
-    PartName::cash("free_spins", "all wins in free spins, with their treasures"),
+    PartName::cash("free_spins", "all wins in free spins, including their treasures"),
 ];
 
 const ROWS: usize = 3;
@@ -46,14 +46,14 @@ impl Model {
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
         let limits = data::limits(&data.stake, lines.rows().len())?;
         if !(1..=MULTIPLIER_MAX).contains(&data.free_spins.multiplier) {
-            return Err(ModelError::part("free_spins", "the multiplier is outside 1 to 100"));
+            return Err(ModelError::part("free_spins", "the multiplier must be 1 to 100"));
         }
         let treasure = data::only(&data.symbols, SymbolRole::Bonus)?;
         let treasures = LineRuns::new(&reels, lines.rows(), treasure);
         let objects = Objects::new(&data.treasure)?;
         let most = treasures.picks_max().saturating_mul(objects.highest());
         if data.treasure.max_coins_of == MaxOf::Spin && most > objects.max_coins() {
-            return Err(ModelError::part("treasure", "the lines of one spin can award more than may be won"));
+            return Err(ModelError::part("treasure", "the treasures of one spin can exceed the maximum"));
         }
         let scatters = Scatters::new(&data.symbols, &reels)?;
         Ok(Self {

@@ -1,10 +1,9 @@
 //! Exact mean and variance of a round.
 //!
-//! A spin with line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins: lines `L`, scatters `S` and
-//! `K`, treasures `T`. With `phi = E[K]`, a free spin and its descendants win on average `mu = E[A] / (1 - phi)`, with
-//! the variance `v` from `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`. A window's `N` objects have
-//! independent amounts with mean `m` and second moment `q`: `E[T X] = m E[N X]`, and `E[T^2] = m^2 E[N^2] + (q - m^2)
-//! E[N]`.
+//! A spin with line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins, with lines `L`, scatters
+//! `S` and `K`, and treasures `T`. For `phi`, `mu` and `v`, see `bewitched/moments.rs`. The `N` objects of a window
+//! have independent amounts with mean `m` and second moment `q`, so `E[T X] = m E[N X]` and
+//! `E[T^2] = m^2 E[N^2] + (q - m^2) E[N]`.
 
 use num_traits::One;
 
@@ -15,7 +14,6 @@ use crate::math::moments::{self, SpinTable};
 use crate::parts::picks::Objects;
 use crate::parts::reels::REELS;
 
-/// Moments in bets, named as in the module's formulas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     pub lines: Exact,
@@ -32,7 +30,7 @@ pub struct Window {
     scatter_spins: Exact,
     scatter_objects: Exact,
     objects_squared: Exact,
-    /// `E[N]` divided again by lines, for squares.
+    /// `E[N]` divided once more by the number of lines, for squares.
     objects_by_line: Exact,
     objects_spins: Exact,
     spins_squared: Exact,

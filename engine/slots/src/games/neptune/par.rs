@@ -44,11 +44,11 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the return at one line: all have the same mean.
+/// Proves the return at one line, which suffices because all lines have the same mean.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::new(model, 1);
     if window.spins >= Exact::one() {
-        return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
+        return Err(ModelError::part("free_spins", "a free spin must win less than one free spin on average"));
     }
     let actual = RoundMoments::new(model, &window, &Amount::new(&model.objects)).mean;
     let promised = ratio(model.rtp_micros, 1_000_000);
@@ -61,14 +61,14 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
 fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) -> Vec<Rate> {
     let spins = Exact::one() + &round.free_spins;
     let mut rates = vec![
-        Rate::new("treasure", "chance of a Treasure bonus per window", window.treasure.clone()),
-        Rate::new("free_spins", "chance of free spins per window", window.trigger.clone()),
+        Rate::new("treasure", "chance per window that a Treasure bonus starts", window.treasure.clone()),
+        Rate::new("free_spins", "chance per window that free spins start", window.trigger.clone()),
         Rate::new(
             "treasures_per_paid_spin",
-            "windows with a Treasure bonus of a paid spin, with its free spins",
+            "mean number of windows with a Treasure bonus per paid spin, including its free spins",
             &window.treasure * spins,
         ),
-        Rate::new("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
+        Rate::new("free_spins_per_paid_spin", "mean number of free spins per paid spin", round.free_spins.clone()),
         Rate::new(
             "treasure_object_coins",
             "mean amount of an object, in coins for each coin on its line",
@@ -77,7 +77,7 @@ fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) 
     ];
     let total: u128 = model.objects.amounts().iter().map(|&(_, weight)| u128::from(weight)).sum();
     for &(coins, weight) in model.objects.amounts() {
-        let (key, title) = (format!("object_{coins}_coins"), format!("chance of an object with {coins} coins"));
+        let (key, title) = (format!("object_{coins}_coins"), format!("chance that an object contains {coins} coins"));
         rates.push(Rate::new(key, title, exact(weight) / exact(total)));
     }
     rates

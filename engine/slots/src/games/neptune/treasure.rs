@@ -1,4 +1,4 @@
-//! Exact sums of picked objects over the full cycle, without the evaluator. Milliseconds for 15 lines.
+//! Exact sums of picked objects over the full cycle, computed without the evaluator.
 
 use super::model::Model;
 use crate::math::moments::{self, read_reels};
@@ -8,9 +8,8 @@ use crate::parts::reels::{Column, REELS};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
-    /// Number of windows by run length on one line, which is equal for all lines.
+    /// Number of windows per run length on one line; all lines have the same numbers.
     pub runs: [u64; REELS + 1],
-    /// Objects by number of scatters.
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,
     /// At one coin per line.

@@ -14,7 +14,7 @@ game_data! {
     reels: ReelsData,
     respin_reels: ReelsData,
     free_reels: ReelsData,
-    /// Chance of the Explosion after a combination without a feature.
+    /// Probability of the Explosion after a combination that starts no feature.
     explosion_chance: ChanceData,
 }
 
@@ -29,7 +29,6 @@ pub struct ChanceData {
 #[serde(deny_unknown_fields)]
 pub struct PotionsData {
     pub chance: ChanceData,
-    /// Weights of Red, Blue and Green.
     pub colours: [u32; 3],
 }
 

@@ -1,4 +1,4 @@
-//! WF-04: the highest window and feature in each spin, all drawn independently.
+//! Highest win (WF-04): the highest window and feature in each spin, all drawn independently.
 
 use num_traits::ToPrimitive;
 
@@ -23,7 +23,7 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
         exact(moments::max_win_at(of, stake.lines, stops).0) / exact(stake.lines)
     };
     debug_assert_eq!(FREE_SPINS_NEED, 2, "one on each of the outer reels");
-    // High Symbols can show only Wilds; the Multiplier pays a window of the respin reels.
+    // High Symbols can show Wilds only; the Multiplier pays a window of the respin reels.
     let all_wild = exact(model.base.lines.pays()[usize::from(model.wild)][REELS]);
     let multiplied = exact(highest_multiplier(model)) * most(&model.respin, None);
     let paid_feature = all_wild.max(multiplied);
@@ -40,7 +40,7 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
         awards: vec![(awards[1], float(&one)), (awards[2], float(&both))],
     };
     let series = exact(model.free_spins) * (most(&model.free, Some(false)) + &feature);
-    // A round with this win has these free spins, so their win is the threshold.
+    // A round with this win includes these free spins, so their win is the threshold.
     let chance_exponent = exponent(spin.log_chance_of(model.free_spins, &series));
     Ok(HighestWin::new(most(&model.base, Some(true)) + paid_feature + series, chance_exponent, true))
 }

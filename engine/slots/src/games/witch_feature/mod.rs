@@ -1,9 +1,10 @@
-//! Witch Feature: 5x4 reels, 50 lines, Potions that trigger four respins, the Explosion, and free spins with random
-//! features (WF-01 to WF-18, WF-21).
+//! Witch Feature (WF-01 to WF-18, WF-21): 50 lines, Potions that trigger four kinds of respins, the Explosion, and
+//! free spins with random features.
 //!
-//! Decisions where the rules leave a choice: a Potion is an additional cell that falls out before evaluation, so wins
-//! and Potions are independent (WF-05). Potions beyond the third start the next collection (WF-06). The Explosion
-//! starts from the paid window (WF-13). In free spins all features are possible, and none counts for unlocking (WF-15).
+//! Decisions on points that the rules leave open: a Potion is an additional cell that falls out before evaluation, so
+//! wins and Potions are independent (WF-05). Potions after the third one count for the next combination (WF-06). The
+//! Explosion starts from the paid window (WF-13). In free spins all features are possible, but they do not unlock
+//! others (WF-15).
 
 pub mod data;
 mod highest;
@@ -66,7 +67,7 @@ impl Game for WitchFeature {
         &self.edition
     }
 
-    /// Returns the nature of a feature: random in free spins, otherwise by Potions of earlier rounds.
+    /// Returns the nature of a feature: random in free spins, otherwise dependent on Potions of earlier rounds.
     fn nature(&self, source: Source) -> Nature {
         use SpinKind::{Explosion, HighSymbols, MegaWild, MultiplierRespin, RandomWilds};
         match source {

@@ -26,16 +26,16 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName::collected("multiplier", "Multiplier Respin"),
     PartName::collected("mega_wild", "Mega Wild Respin"),
     PartName::collected("explosion", "Explosion"),
-    PartName::cash("free_spins", "all wins in free spins, with their features"),
+    PartName::cash("free_spins", "all wins in free spins, including their features"),
 ];
 
-/// Short names of version 1.0, whose frozen data file has none.
+/// For version 1.0, whose frozen data file has no short names.
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 pub const ROWS: usize = 4;
 pub const CELLS: usize = REELS * ROWS;
 pub const FREE_SPINS_NEED: u8 = 2;
 
-/// Chance as a fraction; both numbers are below 2^63.
+/// Probability as a fraction; numerator and denominator are below 2^63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
     pub times: u64,
@@ -46,7 +46,7 @@ impl Chance {
     fn new(part: &'static str, data: ChanceData) -> Result<Self, ModelError> {
         let ChanceData { times, of } = data;
         if of == 0 || times > of {
-            return Err(ModelError::part(part, format!("{times} in {of} is not a chance")));
+            return Err(ModelError::part(part, format!("{times} in {of} is not a probability")));
         }
         Ok(Self { times, of })
     }
@@ -63,7 +63,7 @@ pub enum FreeFeature {
         respin: Respin,
         multiplied: bool,
     },
-    /// Respins until a multiplied win.
+    /// Respins until a win, which is multiplied.
     Multiplier,
 }
 
@@ -76,7 +76,7 @@ pub enum Respin {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MegaWilds {
-    /// One bit per covered cell.
+    /// Covered cells, one bit each.
     pub cells: u32,
     pub corners: [Option<u8>; 2],
     pub side: u32,
@@ -101,7 +101,7 @@ pub struct Model {
     pub three_by_three: Vec<MegaWilds>,
     pub two_by_two: Vec<MegaWilds>,
     pub question_marks: Weights<u32>,
-    /// Chance of the Explosion after a combination without a feature.
+    /// Probability of the Explosion after a combination that starts no feature.
     pub explosion: Chance,
     pub free_spins: u32,
     pub free_feature_chance: Chance,
@@ -110,7 +110,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// [`super::par::prove`] proves the return.
+    /// Does not prove the return; see [`super::par::prove`].
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
         let respin = windows(data, &data.respin_reels.strips, [0; 3])?;
@@ -131,11 +131,11 @@ impl Model {
         let code = |code: &(String, u32)| data::index_of(&data.symbols, &code.0).map(|symbol| (symbol, code.1));
         let high = data.high_symbols.symbols.iter().map(code).collect::<Result<Vec<_>, _>>()?;
         if high.iter().any(|&(symbol, _)| !base.lines.on_lines(symbol)) {
-            return Err(ModelError::part("high_symbols", "a symbol that pays on no line"));
+            return Err(ModelError::part("high_symbols", "every symbol must pay on lines"));
         }
         let counts = |part, of: &[(u32, u32)], most: u32| {
             if of.iter().any(|&(n, _)| !(1..=most).contains(&n)) {
-                return Err(ModelError::part(part, format!("a number outside 1 to {most}")));
+                return Err(ModelError::part(part, format!("the number must be 1 to {most}")));
             }
             Weights::new(part, of.to_vec())
         };

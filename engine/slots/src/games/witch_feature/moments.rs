@@ -1,8 +1,8 @@
-//! Exact mathematics of Witch Feature, without the evaluator. Takes about a second, mostly for the variance.
+//! Exact mathematics of Witch Feature, computed without the evaluator in about a second, mostly for the variance.
 //!
-//! All fifty lines have the same return, computed from one line's cells. Random cells have hypergeometric weights; Mega
-//! Wilds are summed over all placements. Combinations of Potions are a Markov chain of ten states (WF-21). Only second
-//! moments of four features are sampled.
+//! All fifty lines have the same return, which is computed from the cells of one line. Randomly placed cells have
+//! hypergeometric weights; Mega Wilds are summed over all placements. Combinations of Potions are a Markov chain with
+//! ten states (WF-21). Only the second moments of four features are sampled.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub struct Means {
     /// Per free spin.
     pub awarded: Exact,
     pub free_spins: Exact,
-    /// Expected combinations per paid spin: of each feature, then all others.
+    /// Mean number of combinations per paid spin: of each feature, then of all others.
     pub combinations: [Exact; 5],
 }
 
@@ -150,7 +150,7 @@ fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     ratio(weight, of.total())
 }
 
-/// Returns the symbols of one cell: every row shows each strip position equally often.
+/// Every row shows each strip position equally often.
 fn cells(of: &Windows, reel: usize) -> Cell {
     let mut counts = BTreeMap::new();
     for column in of.reels.columns(reel) {
@@ -166,7 +166,7 @@ pub(super) fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
 }
 
 fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
-    /// Leading wilds, symbol, count, ended.
+    /// Leading wilds, symbol, count, and whether the run has ended.
     type State = (usize, Option<u8>, usize, bool);
     let mut states: BTreeMap<State, u128> = BTreeMap::from([((0, None, 0, false), 1)]);
     for of in cells {
@@ -206,7 +206,7 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     let with = |n: u64| -> Exact {
         let share = |mask: usize| {
             let hit = u64::from(mask.count_ones());
-            // The replaced cells outside the mask are off the line.
+            // The replaced cells outside the mask are not on the line.
             let ways = n.checked_sub(hit).map_or(0, |rest| binomial(all - REELS as u64, rest));
             ratio(ways, binomial(all, n))
         };
@@ -234,7 +234,7 @@ fn binomial(n: u64, k: u64) -> u64 {
     if k > n { 0 } else { (0..k).fold(1, |ways, place| ways * (n - place) / (place + 1)) }
 }
 
-/// Chance of a line win and, if a reel is given, a Free Spins symbol on it.
+/// Probability of a line win and, if a reel is given, of a Free Spins symbol on it.
 fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     let lines = &of.lines;
     let symbols: Vec<u8> = (0..16).filter(|&symbol| lines.on_lines(symbol)).collect();
@@ -305,7 +305,7 @@ pub(super) fn shelves() -> Vec<Vec<Potion>> {
     states
 }
 
-/// The feature's index, or the last.
+/// Index of the feature; the last index if there is none.
 pub(super) fn kind(potions: &[Potion]) -> usize {
     let count = |of: Potion| potions.iter().filter(|&&potion| potion == of).count();
     match Potion::ALL.map(count) {
@@ -317,7 +317,7 @@ pub(super) fn kind(potions: &[Potion]) -> usize {
     }
 }
 
-/// Returns the stationary distribution: `x P = x` with sum 1, for a chain with one recurrent class.
+/// Returns the stationary distribution `x` of a chain with one recurrent class: `x P = x`, with sum 1.
 fn stationary(moves: &[Vec<Exact>]) -> Vec<Exact> {
     let n = moves.len();
     let mut rows: Vec<Vec<Exact>> = (0..n)

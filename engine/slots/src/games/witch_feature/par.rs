@@ -15,16 +15,16 @@ use crate::math::moments;
 use crate::parts::file::ModelError;
 use crate::parts::windows::Windows;
 
-const UNLOCK_SPINS: &str = "spins until all features are unlocked, on average, for a new player at a bet level";
-const UNLOCK_COST: &str = "bets that those spins return less than with all features unlocked, on average";
+const UNLOCK_SPINS: &str = "mean number of spins until a player who is new to a bet level has unlocked all features";
+const UNLOCK_COST: &str = "mean loss in bets during those spins, compared with all features unlocked";
 
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let means = Means::new(model);
     if means.awarded >= Exact::one() {
-        return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
+        return Err(ModelError::part("free_spins", "a free spin must win less than one free spin on average"));
     }
     let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
-    // The Explosion's chance is a multiple of 10^-15, so the return is exact only to that.
+    // The Explosion's probability is a multiple of 10^-15, so the return is exact only to this precision.
     if (&actual - &promised).abs() > ratio(1, 1_000_000_000_000_000u64) {
         return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
     }
@@ -39,7 +39,7 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     vec![
         Fact {
             key: "highest_window_bets",
-            title: "highest win of a single window, in bets, multipliers included",
+            title: "highest win of a single window in bets, including multipliers",
             value: decimal(&highest_window(model).floor(), 0),
         },
         Fact { key: "rtp_unlocked_1", title: "return while only High Symbols is unlocked", value: rtp(1) },
@@ -98,8 +98,9 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         .into_iter()
         .chain(chain.first_spins())
         .collect(),
-        exactness: "returns, chances and rates: exact fractions; the returns of a new player's first spins within 10^-30. \
-                    Standard deviation: exact but for the second moments of \
+        exactness: "returns, chances and rates: exact fractions; \
+                    returns of a new player's first spins: error below 10^-30. \
+                    Standard deviation: exact except for the second moments of \
                     High Symbols, Random Wilds, Mega Wild and the Explosion, sampled from 100,000 windows each",
     })
 }
@@ -108,18 +109,18 @@ fn rates(model: &Model, means: &Means) -> Vec<Rate> {
     let rate = |key: &str, title: &str, value: &Exact| Rate::new(key, title, value.clone());
     let [high, wilds, multiplier, mega, none] = &means.combinations;
     vec![
-        rate("high_symbols", "High Symbols Respins of a paid spin", high),
-        rate("random_wilds", "Random Wilds Respins of a paid spin", wilds),
-        rate("multiplier", "Multiplier features of a paid spin", multiplier),
-        rate("mega_wild", "Mega Wild Respins of a paid spin", mega),
-        rate("explosion", "Explosions of a paid spin", &(none * chance(model.explosion))),
-        rate("free_spins_trigger", "chance of free spins per paid spin", &means.trigger),
+        rate("high_symbols", "mean number of High Symbols Respins per paid spin", high),
+        rate("random_wilds", "mean number of Random Wilds Respins per paid spin", wilds),
+        rate("multiplier", "mean number of Multiplier features per paid spin", multiplier),
+        rate("mega_wild", "mean number of Mega Wild Respins per paid spin", mega),
+        rate("explosion", "mean number of Explosions per paid spin", &(none * chance(model.explosion))),
+        rate("free_spins_trigger", "chance per paid spin that free spins start", &means.trigger),
         rate(
             "free_spins_per_paid_spin",
-            "free spins of a paid spin",
+            "mean number of free spins per paid spin",
             &(&means.trigger * exact(model.free_spins) / (Exact::one() - &means.awarded)),
         ),
-        rate("respin_wins", "chance of a win per window of the respin reels", &means.respin_wins),
+        rate("respin_wins", "chance per window of the respin reels of a win", &means.respin_wins),
         rate("high_symbols_mean", "mean win of a High Symbols Respin, in bets", &means.features[0]),
         rate("random_wilds_mean", "mean win of a Random Wilds Respin, in bets", &means.features[1]),
         rate("multiplier_mean", "mean win of a Multiplier feature, in bets", &means.features[2]),
@@ -147,7 +148,7 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     ReelSet { title, strips: of.reels.strips(), combinations }
 }
 
-/// Chance of the Explosion after a combination without a feature.
+/// Probability after a combination that starts no feature.
 #[must_use]
 pub fn chance_of_explosion(model: &Model) -> Exact {
     chance(model.explosion)

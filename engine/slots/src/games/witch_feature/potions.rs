@@ -16,7 +16,7 @@ impl Potion {
     }
 }
 
-/// In unlocking order (WF-11).
+/// Features in the order of unlocking (WF-11), with the Potions that start them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
     /// Red, blue and green.
@@ -49,12 +49,12 @@ impl Feature {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shelf {
     potions: [Option<Potion>; 2],
-    /// From 1 to [`FEATURES`].
+    /// 1 to [`FEATURES`].
     unlocked: u8,
 }
 
 impl Shelf {
-    /// Reads the figures of a collection. 0 means no Potion, or a new player.
+    /// Reads the figures of a collection; 0 means no Potion, or a new player.
     #[must_use]
     pub fn new(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
@@ -71,8 +71,8 @@ impl Shelf {
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
-    /// Reverses a voided round's change from `before` to `after` (PL-04): removes its unused Potions, restores used
-    /// ones if there is room, and locks its features.
+    /// Reverses the change from `before` to `after` that a voided round made (PL-04): removes its unused Potions,
+    /// restores Potions that it used if there is room, and locks features that it unlocked.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =
@@ -87,7 +87,7 @@ impl Shelf {
         Self { potions: [0, 1].map(|place| potions.get(place).copied()), unlocked }
     }
 
-    /// Collects a Potion. The third one returns the combination and empties the shelf.
+    /// Collects a Potion. The third Potion returns the combination and empties the shelf.
     pub fn collect(&mut self, potion: Potion) -> Option<[Potion; 3]> {
         match self.potions {
             [Some(first), Some(second)] => {
@@ -105,7 +105,7 @@ impl Shelf {
         }
     }
 
-    /// Returns the combination's feature if unlocked, and unlocks the next one.
+    /// Returns the feature if it is unlocked, and unlocks the next one.
     pub fn trigger(&mut self, combination: [Potion; 3]) -> Option<Feature> {
         let feature = Feature::from_potions(combination).filter(|&feature| feature as u8 <= self.unlocked)?;
         self.unlocked = self.unlocked.max((feature as u8 + 1).min(FEATURES));

@@ -1,4 +1,4 @@
-//! Time and cost of unlocking all features, and returns of a new player's first spins (WF-11, WF-21, PL-43).
+//! Mean time and cost of unlocking all features, and returns of a new player's first spins (WF-11, WF-21, PL-43).
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const ALL: usize = FEATURES as usize;
 
 pub(super) struct Unlocking {
     pub(super) spins: Exact,
-    /// In bets.
+    /// Cost in bets.
     pub(super) cost_bets: Exact,
 }
 
@@ -46,7 +46,6 @@ impl Chain {
                                 (Some(_), None) => &ways * &explosion,
                                 (None, None) => Exact::zero(),
                             };
-                            // The first trigger of a feature unlocks the next one.
                             let next = triggered.map_or(unlocked, |feature| unlocked.max((feature + 2).min(ALL)));
                             let to = shelves.iter().position(|of| *of == shelf).unwrap_or(0);
                             *level.moves[from].entry((next, to)).or_insert_with(Exact::zero) += ways;
@@ -65,7 +64,6 @@ impl Chain {
 
     pub(super) fn unlocking(&self, rtp: &Exact) -> Unlocking {
         let shelves = self.level(ALL).wins.len();
-        // Remaining spins and bets by shelf.
         let mut later: BTreeMap<usize, Vec<[Exact; 2]>> = BTreeMap::new();
         later.insert(ALL, vec![[Exact::zero(), Exact::zero()]; shelves]);
         for unlocked in (FIRST..ALL).rev() {

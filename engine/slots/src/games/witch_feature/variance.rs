@@ -1,8 +1,9 @@
 //! Variance of a paid spin with all features unlocked.
 //!
-//! A spin wins `B + F + X`: lines, feature or Explosion, free spins. Second moments of lines, Multiplier and free spins
-//! are exact. The others are sampled with a fixed seed, since exact values need every pair of lines at every placement.
-//! The Explosion counts as independent of the window's free spins.
+//! A spin wins `B + F + X`: line wins `B`, a feature or the Explosion `F`, free spins `X`. Second moments of line
+//! wins, the Multiplier and free spins are exact. The others are sampled with a fixed seed, because exact values
+//! would need every pair of lines at every placement. The Explosion is treated as independent of the window's free
+//! spins.
 
 use num_traits::One;
 
@@ -19,7 +20,6 @@ use crate::math::moments;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// Samples of each second moment.
 const SAMPLES: u32 = 100_000;
 
 #[derive(Clone, Copy, Debug, Default)]

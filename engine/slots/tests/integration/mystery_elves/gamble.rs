@@ -64,7 +64,7 @@ fn me_14_a_right_guess_doubles_and_a_wrong_one_loses() {
                 assert_eq!(out.part_coins, [0; 8]);
                 out.round_win_coins
             };
-            assert_eq!(coins, win, "coins of a cent, the gamble not counted");
+            assert_eq!(coins, win, "the win is in coins of a cent, without the gamble");
         }
     }
 }
@@ -93,7 +93,7 @@ fn me_15_a_double_past_the_limit_is_not_offered() {
     let (mut round, _) = won(2 * win - 1);
     assert_eq!(
         refused(&mut *round, Choice::Double(Card::RedHeart)),
-        ChoiceRefused::NotOffered { what: "a double above the limit" }
+        ChoiceRefused::NotOffered { what: "the win exceeds the gamble limit" }
     );
     assert_eq!(step(&mut *round, Choice::Halve, 1).round_win_minor, win);
     let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(true));
@@ -127,7 +127,7 @@ fn me_16_a_half_is_secured_with_the_odd_unit() {
     }
     assert_eq!(
         refused(&mut *round, Choice::Halve),
-        ChoiceRefused::NotOffered { what: "securing half of the smallest amount" }
+        ChoiceRefused::NotOffered { what: "the amount is too small to secure half of it" }
     );
     let out = step(&mut *round, Choice::Double(Card::BlackSpade), seed_that(true));
     assert_eq!(out.round_win_minor, win + 1);

@@ -79,14 +79,18 @@ fn me_16_halve_credits_the_larger_half_at_once_and_gambles_the_rest() {
     let (mut at_risk, mut credited) = (win, 0);
     while at_risk >= 2 {
         let out = step(&mut *round, Choice::Halve, 1);
-        assert_eq!(out.credited_minor, at_risk - at_risk / 2, "the odd unit stays with the credited half");
+        assert_eq!(out.credited_minor, at_risk - at_risk / 2, "the credited half gets the odd minor unit");
         credited += out.credited_minor;
         at_risk /= 2;
-        assert_eq!(out.round_win_minor, win, "what is credited counts as won");
+        assert_eq!(out.round_win_minor, win, "the credited amount is part of the win");
         assert_eq!(credited + at_risk, win);
     }
     let out = step(&mut *round, Choice::Double(Card::RedHeart), seed_that(false));
-    assert_eq!((out.credited_minor, out.round_win_minor), (0, credited), "a lost card takes nothing of it");
+    assert_eq!(
+        (out.credited_minor, out.round_win_minor),
+        (0, credited),
+        "a lost card does not reduce the credited amount"
+    );
     let gambling = Terms { double: true, gamble_max_minor: LIMIT, ..terms() };
     let mut old = game("mystery-elves", "1.0").unwrap().open(&buy(1), &gambling).unwrap();
     step(&mut *old, Choice::Spin, 1);
@@ -106,7 +110,7 @@ fn me_05_special_wins_have_names() {
         revealed.extend(out.marks.iter().filter(|of| of.kind == MarkKind::Mystery && of.value > 0).map(|of| of.value));
     }
     assert!(revealed.len() >= 3);
-    assert!(revealed.iter().all(|bets| named.iter().any(|of| of.1 == *bets)), "whatever is revealed has a name");
+    assert!(revealed.iter().all(|bets| named.iter().any(|of| of.1 == *bets)), "every revealed special win has a name");
 }
 
 #[test]

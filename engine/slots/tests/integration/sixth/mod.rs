@@ -1,5 +1,5 @@
-//! Lantern, the example of a whole game in engine/README.md: reels, lines, the gamble, sparks collected over rounds,
-//! and a jackpot.
+//! Lantern, the example of a complete game in engine/README.md: reels, lines, a gamble, sparks collected over many
+//! rounds, and a jackpot.
 
 use motherlode_slots::contract::game::{Edition, RulesVersion};
 use motherlode_slots::contract::highest_win::HighestWin;
@@ -143,7 +143,7 @@ impl Game for Lantern {
         let (lines, lantern) = (lines_mean(&self.windows), lantern_mean(&self.windows, self.sparks));
         let (rtp, cycle) = (&lines + &lantern, exact(self.windows.reels.cycle()));
         let table = moments::spin_table(&self.windows, 1);
-        // One win in `needs` lights the lantern, independent of the winning spin.
+        // One win in `needs` lights the lantern, whatever spin won it.
         let (lit, pays) = (ratio(1, self.sparks.needs), exact(self.sparks.pays_bets));
         let squared = exact(table.line_coins_squared) / &cycle + exact(2) * &lines * &lit * &pays + &lantern * &pays;
         let variance = squared - &rtp * &rtp;

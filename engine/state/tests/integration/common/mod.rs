@@ -147,7 +147,7 @@ impl World {
     pub fn settle_pool(&mut self) -> Vec<Award> {
         let mut awards = Vec::new();
         while let Some(events) = self.books.pool_step(POOL).unwrap() {
-            assert!(awards.len() <= self.log.len(), "the pool goes round in circles");
+            assert!(awards.len() <= self.log.len(), "the steps of the pool do not end");
             awards.extend(events.iter().filter_map(|event| match event {
                 Event::JackpotAwarded(award) => Some((**award).clone()),
                 _ => None,
@@ -250,11 +250,11 @@ pub fn check(books: &Books) {
         let mut sum = 0;
         for (_, _, player) in books.players() {
             let balance = player.balance(currency).unwrap_or_default();
-            assert!(balance >= Minor::ZERO, "PL-09: never negative");
+            assert!(balance >= Minor::ZERO, "PL-09: no balance is negative");
             sum += balance.to_nano(currency).0;
         }
         let totals: i128 = books.operators().map(|name| books.players_total(name, currency).0).sum();
-        assert_eq!(sum, totals, "the players' total is the sum of the players");
+        assert_eq!(sum, totals, "the players' total equals the sum over the players");
     }
     for operator in books.operators() {
         let listed: Vec<_> = books.open_rounds(operator, 0).map(|(name, open)| (name, open.started.round)).collect();
@@ -266,7 +266,7 @@ pub fn check(books: &Books) {
             .collect();
         open.sort_unstable();
         let open: Vec<_> = open.into_iter().map(|(_, name, round)| (name, round)).collect();
-        assert_eq!(listed, open, "PL-20: every open round is listed, the oldest bet first");
+        assert_eq!(listed, open, "PL-20: every open round is listed, oldest bet first");
     }
 }
 

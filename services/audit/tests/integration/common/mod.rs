@@ -57,7 +57,7 @@ pub struct Tale {
     pub partition: u32,
     pub request_id: Option<String>,
     pub seeds: u64,
-    /// Draw key of players with seals; older logs have none.
+    /// Draw key of players with seals; `None` for logs of older versions.
     pub key: Option<[u8; 32]>,
     pub currency: Option<Currency>,
     /// Rules version of bets, which also defines the shared figures.
@@ -431,7 +431,7 @@ pub fn divergence(log: &[Logged]) -> Divergence {
 pub fn found(tale: &Tale, at: usize, change: impl FnOnce(&mut Logged)) -> Divergence {
     let mut log = tale.log.clone();
     change(&mut log[at]);
-    assert!(log[at] != tale.log[at], "the change changes something");
+    assert!(log[at] != tale.log[at], "the change has no effect");
     let found = divergence(&log);
     assert_eq!((found.partition, found.position), (0, at as u64 + 1), "{found}");
     assert_ne!(found.expected, found.found);

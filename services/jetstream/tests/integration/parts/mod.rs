@@ -19,7 +19,7 @@ pub fn append(
 }
 
 pub fn holds(config: &Config, acknowledged: &Acknowledged) -> Position {
-    let scan = motherlode_jetstream::scan(config, 0).expect("the stream is there");
+    let scan = motherlode_jetstream::scan(config, 0).expect("the stream must exist");
     let all: BTreeMap<_, _> = scan.map(|record| record.expect("sound")).map(|r| (r.position, r.bytes)).collect();
     for (position, bytes) in acknowledged {
         assert_eq!(all.get(position), Some(bytes), "position {position} was acknowledged with other bytes");

@@ -13,17 +13,17 @@ pub struct Args {
     /// Also print the digest of this operator's records, for comparison with the operator's copy.
     #[arg(long, value_name = "NAME")]
     pub(super) operator: Option<String>,
-    /// Last log position of the digest, from the copy's report; by default the log's end. Positions of several
-    /// partitions are separated by commas.
+    /// Last log position in the digest, as the copy's report prints it; by default the log's end. For several partitions,
+    /// positions are separated by commas.
     #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
     pub(super) to: Vec<u64>,
     /// Public key of the log, for checkpoints; by default the public key of proofs.key in the folder.
     #[arg(long, value_name = "VKEY")]
     pub(super) key: Option<VerifierKey>,
-    /// Checkpoint kept elsewhere, with which the log is compared; this option can be repeated.
+    /// Compare the log with this checkpoint, kept elsewhere; this option can be repeated.
     #[arg(long = "checkpoint", value_name = "FILE")]
     pub(super) checkpoints: Vec<PathBuf>,
-    /// Recompute each seal in the log from this file of draw keys. The keys reveal future draws.
+    /// Recompute each seal in the log from this file of draw keys. Keep the file secret: its keys reveal future draws.
     #[arg(long, value_name = "FILE")]
     pub(super) draw_keys: Option<PathBuf>,
     /// Format of the report.

@@ -1,4 +1,4 @@
-//! Audit of an operator's copy (PL-30), within the limits of such a copy.
+//! Audit of an operator's copy (PL-30); the report lists the checks that a copy cannot support.
 
 use super::{args::Args, json::of_divergence, sums::cash};
 use crate::commands::{Failure, Format, json, say};
@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.operator.is_some() {
-        return Err(Failure::unusable("--operator is for a whole log: this is an operator's copy"));
+        return Err(Failure::unusable(
+            "--operator needs a whole log, but this is an operator's copy: leave the option out",
+        ));
     }
     let folders = (HOME..).map(|partition| copy_folder(&args.data, partition)).take_while(|folder| folder.is_dir());
     let reports = folders.map(|folder| audit_copy(&folder)).collect::<Result<Vec<_>, _>>();

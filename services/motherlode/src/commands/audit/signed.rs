@@ -4,12 +4,11 @@ use motherlode_audit::{Checkpoints, Options};
 use motherlode_proofs::{load, of_partition, proofs_folder};
 use motherlode_tiles::{Checkpoint, Note, VerifierKey};
 
-/// Adds the checkpoints to compare; a damaged checkpoint in the data folder is only a warning.
 pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     let Some(key) = key(args)? else {
         return match args.checkpoints.is_empty() {
             true => Ok(()),
-            false => Err(Failure::unusable("--checkpoint needs the log's public key: --key")),
+            false => Err(Failure::unusable("--checkpoint needs the log's public key: name it with --key")),
         };
     };
     for part in &mut *parts {
@@ -18,7 +17,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
             Ok(found) => part.checkpoints = found,
             // Only a warning: a service signs a damaged checkpoint again.
             Err(error) => {
-                eprintln!("warning: partition {}: the last checkpoint is not compared: {error}", part.partition)
+                eprintln!("warning: partition {}: its last checkpoint was not compared: {error}", part.partition)
             }
         }
     }
@@ -30,7 +29,10 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         let claimed: Checkpoint = note.text().parse().map_err(|error| unusable(format!("{error}")))?;
         let of = |part: &&mut Options| of_partition(&key, part.partition).is_ok_and(|key| key.name() == claimed.origin);
         let Some(part) = parts.iter_mut().find(of) else {
-            return Err(unusable(format!("it is of {}, which is not a partition of this log", claimed.origin)));
+            return Err(unusable(format!(
+                "the checkpoint is signed for {}, which is not a partition of this log",
+                claimed.origin
+            )));
         };
         let key = of_partition(&key, part.partition).map_err(Failure::unusable)?;
         let checkpoint = Checkpoint::open(&note, &key).map_err(|error| unusable(error.to_string()))?;

@@ -24,12 +24,12 @@ pub(super) fn text(whole: &Whole) -> String {
                 lines.extend(home.books.pools().flat_map(|pool| statement(home, pool, partitions.len())));
             }
             if partitions.len() > 1 {
-                lines.extend(section("Between the partitions"));
+                lines.extend(section("Between partitions"));
                 lines.push(row("all copies match; in transit between partitions", &eur(*in_transit)));
             }
             lines.extend(draws(&whole.seals(), whole.sealed()));
             lines.extend(waiting(partitions));
-            lines.extend([String::new(), "All holds.".to_owned()]);
+            lines.extend([String::new(), "All checks passed.".to_owned()]);
         }
     }
     lines.push(String::new());
@@ -59,13 +59,13 @@ fn log(report: &Report) -> Vec<String> {
     ];
     lines.push(match index {
         Comparison::Compared { balances, held } => {
-            format!("  index compared: {} balances agree, mark at position {}", count(balances), count(held))
+            format!("  index compared: {} balances agree, as of position {}", count(balances), count(held))
         }
         Comparison::NotCompared { why } => format!("  index not compared: {why}"),
     });
     if !report.checkpoints.is_empty() {
         let sizes: Vec<_> = report.checkpoints.iter().map(count).collect();
-        let tree = report.tree.map_or(String::new(), |size| format!("; its tree's files agree up to {}", count(size)));
+        let tree = report.tree.map_or(String::new(), |size| format!("; the tree files agree up to {}", count(size)));
         lines.push(format!("  checkpoints of this log: {}{tree}", sizes.join(", ")));
     }
     lines.extend([
@@ -129,10 +129,10 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
         lines.push(row("starts that revoked unused seals", &count(unsure_starts)));
         lines.push(row("draws sealed again after these starts", &count(ended)));
     }
-    lines.push(row("steps of open rounds, revealed and resolved when they end", &count(held)));
+    lines.push(row("sealed steps of open rounds, resolved when the rounds end", &count(held)));
     if checked + unchecked > 0 {
         lines.push(row("seals recomputed from their draw keys", &count(checked)));
-        lines.push(row("seals of unknown keys", &count(unchecked)));
+        lines.push(row("seals whose draw key is not in the file", &count(unchecked)));
     }
     if rounds_lost > 0 {
         lines.push(row("voided rounds whose draws cannot be revealed", &count(rounds_lost)));
@@ -164,7 +164,7 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
         row("K, increments of the cycle", &eur(pool.increments)),
         row("R, reserve", &eur(pool.reserve)),
         row("P, the base pool", &eur(pool.base())),
-        row("bet since, to be pooled next", &eur(waiting)),
+        row("contributions not yet in the pool", &eur(waiting)),
     ]);
     let plain = |figure: Nano| grouped(&figure.to_string());
     let mut sources = format!("{} + {}", plain(pool.contributions), plain(pool.house_funding));

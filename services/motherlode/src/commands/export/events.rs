@@ -1,4 +1,4 @@
-//! One row per event, redacted for an operator as by a service.
+//! One row per event, redacted as a service redacts events for an operator.
 
 use super::{row_filter::RowFilter, source::Read};
 use crate::{commands::Failure, event_json};

@@ -1,4 +1,4 @@
-//! Voids and jackpots that follow a round's end, collected by the first reading of the log.
+//! Voids and jackpots after a round's end, collected when the log is read for the first time.
 
 use super::{row_filter::RowFilter, source::Read};
 use crate::commands::Failure;
@@ -71,7 +71,9 @@ impl Transactions {
             }
         }
         let told = self.statement.take(commit, &read.logged.balances_after, &self.known);
-        let mut told = told.map_err(|error| Failure::found(format!("position {}: {error}", commit.position)))?;
+        let mut told = told.map_err(|error| {
+            Failure::found(format!("cannot decode the record at position {}: {error}", commit.position))
+        })?;
         self.dues.take(&commit.stream, &read.logged.balances_after, &mut told);
         Ok(told)
     }

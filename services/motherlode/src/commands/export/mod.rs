@@ -29,7 +29,7 @@ pub struct Args {
     /// Format of the table.
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
-    /// First day, in UTC by the log's time.
+    /// First day, in UTC according to the log's timestamps.
     #[arg(long, value_name = "YYYY-MM-DD")]
     from: Option<String>,
     /// Last day, inclusive.
@@ -38,7 +38,7 @@ pub struct Args {
     /// Export only this operator's rows. A service sends each operator only its own rows.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// File to write, renamed to its name when complete; - for standard output.
+    /// File to write; it gets its name when it is complete. - selects standard output.
     #[arg(long, value_name = "FILE", default_value = "-")]
     out: PathBuf,
     #[command(flatten)]
@@ -49,11 +49,11 @@ pub struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Comma-separated values, with the columns' names in the first line.
+    /// Comma-separated values, with the column names in the first line.
     Csv,
     /// JSON Lines, one object per row.
     Jsonl,
-    /// Uncompressed Parquet with 32-bit and 64-bit integers, texts and times.
+    /// Uncompressed Parquet with 32-bit and 64-bit integers, strings and timestamps.
     Parquet,
 }
 
@@ -82,7 +82,7 @@ enum TableName {
     Rounds,
     /// One row per change of a player's account.
     Transactions,
-    /// Sums by day, operator, game and currency.
+    /// Sums per day, operator, game and currency.
     Revenue,
     /// One row per event of the log.
     Events,

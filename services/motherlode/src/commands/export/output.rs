@@ -1,4 +1,4 @@
-//! Standard output, or a file that gets its name when complete and is deleted if dropped earlier.
+//! Standard output, or a file that gets its name when complete and is deleted if dropped before.
 
 use crate::commands::{ANY_FILE, Failure};
 use std::{

@@ -19,7 +19,7 @@ impl RowFilter {
             return Err(Failure::unusable("--from is after --to"));
         }
         if let Some(operator) = operator.as_ref().filter(|operator| !is_name(operator)) {
-            return Err(Failure::unusable(format!("--operator {operator}: not a valid operator name")));
+            return Err(Failure::unusable(format!("--operator {operator} is not a valid operator name")));
         }
         Ok(Self { days, operator })
     }

@@ -18,7 +18,7 @@ pub(super) struct Read {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Source of an export. All readings of the log end at the same positions.
+/// Source of an export. Each reading of the log ends at the same positions.
 pub(super) struct Source {
     from: From,
     /// End position of each partition; empty before the first reading.
@@ -141,6 +141,7 @@ async fn stream(
 }
 
 fn decoded(position: u64, bytes: Vec<u8>) -> Result<Read, Failure> {
-    let logged = record::decode(&bytes).map_err(|error| Failure::found(format!("position {position}: {error}")))?;
+    let logged = record::decode(&bytes)
+        .map_err(|error| Failure::found(format!("cannot decode the record at position {position}: {error}")))?;
     Ok(Read { logged, bytes })
 }

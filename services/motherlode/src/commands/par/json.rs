@@ -1,4 +1,4 @@
-//! Mathematics as JSON; returns, chances and bets are decimal strings.
+//! A game's mathematics as JSON; returns, chances and bets are decimal strings.
 
 use super::{cash, spread};
 use crate::figures::chance;
@@ -36,20 +36,20 @@ pub(super) struct Report {
     program_version: &'static str,
     stake: StakeReport,
     rtp_without_jackpot: String,
-    /// Part of the return added to `rtp` at this coin value.
+    /// Return from the jackpot's increments at this coin value, in addition to `rtp`.
     rtp_jackpot_increments: String,
     rtp_with_jackpot_increments: String,
     /// Features, and other expectations and chances of a paid spin.
     rates: Named,
-    /// Conditional returns, such as that of the bought feature.
+    /// Returns under a condition, such as when the feature is bought.
     conditional_rtps: Named,
     reel_sets: Vec<ReelSetReport>,
-    /// Highest win of a round in bets, rounded down; `win_up_to_says` explains the bound (WF-04).
+    /// Highest win of a round as a multiple of the bet, rounded down; `win_up_to_says` explains the bound (WF-04).
     win_up_to_bets: String,
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
     win_up_to_at: String,
-    /// Highest win with the gamble in bets, by stake in EUR.
+    /// Maps stakes in EUR to the highest win including the gamble, as a multiple of the bet.
     win_up_to_gambled_bets: String,
     win_up_to_gambled_probability_at_most: String,
     jackpot_assumes: String,

@@ -1,4 +1,4 @@
-//! Mathematics as text, 80 columns wide.
+//! A game's mathematics as text, 80 columns wide.
 
 use super::{cash, spread as spreads};
 use crate::figures::{grouped, once_in, percent};
@@ -74,7 +74,7 @@ fn row(label: &str, figure: &str) -> String {
 }
 
 fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
-    let mut lines = section("Return to player, of the bet").to_vec();
+    let mut lines = section("Return to player, as a share of the bet").to_vec();
     lines.extend(returns(par, PLACES).iter().map(|(name, part)| row(name.title, &shifted(part))));
     let whole = percent(&par.rtp, PERCENT_PLACES);
     if info.jackpot {
@@ -106,7 +106,7 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
     lines.extend(cash::lines(&reports).iter().map(|(coins, rtp)| row(coins, &shifted(rtp))));
     if let Some(mixed) = reports.iter().find(|of| of.mixed_at_most.bytes().any(|digit| matches!(digit, b'1'..=b'9'))) {
         let label = format!(
-            "after other coin values, more or less by at most (at {} {}, less at higher ones)",
+            "maximum difference after bets at other coin values (at {} {}; smaller at higher values)",
             mixed.currency, mixed.coin_value
         );
         lines.push(row(&label, &shifted(&mixed.mixed_at_most)));
@@ -116,13 +116,13 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
 }
 
 fn spread(par: &Par) -> Vec<String> {
-    let mut lines = section("Hits and spread").to_vec();
+    let mut lines = section("Hits and volatility").to_vec();
     lines.extend([
         row("a paid spin wins", &format!("{}, {}", percent(&par.hit_frequency, 4), once_in(&par.hit_frequency, 2))),
         row("standard deviation of a round", &format!("{:.4} bets", par.std_dev)),
         row("volatility index, 1.96 standard deviations", &format!("{:.4}", par.volatility_index())),
-        row("highest win of one window", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
-        row("it comes", &format!("{} spins", once_in(&par.max_win_probability, 0))),
+        row("highest win of a single window", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
+        row("frequency of this win", &format!("{} spins", once_in(&par.max_win_probability, 0))),
     ]);
     lines
 }
@@ -132,14 +132,14 @@ fn sessions(par: &Par, played: &Played) -> Vec<String> {
     let rows = |rows: Vec<(String, String)>| rows.into_iter().map(|(label, figure)| row(&label, &figure));
     let mut lines = section("Mean return of sessions, without the jackpot").to_vec();
     lines.extend(rows(intervals));
-    lines.extend(section("Rounds by their win: simulated, not exact"));
+    lines.extend(section("Distribution of wins: simulated, not exact"));
     lines.extend(wrapped(&played.command, ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
     lines.extend(rows(classes));
     lines
 }
 
 fn rates(par: &Par) -> Vec<String> {
-    let mut lines = section("Features: chances, and expected numbers").to_vec();
+    let mut lines = section("Features: chances and expected numbers").to_vec();
     lines.extend(par.rates.iter().map(|rate| row(&rate.title, &decimal(&rate.value, PLACES))));
     lines
 }
@@ -166,8 +166,8 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    lines.push("  A line's on one line, others anywhere. A line pays times its coins, what pays".to_owned());
-    lines.push("  anywhere times the total bet, a way times the coins of a bet; fs: free spins.".to_owned());
+    lines.push("    Line combinations pay their figure times the line's coins, combinations anywhere".to_owned());
+    lines.push("    times the total bet, ways times the coins of a bet; fs: free spins.".to_owned());
     lines
 }
 

@@ -63,11 +63,12 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Asks the player to pick different objects (BW-06, NP-10). `whose` is the symbol that led to the pick.
+    /// Asks the player to pick different objects (BW-06, NP-10). `whose` is the symbol that triggered the pick.
     pub(super) fn ask_pick(&mut self, whose: &str, offer: PickOffer) -> Result<Option<choice::Kind>, Failure> {
         let PickOffer { needs, of } = offer;
         let example: Vec<_> = (1..=needs.min(of)).map(|number| number.to_string()).collect();
-        let question = format!("{whose}: pick {needs} different ones of 1 to {of}, such as {}:", example.join(" "));
+        let question =
+            format!("{whose}: pick {needs} different numbers from 1 to {of}, such as {}:", example.join(" "));
         let numbers = self.ask(&question, |answer| different(answer, offer))?;
         Ok(numbers.map(|numbers| choice::Kind::Pick(choice::Pick { numbers })))
     }

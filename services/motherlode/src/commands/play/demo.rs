@@ -1,4 +1,4 @@
-//! Demo play (PL-17): a session with play money, kept open during the play.
+//! Demo play (PL-17): keeps a session with play money open while the player plays.
 
 use crate::client::{self, Client, insist};
 use crate::commands::Failure;

@@ -20,7 +20,6 @@ use std::{
 };
 use tonic::Status;
 
-/// Number of bets that a deposit covers at least, in whole currency units.
 const FUNDED_BETS: i64 = 200;
 const FUNDED_UNITS: i64 = 100;
 const REMEDIES_MAX: usize = 6;
@@ -59,7 +58,7 @@ enum Next {
 }
 
 impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
-    /// Starts a session of play. Service and program must have the same model of the game.
+    /// Starts a session. Fails if the service's model of the game differs from this program's.
     pub(super) async fn start(client: Client, args: &'a Args, console: &'a mut Console<W, R>) -> Result<Self, Failure> {
         let request = GetGameRequest { game: args.game.clone(), ..GetGameRequest::default() };
         let described = insist(&request, |request| {
@@ -141,7 +140,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                 }
             }
         }
-        Err(Failure::found("the bet is still refused after all remedies"))
+        Err(Failure::found("the service still refuses the bet after the account was opened and funded"))
     }
 
     /// Removes the cause of a refusal; returns false at the end of the input.
@@ -393,7 +392,7 @@ fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     }
 }
 
-/// Fails if the service has another model, which would draw wrong symbols.
+/// Returns the game, or fails if the service has another model, because the drawing would show wrong symbols.
 fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static dyn Game, Failure> {
     let game = slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash);
     game.ok_or_else(|| {
@@ -404,5 +403,5 @@ fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static d
 }
 
 fn no_answer() -> Failure {
-    Failure::found("the service answered without content")
+    Failure::found("the service's answer contains no round")
 }

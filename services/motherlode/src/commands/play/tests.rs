@@ -100,7 +100,7 @@ async fn np_10_a_player_picks_treasures_on_the_terminal() {
     let input = "12 2 3\n12 2 3 4\n12 2 3 4 5\n".repeat(200);
     let (text, ended) = played_of(&server, "neptune", "--rounds 1500", &input).await;
     assert_eq!(ended, Ok(()), "{text}");
-    assert!(text.contains("\n  Treasure: pick 3 different ones of 1 to 12, such as 1 2 3: "), "{text}");
+    assert!(text.contains("\n    Treasure: pick 3 different numbers from 1 to 12, such as 1 2 3:  "), "{text}");
     assert!(text.contains(
         "\n  alice opens the objects 12, 2 and 3\n  ╭─────────┬─────────┬─────────╮\n  │ no. 12  │  no. 2  │  no. 3  │\n"
     ));

@@ -1,4 +1,4 @@
-//! Lines printed at a start: addresses, and commands to try. Failures to print are ignored.
+//! Lines printed at startup: addresses, and commands to try. Failures to print are ignored.
 
 use motherlode_runtime::{
     Config,
@@ -23,11 +23,7 @@ pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
 
 pub(super) fn say_console(address: SocketAddr, config: &Config) {
     let (scheme, of) = (if config.tls.is_some() { "https" } else { "http" }, config.ledger.targets.join(", "));
-    let _ = writeln!(
-        std::io::stdout().lock(),
-        "console for people: {scheme}://{}/, of the services at {of}",
-        reached(address)
-    );
+    let _ = writeln!(std::io::stdout().lock(), "console: {scheme}://{}/, for the services at {of}", reached(address));
 }
 
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
@@ -38,14 +34,14 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>,
     };
     let mut out = std::io::stdout().lock();
     if scripted {
-        let _ = writeln!(out, "TEST BUILD: a script chooses among outcomes. Not for play.");
+        let _ = writeln!(out, "TEST BUILD: a script selects the outcomes. Do not use it for play.");
     }
     if let Some(tiles) = server.tiles_address() {
         let _ = writeln!(out, "checkpoints and tiles as files: http://{tiles}/log/0/checkpoint");
     }
     if let Some(console) = server.console_address() {
         let scheme = if config.tls.is_some() { "https" } else { "http" };
-        let _ = writeln!(out, "console for people: {scheme}://{}/", reached(console));
+        let _ = writeln!(out, "console: {scheme}://{}/", reached(console));
     }
     let position = server.ledger().durable();
     let _ = writeln!(out, "motherlode listens on {address}, log in {log}, position {position}");
@@ -71,7 +67,7 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
         needs.push("No operators are configured: anyone who can reach this address has all permissions.".to_owned());
     } else {
         needs.push(
-            "No operator has a token with the roles play and wallet, which these commands need: create one by motherlode token new."
+            "No operator has a token with the roles play and wallet, which these commands need: create one with motherlode token new."
                 .to_owned(),
         );
     }
@@ -93,7 +89,7 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
     format!("\n{}\n\nTry, in another terminal:\n{play}{watch}{audit}", needs.join("\n"))
 }
 
-/// Returns this program's path, or only its name if the shell's path includes it.
+/// Returns this program's path, or only its name if its folder is in PATH.
 fn program() -> String {
     let called = env::args_os().next().filter(|name| Path::new(name).components().count() > 1);
     called.map_or("motherlode".to_owned(), |name| absolute(Path::new(&name)))
@@ -119,7 +115,7 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
         true => absolute(&tls.certificate),
         false => {
             needs.push(format!(
-                "ROOT.pem is the root certificate that signed {}, which the service does not have.",
+                "ROOT.pem is the root certificate that signed {}; the service does not have this file.",
                 tls.certificate.display()
             ));
             "ROOT.pem".to_owned()
@@ -133,7 +129,7 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     format!(" --ca {root}{}", name.map(|name| format!(" --server-name {name}")).unwrap_or_default())
 }
 
-/// Returns an operator and a credential's name, whose token can play and move money.
+/// Returns an operator and the name of a credential with the roles play and wallet.
 fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     let plays = |credential: &&Credential| {
         let roles = credential.roles;

@@ -3,7 +3,6 @@
 use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Reports that the process serves or stands by.
 pub(super) fn ready(state: &str) {
     send(&[NotifyState::Ready, NotifyState::Status(state)]);
 }
@@ -12,7 +11,8 @@ pub(super) fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
-/// Sends WATCHDOG=1 twice per `WatchdogSec`, on the runtime that serves: a runtime that hangs sends nothing. Never ends.
+/// Sends WATCHDOG=1 twice per `WatchdogSec` from the serving runtime, so that systemd restarts a hanging runtime. Never
+/// ends.
 pub(super) async fn watchdog() {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero()) else {
         return std::future::pending().await;

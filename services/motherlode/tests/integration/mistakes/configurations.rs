@@ -61,7 +61,7 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         &["[tls] names certificate plain", "no certificate in PEM"],
     ),
     ("[tls]\ncertificate = \"tls.pem\"\nkey = \"plain\"\n", &["key plain", "must be PEM"]),
-    ("[tls]\ncertificate = \"tls.pem\"\nkey = \"expired.key\"\n", &["key expired.key", "do not fit", "KeyMismatch"]),
+    ("[tls]\ncertificate = \"tls.pem\"\nkey = \"expired.key\"\n", &["key expired.key", "do not match", "KeyMismatch"]),
     // Telemetry.
     ("[telemetry]\nfilter = \"wran\"\n", &["telemetry.filter: \"wran\" is neither a level", "TARGET=LEVEL"]),
     (

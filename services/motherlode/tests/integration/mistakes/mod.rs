@@ -1,5 +1,5 @@
-//! Mistakes of callers. Each mistake is answered with the failure, its cause and the next step, has the documented exit
-//! code, and changes no file.
+//! Mistakes on the command line. For each mistake, the program prints the failure, its cause and the next step, ends with
+//! the documented exit code, and changes no file.
 
 mod configurations;
 mod table;

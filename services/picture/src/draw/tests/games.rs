@@ -91,7 +91,6 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     };
     let shelf = shelf(game, &figure, false);
     assert_eq!(shelf, "  Crystals   Green ●○○○○   Yellow ○○○○○   Blue ○○○○○   Red ●●●○○\n");
-    // DM-12, DM-14: crystals are described without the log's keys.
     let figures = [("red", 3), ("green", 1), ("red_micros", 400_000), ("red_gifted", 3), ("given", 1)];
     let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
     let told = changes(game, &figures, "EUR");
@@ -138,8 +137,8 @@ fn me_05_me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_scre
 
   4 respins; 4 Bonus symbols held at the end.
   A Mystery Bonus reveals GRAND: 1,000 total bets.
-  A Multiplying Bonus multiplies every other by 2.
-  Then each of them turns into a value, which pays too.
+  A Multiplying Bonus multiplies every other Bonus by 2.
+  Then each of these symbols turns into a value, which also pays.
   All 15 positions hold a Bonus symbol: the win times 2!
   Hold and Win gives 4,092 times the total bet: 40,920 coins
   The round wins 40,920 coins, 409.20 EUR.

@@ -37,7 +37,7 @@ fn uf_02_who_has_as_many_as_one_address_may_displaces_its_own_and_nobody_elses()
     third.0.begin();
     let fourth = busy(&table, 1);
     assert!(is_shed(&third));
-    assert!(table.admit(peer(1)).is_none(), "both are at work");
+    assert!(table.admit(peer(1)).is_none(), "both connections of the address have calls in progress");
     drop(fourth);
     assert!(table.admit(peer(1)).is_some());
     assert!(!is_shed(&other));
@@ -64,7 +64,11 @@ fn uf_02_idle_connections_of_many_addresses_keep_nobody_out() {
     let table = table(3, 2);
     let idle: Vec<_> = (1..=3).map(|from| idle(&table, from)).collect();
     let newcomer = busy(&table, 9);
-    assert_eq!(idle.iter().map(is_shed).collect::<Vec<_>>(), [true, false, false], "the oldest");
+    assert_eq!(
+        idle.iter().map(is_shed).collect::<Vec<_>>(),
+        [true, false, false],
+        "the oldest idle connection is closed"
+    );
     assert!(!is_shed(&newcomer));
 }
 
@@ -99,10 +103,14 @@ fn at_b1_an_operators_connections_are_shared_by_its_credentials() {
         one.0.belongs_to(Some(("acme", credential))).map(|()| one)
     };
     let many: Vec<_> = (0..4).map(|_| open("leaked").unwrap()).collect();
-    assert!(open("leaked").is_err(), "all have calls under way");
+    assert!(open("leaked").is_err(), "each connection has a call in progress");
     let game: Vec<_> = (0..2).map(|_| open("game").unwrap()).collect();
-    assert_eq!(many.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true, true], "the youngest of the many");
-    assert!(open("game").is_err() && open("leaked").is_err(), "each has two");
+    assert_eq!(
+        many.iter().map(is_shed).collect::<Vec<_>>(),
+        [false, false, true, true],
+        "the youngest connections of the credential with the most"
+    );
+    assert!(open("game").is_err() && open("leaked").is_err(), "each credential has two connections");
     assert!(!game.iter().any(is_shed));
 }
 

@@ -12,14 +12,14 @@ pub static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool:
 
 pub const NOT_PLAYED: &[(&str, &str)] = &[
     ("the console's listener takes no client certificates", "CERTIFICATE_UNKNOWN CERTIFICATE_EXPIRED"),
-    ("it depends on the connections and buffers in use, not on the bet", "TOO_MANY_CONNECTIONS BUFFERS_FULL"),
-    ("the direct path leaves a late message to the layers", "MESSAGE_LATE"),
-    ("there is no such reason in gRPC", "METHOD_NEEDS_GRPC CONTENT_TYPE_UNKNOWN HTTP_REFUSED"),
-    ("a bet's path is a known method", "METHOD_UNKNOWN"),
-    ("a race, or a full queue, which a retry passes", "VERSION_CONFLICT QUEUE_FULL POOL_FIGURE_STALE"),
-    ("only series have it", "AUTOPLAY_FORBIDDEN"),
+    ("the reason depends on the connections and buffers in use, not on the bet", "TOO_MANY_CONNECTIONS BUFFERS_FULL"),
+    ("the direct path passes a late message to the middleware", "MESSAGE_LATE"),
+    ("only HTTP calls have this reason", "METHOD_NEEDS_GRPC CONTENT_TYPE_UNKNOWN HTTP_REFUSED"),
+    ("the path of a bet is always a known method", "METHOD_UNKNOWN"),
+    ("a race or a full queue, after which a retry succeeds", "VERSION_CONFLICT QUEUE_FULL POOL_FIGURE_STALE"),
+    ("only series have this reason", "AUTOPLAY_FORBIDDEN"),
     (
-        "only other calls have it",
+        "only calls other than bets have these reasons",
         "READS_BUSY FOLLOWERS_MAX ACCOUNT_EXISTS TRANSACTION_UNKNOWN AMOUNT_ABOVE_LIMIT AMOUNT_OUT_OF_RANGE \
          BALANCE_ABOVE_LIMIT RATE_OUT_OF_BOUNDS PLAY_MONEY OPERATOR_UNKNOWN SESSIONS_FULL CAMPAIGN_EXISTS CAMPAIGN_BEGUN \
          CAMPAIGN_TOO_LARGE CAMPAIGN_LIABILITY_ABOVE_CAP INVALID_CAMPAIGN SEAMLESS_WALLET ALREADY_VOIDED \
@@ -30,17 +30,17 @@ pub const NOT_PLAYED: &[(&str, &str)] = &[
          JOB_UNDER_WAY AUDIT_ELSEWHERE CHANGE_ELSEWHERE NO_THREAD PARTITION_UNKNOWN POSITION_AHEAD INDEX_BEHIND INDEX_UNREADABLE",
     ),
     (
-        "the operator's own wallet causes it, and such bets take one way on all paths",
+        "an operator's wallet causes the reason, and bets with such a wallet use the same code on all paths",
         "WALLET_UNAVAILABLE WALLET_BUSY WALLET_REFUSED DEBIT_OPEN DEBIT_ROLLED_BACK DUES_WAITING",
     ),
     (
-        "the state of the service causes it",
+        "the state of the service causes the reason",
         "DRAW_KEY_LOST NO_DRAW_KEYS NO_ENTROPY NO_RANDOM_NUMBERS AWARD_PENDING CLOSING NOT_THE_WRITER NOT_CURRENT \
          PARTITION_ELSEWHERE LOG_FULL LOG_UNAVAILABLE LOG_DAMAGED ARCHIVED OUTCOME_UNKNOWN LOG_UNREADABLE MODEL_UNKNOWN \
          REFUSED INTERNAL",
     ),
     (
-        "a proposal of another process",
+        "only proposals of other processes have these reasons",
         "PROPOSAL_NOT_ALLOWED PROPOSAL_BYTES PROPOSAL_TOO_LONG KIND_NOT_ALLOWED VERSION_MISSING ACTOR_MISSING ACTOR_UNKNOWN \
          ACTOR_ROLE_MISSING APPROVAL_MISSING OUTCOME_DIFFERS STEP_UNSEALED SEAL_FORGED DRAW_KEY_UNKNOWN DRAW_KEY_PRESENT \
          CAP_DIFFERS CAMPAIGN_UNRESERVED RESERVATION_TOO_LOW REPORT_DIFFERS COPY_DIFFERS MIRROR_DIFFERS",

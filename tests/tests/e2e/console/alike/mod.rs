@@ -148,7 +148,7 @@ impl Service {
         let wanted = if case.streamed { 3 } else { 2 };
         assert_eq!(told.len(), wanted, "{}: {told:#?}", case.reason);
         for (path, one) in &told[1..] {
-            assert_eq!(told[0].1, *one, "{}: direct, and {path}", case.reason);
+            assert_eq!(told[0].1, *one, "{}: the direct path and {path} answer differently", case.reason);
         }
         let reason = format!("reason=\"{}\"", case.reason);
         let id = format!("request_id=\"{}\"", case.asked.request_id());
@@ -435,7 +435,10 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
 
     let left: Vec<_> = NOT_PLAYED.iter().flat_map(|(_, names)| names.split_whitespace()).collect();
     for reason in Reason::all().map(Reason::name) {
-        assert!(played.contains(&reason) != left.contains(&reason), "{reason} is played, or has a cause why not");
+        assert!(
+            played.contains(&reason) != left.contains(&reason),
+            "{reason} must have either a case or a stated cause for having none"
+        );
     }
 
     let mut counted = BTreeMap::new();

@@ -1,0 +1,44 @@
+use motherlode_log::{AppendError, Position, ReadError};
+use motherlode_tiles::NoteError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    #[error("{place} is not an archive's place: {reason}")]
+    Place { place: String, reason: String },
+    #[error("archive {place}: {source}")]
+    Store { place: String, source: object_store::Error },
+    #[error("archive {place}: no answer within {seconds} s for {object}")]
+    Slow { place: String, object: String, seconds: u64 },
+    #[error(
+        "archive {0}: there is no complete archive; if one is being written, repeat `motherlode archive` until it ends"
+    )]
+    Incomplete(String),
+    #[error("archive {place} has a log of {archived} partitions, not of {found}")]
+    Partitions { place: String, archived: u32, found: u32 },
+    #[error("archive {place}: {object} is damaged: {reason}")]
+    Damaged { place: String, object: String, reason: String },
+    #[error("archive {place}: {object} is missing")]
+    Missing { place: String, object: String },
+    #[error("archive {place}: {object} reads back differently")]
+    Altered { place: String, object: String },
+    #[error("archive {place}: another run has written {object}; repeat the command when it has ended")]
+    Raced { place: String, object: String },
+    #[error("archive {place} is of another log: position {position} of partition {partition} differs")]
+    OtherLog { place: String, partition: u32, position: Position },
+    #[error("partition {partition} of the log ends at position {end}, but the archive has records up to {archived}")]
+    Shorter { partition: u32, end: Position, archived: Position },
+    #[error(
+        "partition {partition} ends at position {end}, but a checkpoint was signed for {size} records: records are missing"
+    )]
+    Missed { partition: u32, end: Position, size: Position },
+    #[error(
+        "partition {partition}: the records up to {size} are not those that the checkpoint of {origin} was signed for"
+    )]
+    Unsigned { partition: u32, size: Position, origin: String },
+    #[error("the checkpoint of partition {partition}: {source}")]
+    Signature { partition: u32, source: NoteError },
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}

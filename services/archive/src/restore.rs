@@ -1,0 +1,183 @@
+use crate::{
+    error::ArchiveError,
+    manifest::Manifest,
+    objects::{Archive, CHECKPOINT, object},
+    upload::SEGMENT_BYTES_MAX,
+};
+use bytes::Bytes;
+use motherlode_log::{Hash, Position, Record, Store, Unsealer, genesis, hash};
+use motherlode_tiles::{Checkpoint, Tree, VerifierKey};
+use sha2::{Digest as _, Sha256};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const READ_RECORDS: usize = 4096;
+const READ_BYTES: usize = 1 << 20;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    pub before: Position,
+    pub end: Position,
+    pub head: Hash,
+    pub segments: u64,
+    /// Checkpoint whose root the records have; `None` if none was archived.
+    pub signed: Option<Checkpoint>,
+}
+
+/// Verifies a partition's archive to its end, and adds the records that `target` lacks, which must be a prefix. With `key`,
+/// the checkpoint must have its signature. `done` counts records.
+pub async fn restore<'a>(
+    archive: &'a Archive,
+    partition: u32,
+    target: Option<&'a mut (dyn Store + 'a)>,
+    key: Option<&VerifierKey>,
+    done: &'a AtomicU64,
+) -> Result<Restored, ArchiveError> {
+    let signed = checkpoint(archive, partition, key).await?;
+    let before = target.as_ref().map_or(0, |target| target.end());
+    let (tree, head) = (Tree::default(), genesis(partition));
+    let mut walk = Walk { archive, partition, target, signed, before, tree, head, done };
+    walk.compare()?;
+    let mut segments = 0;
+    while let Some(manifest) = next(archive, partition, walk.tree.size() + 1).await? {
+        walk.segment(&manifest).await?;
+        segments += 1;
+    }
+    walk.end(segments)
+}
+
+async fn checkpoint(
+    archive: &Archive,
+    partition: u32,
+    key: Option<&VerifierKey>,
+) -> Result<Option<Checkpoint>, ArchiveError> {
+    let Some(note) = archive.checkpoint(partition).await? else {
+        let missing = || ArchiveError::Missing { place: archive.to_string(), object: object(partition, CHECKPOINT) };
+        return if key.is_some() { Err(missing()) } else { Ok(None) };
+    };
+    let signature = |source| ArchiveError::Signature { partition, source };
+    match key {
+        Some(key) => Checkpoint::open(&note, key).map(Some).map_err(signature),
+        None => {
+            note.text().parse().map(Some).map_err(|malformed: motherlode_tiles::Malformed| signature(malformed.into()))
+        }
+    }
+}
+
+async fn next(archive: &Archive, partition: u32, first: Position) -> Result<Option<Manifest>, ArchiveError> {
+    match archive.manifest(partition, first).await? {
+        Some(full) => Ok(Some(full)),
+        None => Ok(archive.tail(partition).await?.filter(|tail| tail.first == first)),
+    }
+}
+
+struct Walk<'a> {
+    archive: &'a Archive,
+    partition: u32,
+    target: Option<&'a mut (dyn Store + 'a)>,
+    signed: Option<Checkpoint>,
+    before: Position,
+    tree: Tree,
+    head: Hash,
+    done: &'a AtomicU64,
+}
+
+impl Walk<'_> {
+    async fn segment(&mut self, manifest: &Manifest) -> Result<(), ArchiveError> {
+        if manifest.last <= self.before {
+            self.read_target(manifest)?;
+        } else {
+            self.download(manifest).await?;
+        }
+        let found = (self.tree.size(), &self.head, &self.tree);
+        match found == (manifest.last, &manifest.head, &manifest.tree) {
+            true => Ok(()),
+            false if manifest.last <= self.before => Err(self.other_log()),
+            false => Err(self.damaged(manifest, "its records are not those of its manifest")),
+        }
+    }
+
+    async fn download(&mut self, manifest: &Manifest) -> Result<(), ArchiveError> {
+        let name = object(self.partition, &manifest.segment());
+        let bytes = self.archive.get(&name, manifest.bytes.min(2 * SEGMENT_BYTES_MAX)).await?;
+        let missing = || ArchiveError::Missing { place: self.archive.to_string(), object: name.clone() };
+        let bytes = bytes.ok_or_else(missing)?;
+        if Sha256::digest(&bytes)[..] != manifest.sha256 {
+            return Err(self.damaged(manifest, "its bytes have another SHA-256"));
+        }
+        let blocks = Unsealer::new(bytes, self.partition, self.tree.size() + 1, self.head);
+        for block in blocks.map_err(|damage| self.damaged(manifest, &damage.to_string()))? {
+            let block = block.map_err(|damage| self.damaged(manifest, &damage.to_string()))?;
+            self.append(&block)?;
+            self.pass(&block)?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, block: &[Record]) -> Result<(), ArchiveError> {
+        let Some(target) = &mut self.target else { return Ok(()) };
+        let common = block.iter().find(|record| record.position == self.before);
+        if common.is_some_and(|common| hash(&common.bytes) != target.head()) {
+            return Err(self.other_log());
+        }
+        let lacking = block.iter().filter(|record| record.position > self.before);
+        let records: Vec<Bytes> = lacking.map(|record| record.bytes.clone()).collect();
+        if !records.is_empty() {
+            target.append(target.end(), &records)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a segment's records from the target, which has verified its chain.
+    fn read_target(&mut self, manifest: &Manifest) -> Result<(), ArchiveError> {
+        let Some(reader) = self.target.as_ref().map(|target| target.reader()) else { return Ok(()) };
+        while self.tree.size() < manifest.last {
+            let left = usize::try_from(manifest.last - self.tree.size()).unwrap_or(usize::MAX);
+            let records = reader.read(self.tree.size() + 1, left.min(READ_RECORDS), READ_BYTES)?;
+            if records.is_empty() {
+                return Err(self.other_log());
+            }
+            self.pass(&records)?;
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, records: &[Record]) -> Result<(), ArchiveError> {
+        for record in records {
+            self.head = hash(&record.bytes);
+            self.tree.append(&self.head, |_, _| {});
+            self.compare()?;
+        }
+        self.done.fetch_add(records.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn compare(&self) -> Result<(), ArchiveError> {
+        let reached = self.signed.as_ref().filter(|checkpoint| checkpoint.size == self.tree.size());
+        match reached.filter(|checkpoint| checkpoint.root != self.tree.root()) {
+            None => Ok(()),
+            Some(Checkpoint { origin, size, .. }) => {
+                Err(ArchiveError::Unsigned { partition: self.partition, size: *size, origin: origin.clone() })
+            }
+        }
+    }
+
+    fn end(self, segments: u64) -> Result<Restored, ArchiveError> {
+        let (partition, end) = (self.partition, self.tree.size());
+        if let Some(size) = self.signed.as_ref().map(|signed| signed.size).filter(|size| *size > end) {
+            return Err(ArchiveError::Missed { partition, end, size });
+        }
+        if self.before > end {
+            return Err(self.other_log());
+        }
+        Ok(Restored { before: self.before, end, head: self.head, segments, signed: self.signed })
+    }
+
+    fn other_log(&self) -> ArchiveError {
+        let position = self.tree.size() + 1;
+        ArchiveError::OtherLog { place: self.archive.to_string(), partition: self.partition, position }
+    }
+
+    fn damaged(&self, manifest: &Manifest, reason: &str) -> ArchiveError {
+        self.archive.damaged(&object(self.partition, &manifest.segment()), reason)
+    }
+}

@@ -1,0 +1,71 @@
+//! S3-compatible servers over the process's HTTP client and its one TLS provider. Address, region and credentials come
+//! from the AWS_* variables of the environment.
+
+use async_trait::async_trait;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{self, connect::HttpConnector as Tcp},
+    rt::{TokioExecutor, TokioTimer},
+};
+use motherlode_runtime::roots;
+use object_store::{
+    ClientOptions, ObjectStore,
+    aws::AmazonS3Builder,
+    client::{
+        HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpRequestBody, HttpResponse,
+        HttpResponseBody, HttpService,
+    },
+};
+use std::{sync::Arc, time::Duration};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider};
+
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+const IDLE_MAX: Duration = Duration::from_secs(30);
+
+pub(crate) fn open(bucket: &str) -> Result<Arc<dyn ObjectStore>, String> {
+    let builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_http_connector(Connector);
+    builder.build().map(|store| Arc::new(store) as Arc<dyn ObjectStore>).map_err(|error| error.to_string())
+}
+
+#[derive(Debug)]
+struct Connector;
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        // A server without TLS needs no roots.
+        let roots = roots::of_system().unwrap_or_else(|_| RootCertStore::empty());
+        let client = Client::new(roots).map_err(|source| object_store::Error::Generic { store: "S3", source })?;
+        Ok(HttpClient::new(client))
+    }
+}
+
+#[derive(Debug)]
+struct Client(legacy::Client<HttpsConnector<Tcp>, HttpRequestBody>);
+
+impl Client {
+    fn new(roots: RootCertStore) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        let tls = ClientConfig::builder_with_provider(Arc::new(default_provider()));
+        let tls = tls.with_safe_default_protocol_versions()?.with_root_certificates(roots).with_no_client_auth();
+        let mut tcp = Tcp::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_MAX));
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+        let mut client = legacy::Client::builder(TokioExecutor::new());
+        client.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_MAX);
+        Ok(Self(client.build(https.wrap_connector(tcp))))
+    }
+}
+
+#[async_trait]
+impl HttpService for Client {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let answer = self.0.request(request).await.map_err(|error| {
+            let kind = if error.is_connect() { HttpErrorKind::Connect } else { HttpErrorKind::Request };
+            HttpError::new(kind, error)
+        })?;
+        let (head, body) = answer.into_parts();
+        let body = http_body_util::BodyExt::map_err(body, |error| HttpError::new(HttpErrorKind::Interrupted, error));
+        Ok(HttpResponse::from_parts(head, HttpResponseBody::new(body)))
+    }
+}

@@ -1,0 +1,2 @@
+mod archive;
+mod faulty;

@@ -1,0 +1,61 @@
+//! Cost of reporting the ends of rounds: the same wallet with and without `close_rounds`, in turns.
+
+use super::{Args, Running, named, played, span};
+use std::{error::Error, fs, time::Duration};
+use tokio::time::{Instant, sleep};
+
+/// Operator of the first wallet, without reports.
+pub const UNREPORTED: &str = "unreported";
+
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+const DRAIN_MAX: Duration = Duration::from_secs(120);
+
+pub async fn compare(args: &Args, running: &Running) -> Result<(), Box<dyn Error>> {
+    let Some(ms) = args.wallets.first() else { return Ok(()) };
+    let operators = [UNREPORTED.to_owned(), named(*ms)];
+    for &in_flight in &args.in_flight {
+        let (mut during, mut drained, mut p50, mut p99) = (vec![], vec![], vec![], vec![]);
+        for turn in 0..args.repeats {
+            let mut turns = [[0.0; 4]; 2];
+            for nth in 0..2 {
+                let which = (turn + nth) % 2;
+                let (rate, latency) = played(running, args, &operators[which], in_flight, None).await?;
+                let left = drain(running.service.id()).await?.as_secs_f64();
+                turns[which] = [rate, rate * args.seconds / (args.seconds + left), latency.p50, latency.p99];
+            }
+            eprintln!("{in_flight} in flight, without and with reports, turn {}: {turns:.2?}", turn + 1);
+            let ratios = [0, 1, 2, 3].map(|figure| turns[1][figure] / turns[0][figure]);
+            for (of, ratio) in [&mut during, &mut drained, &mut p50, &mut p99].into_iter().zip(ratios) {
+                of.push(ratio);
+            }
+        }
+        println!(
+            "\nWith reports of ended rounds, {in_flight} in flight: rounds/s {}, until all calls are sent {}, p50 {}, p99 {} of those without",
+            span(during),
+            span(drained),
+            span(p50),
+            span(p99)
+        );
+    }
+    Ok(())
+}
+
+/// Waits until the service is idle, so that no call is left.
+async fn drain(pid: u32) -> Result<Duration, Box<dyn Error>> {
+    let (begun, mut before) = (Instant::now(), ticks(pid)?);
+    loop {
+        sleep(LOOK_EVERY).await;
+        let now = ticks(pid)?;
+        if now <= before + 1 || begun.elapsed() > DRAIN_MAX {
+            return Ok(begun.elapsed() - LOOK_EVERY);
+        }
+        before = now;
+    }
+}
+
+/// Processor time of a process, in clock ticks.
+fn ticks(pid: u32) -> Result<u64, Box<dyn Error>> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let fields: Vec<_> = stat.rsplit_once(')').ok_or("no process")?.1.split_whitespace().collect();
+    Ok(fields.get(11).ok_or("no time")?.parse::<u64>()? + fields.get(12).ok_or("no time")?.parse::<u64>()?)
+}

@@ -1,0 +1,131 @@
+use super::{Failure, config_file::LogAccess, progress::shown, say};
+use motherlode_archive::{Archive, Archived, Options, Upload};
+use motherlode_log::Position;
+use motherlode_proofs::Files;
+use motherlode_proto::convert::play::hex;
+use motherlode_runtime::stop;
+use motherlode_server::{LogLocation, home_position};
+use motherlode_state::HOME;
+use motherlode_tiles::{Checkpoint, Note};
+use std::{
+    fmt::Write as _,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// Archives a log up to its last signed checkpoint; without one, to its end. The service may be in use. A stopped run is
+/// continued by the next one.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// Log to archive: a data folder, or nats://host:port,...
+    #[arg(long, value_name = "PLACE")]
+    from: String,
+    /// Archive: a folder, or s3://BUCKET/PREFIX. Region, address and credentials are in the AWS_* variables of the
+    /// environment.
+    #[arg(long, value_name = "PLACE")]
+    to: String,
+    /// Bytes of a full segment, 4096 to 536870912.
+    #[arg(long, value_name = "N", default_value_t = Options::default().segment_bytes)]
+    segment_bytes: u64,
+    /// Mean rate of uploads in bytes per second. Default: no limit.
+    #[arg(long, value_name = "N")]
+    rate: Option<u64>,
+    #[command(flatten)]
+    access: LogAccess,
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let from = args.access.location(&args.from)?;
+    let data = args.access.data(&from)?;
+    let partitions = from.existing_count()?;
+    let archive = Archive::create(&args.to)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
+    let archived = shown("records read", |done| {
+        runtime.block_on(async {
+            let signalled = stop::signalled().map_err(Failure::found)?;
+            tokio::select! {
+                archived = all(args, &archive, (&from, partitions), &data, done) => archived,
+                _ = signalled => Err(Failure::found("stopped before the end of the log").with_step("Repeat the command to continue")),
+            }
+        })
+    })?;
+    let mut text = format!("{from}\n  to archive {archive}:\n");
+    for (partition, Archived { before, end, head, signed }) in archived.iter().enumerate() {
+        let (records, head) = (end - before, hex(head));
+        let _ = writeln!(
+            text,
+            "  partition {partition}: {records} records archived; it ends at position {end}\n    head {head}"
+        );
+        match signed {
+            Some(size) => writeln!(text, "    signed checkpoint of {size} records archived"),
+            None => writeln!(text, "    no signed checkpoint"),
+        }
+        .map_err(Failure::found)?;
+    }
+    say(&text)
+}
+
+/// Archives home first, then every other partition up to the last record that refers to nothing at home beyond the archived
+/// records.
+async fn all(
+    args: &Args,
+    archive: &Archive,
+    (from, partitions): (&LogLocation, u32),
+    data: &Path,
+    done: &AtomicU64,
+) -> Result<Vec<Archived>, Failure> {
+    archive.check_partitions(partitions).await?;
+    let (mut archived, mut home_end) = (vec![], Position::MAX);
+    for partition in HOME..partitions {
+        let found = one(args, archive, from, (partition, home_end), data, done).await?;
+        if partition == HOME {
+            home_end = found.end;
+        }
+        archived.push(found);
+    }
+    archive.complete(partitions).await?;
+    Ok(archived)
+}
+
+async fn one(
+    args: &Args,
+    archive: &Archive,
+    from: &LogLocation,
+    (partition, home_end): (u32, Position),
+    data: &Path,
+    done: &AtomicU64,
+) -> Result<Archived, Failure> {
+    let signed = checkpoint(data, partition)?;
+    let size = signed.as_ref().map(|(checkpoint, _)| checkpoint.size);
+    let options = Options { segment_bytes: args.segment_bytes, bytes_per_second: args.rate };
+    let mut upload = Upload::begin(archive, partition, options, signed).await?;
+    let (after, head) = upload.after();
+    // Records after the checkpoint may not be durable yet.
+    let end = size.map_or(Position::MAX, |size| size.max(upload.end()));
+    let mut records = match from {
+        LogLocation::Folder { .. } => from.records_after(partition, after, head)?,
+        LogLocation::Stream(_) => from.existing(partition)?,
+    };
+    loop {
+        let (batch, fault) = records.batch();
+        if batch.is_empty() && fault.is_none() {
+            return Ok(upload.finish().await?);
+        }
+        for record in batch.into_iter().filter(|record| record.position > after) {
+            if record.position > end || (partition != HOME && home_position(&record) > home_end) {
+                return Ok(upload.finish().await?);
+            }
+            upload.take(record).await?;
+            done.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(fault) = fault {
+            return Err(fault.into());
+        }
+    }
+}
+
+/// Reads the log's own checkpoint. The records show whether it is the log's; `restore --key` verifies the signature.
+fn checkpoint(data: &Path, partition: u32) -> Result<Option<(Checkpoint, Note)>, Failure> {
+    let read = Files::unverified_checkpoint(&motherlode_proofs::proofs_folder(data, partition));
+    read.map_err(|error| Failure::found(error).with_step("Start the service, which signs a damaged checkpoint again"))
+}

@@ -1,0 +1,78 @@
+//! Configured operators, which a reload replaces (PL-27).
+
+use crate::config::{Config, Operator, PLATFORM, WalletKind};
+use motherlode_state::Nano;
+use parking_lot::RwLock;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Settings by operator; clones share them. An unknown operator has weight 1, no cap and a transfer wallet.
+#[derive(Debug, Clone, Default)]
+pub struct Operators(Arc<RwLock<BTreeMap<String, Settings>>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    weight: u32,
+    campaign_cap: Option<Nano>,
+    is_seamless: bool,
+}
+
+impl Operators {
+    #[must_use]
+    pub fn of_config(config: &Config) -> Self {
+        let operators = Self::default();
+        operators.replace(config);
+        operators
+    }
+
+    pub fn replace(&self, config: &Config) {
+        let settings = |operator: &Operator| Settings {
+            weight: operator.weight,
+            campaign_cap: operator.campaign_liability_eur_max.map(|eur| Nano::major(eur.into())),
+            is_seamless: operator.wallet == WalletKind::Seamless,
+        };
+        *self.0.write() = config
+            .operators
+            .iter()
+            .chain(&config.wallets_beside)
+            .map(|operator| (operator.id.clone(), settings(operator)))
+            .collect();
+    }
+
+    /// Returns the operators with players, so without the platform.
+    #[must_use]
+    pub fn ids(&self) -> Vec<String> {
+        self.0.read().keys().filter(|operator| *operator != PLATFORM).cloned().collect()
+    }
+
+    #[must_use]
+    pub fn contains(&self, operator: &str) -> bool {
+        operator != PLATFORM && self.0.read().contains_key(operator)
+    }
+
+    /// Returns the weight in the competition for calls, log bytes and the queue.
+    #[must_use]
+    pub fn weight(&self, operator: &str) -> u32 {
+        self.of(operator).map_or(1, |settings| settings.weight)
+    }
+
+    #[must_use]
+    pub fn weight_max(&self) -> u32 {
+        self.0.read().values().map(|settings| settings.weight).max().unwrap_or(1)
+    }
+
+    /// Returns the limit of open campaigns' cost in EUR (PL-36).
+    #[must_use]
+    pub fn campaign_cap(&self, operator: &str) -> Option<Nano> {
+        self.of(operator)?.campaign_cap
+    }
+
+    /// Whether new players use the operator's seamless wallet (PL-31).
+    #[must_use]
+    pub fn is_seamless(&self, operator: &str) -> bool {
+        self.of(operator).is_some_and(|settings| settings.is_seamless)
+    }
+
+    fn of(&self, operator: &str) -> Option<Settings> {
+        self.0.read().get(operator).copied()
+    }
+}

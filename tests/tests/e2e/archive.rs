@@ -1,0 +1,187 @@
+use crate::PROGRAM;
+use motherlode_audit::audit_all;
+use motherlode_proofs::load;
+use motherlode_runtime::{Config, config::Store};
+use motherlode_server::{LocalLog, open_stores};
+use motherlode_tests::{Client, Player, Server, audited_parts, config, partitions::settled, start_on};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+const PARTITIONS: u32 = 3;
+/// Each partition has some of them.
+const PLAYERS: usize = 9;
+
+async fn serve(data: &Path) -> Server {
+    let config = Config { partitions: PARTITIONS, store: Store::default(), ..config(data) };
+    start_on(&config, open_stores(&config).unwrap()).await
+}
+
+/// An idle command gets no processor time while other tests run.
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).args(["--priority", "normal"]);
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert!(!output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Returns the lines with the hash of each partition's last record.
+fn heads(data: &Path) -> Vec<String> {
+    let verified = printed(&["log", "verify", data.to_str().unwrap()]);
+    verified.lines().filter(|line| line.starts_with("  head")).map(str::to_owned).collect()
+}
+
+async fn played(data: &Path, rounds: usize) {
+    let server = serve(data).await;
+    let mut client = Client::connect(server.address()).await;
+    for player in 0..PLAYERS {
+        Player::join(&mut client, &format!("p{player}"), "0.05").await.play_rounds(&mut client, rounds).await.unwrap();
+    }
+    settled(server.ledgers()).await;
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_a_log_archived_while_it_is_written_is_restored_audits_and_serves() {
+    let at = tempfile::tempdir().unwrap();
+    let [data, archive, restored] = ["data", "archive", "restored"].map(|name| at.path().join(name));
+    let [from, to] = [&data, &archive].map(|path| path.to_str().unwrap());
+    let server = serve(&data).await;
+    let over = Arc::new(AtomicBool::new(false));
+    let mut playing = vec![];
+    for player in 0..PLAYERS {
+        let (address, over) = (server.address(), Arc::clone(&over));
+        playing.push(tokio::spawn(async move {
+            let mut client = Client::connect(address).await;
+            let mut player = Player::join(&mut client, &format!("p{player}"), "0.05").await;
+            while !over.load(Ordering::Acquire) {
+                player.play_rounds(&mut client, 1).await.unwrap();
+            }
+        }));
+    }
+    let mut ends = vec![0; PARTITIONS as usize];
+    for turn in 0..4 {
+        for ledger in server.ledgers().all() {
+            let (mut head, known) = (ledger.head(), ends[ledger.partition() as usize]);
+            let more = head.wait_for(|head| head.position > known);
+            tokio::time::timeout(Duration::from_secs(120), more).await.expect("they play on").unwrap();
+        }
+        printed(&["archive", "--from", from, "--to", to, "--segment-bytes", "8192"]);
+        let copy = at.path().join(format!("restored-{turn}"));
+        printed(&["restore", "--from", to, "--to", copy.to_str().unwrap()]);
+        let whole = audit_all(&audited_parts(&LocalLog::open(&copy, &Config::default()).unwrap())).unwrap();
+        assert_eq!(whole.divergence(), None);
+        ends = whole.partitions.iter().map(|report| report.position).collect();
+    }
+    over.store(true, Ordering::Release);
+    for playing in playing {
+        playing.await.unwrap();
+    }
+    settled(server.ledgers()).await;
+    server.stop().await.unwrap();
+
+    printed(&["archive", "--from", from, "--to", to, "--segment-bytes", "8192"]);
+    let key = load(&data.join("proofs.key")).unwrap().verifier().to_string();
+    let text = printed(&["restore", "--from", to, "--to", restored.to_str().unwrap(), "--key", &key]);
+    assert_eq!(text.matches("records verified").count(), PARTITIONS as usize, "{text}");
+    assert_eq!((heads(&restored), heads(&restored).len()), (heads(&data), PARTITIONS as usize));
+    assert!(refused(&["restore", "--from", to, "--to", restored.to_str().unwrap()]).contains("has a log"));
+    let other = at.path().join("other");
+    played(&other, 1).await;
+    let error = refused(&["archive", "--from", other.to_str().unwrap(), "--to", to, "--segment-bytes", "8192"]);
+    assert!(error.contains("lost no record"), "{error}");
+    printed(&["restore", "--from", to, "--check", "--key", &key]);
+
+    let server = serve(&restored).await;
+    let mut client = Client::connect(server.address()).await;
+    Player::join(&mut client, "late", "0.05").await.play_rounds(&mut client, 3).await.unwrap();
+    server.stop().await.unwrap();
+    printed(&["audit", restored.to_str().unwrap()]);
+}
+
+fn files(folder: &Path) -> u64 {
+    let Ok(listed) = fs::read_dir(folder) else { return 0 };
+    let paths = listed.flatten().map(|entry| entry.path());
+    paths.map(|path| if path.is_dir() { files(&path) } else { 1 }).sum()
+}
+
+fn bytes(folder: &Path) -> u64 {
+    let Ok(listed) = fs::read_dir(folder) else { return 0 };
+    let paths = listed.flatten().map(|entry| entry.path());
+    paths.map(|path| if path.is_dir() { bytes(&path) } else { fs::metadata(&path).map_or(0, |file| file.len()) }).sum()
+}
+
+/// Runs the program and kills it once `reached`; returns whether it had ended before.
+fn killed(arguments: &[&str], reached: impl Fn() -> bool) -> bool {
+    let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success(), "{arguments:?}");
+            return true;
+        }
+        if reached() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return false;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_an_archive_and_a_restore_killed_at_many_points_lose_nothing() {
+    let at = tempfile::tempdir().unwrap();
+    let [data, archive, restored] = ["data", "archive", "restored"].map(|name| at.path().join(name));
+    let [from, to, back] = [&data, &archive, &restored].map(|path| path.to_str().unwrap());
+    played(&data, 8).await;
+    let arguments = ["archive", "--from", from, "--to", to, "--segment-bytes", "4096"];
+    let (mut kills, mut more) = (0, 0);
+    loop {
+        let (before, wanted) = (files(&archive), more % 5);
+        if killed(&arguments, || files(&archive) >= before + wanted) {
+            break;
+        }
+        (kills, more) = (kills + 1, more + 1);
+        if !archive.join("archive").exists() {
+            refused(&["restore", "--from", to, "--check"]);
+        }
+    }
+    printed(&["restore", "--from", to, "--check"]);
+    let arguments = ["restore", "--from", to, "--to", back];
+    let mut more = 0;
+    loop {
+        let (before, wanted) = (bytes(&restored), more % 3 * 4_000);
+        if killed(&arguments, || bytes(&restored) > before + wanted) {
+            break;
+        }
+        (kills, more) = (kills + 1, more + 1);
+        if restored.join("log").exists() {
+            break;
+        }
+    }
+    assert!(kills >= 10, "{kills} kills");
+    assert_eq!(heads(&restored), heads(&data));
+    printed(&["audit", back]);
+}
