@@ -83,7 +83,6 @@ def inside(root, line, stop=None, **more):
             break
     else:
         sys.exit(f"the command ended without printing {stop!r}")
-    # Sends SIGINT to the program, the deepest child.
     deepest = process.pid
     while children := Path(f"/proc/{deepest}/task/{deepest}/children").read_text().split():
         deepest = int(children[0])

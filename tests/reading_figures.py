@@ -97,7 +97,6 @@ def told(what, of, median, longest, base):
 
 
 def page_of_sixty(scripted):
-    """Measures the page of a round with 60 free spins, and the gRPC call that the page makes."""
     with tempfile.TemporaryDirectory() as data, serving(scripted, data) as (address, console):
         client = Client(address)
         alice = client.fund("alice")

@@ -86,7 +86,7 @@ class Bets:
             return self.connection.execute(insert, (name, time.time())).fetchone()[0]
 
     def end(self, name, ended):
-        """Records an end: ROLLED_BACK, or the reason of a refusal, which does not replace an earlier end."""
+        """Records how a bet ended: ROLLED_BACK, or the reason of a refusal. A refusal does not replace an earlier end."""
         insert = "INSERT INTO bets VALUES (?, 0, ?) ON CONFLICT (id) DO UPDATE SET ended = excluded.ended"
         if ended != ROLLED_BACK:
             insert += " WHERE ended = ''"
@@ -157,7 +157,7 @@ def parser(description):
     options.add_argument("--listen", default="127.0.0.1:50061", help="address of the wallet service; port 0 for any")
     options.add_argument("--url", required=True, help="base URL of the operator's API")
     options.add_argument("--database", default="adapter.sqlite", help="SQLite file of the bets")
-    options.add_argument("--answer-seconds", type=float, default=2, help="maximum time of an answer of the operator")
+    options.add_argument("--answer-seconds", type=float, default=2, help="maximum time to wait for an answer of the operator")
     late = "time in which an unanswered bet can still reach the operator; its rollback is unknown until then"
     options.add_argument("--late-seconds", type=float, default=60, help=late)
     return options

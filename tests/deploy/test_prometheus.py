@@ -35,7 +35,6 @@ def until(look, log):
 
 @pytest.fixture
 def ask(tmp_path):
-    """Returns the answer of Prometheus to a path with parameters, after Prometheus has scraped the service."""
     target, own, log = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}", tmp_path / "log"
     scrape = {"job_name": "motherlode", "scrape_interval": "1s", "static_configs": [{"targets": [target]}]}
     settings = {"rule_files": [str(FOLDER / "rules.yaml")], "scrape_configs": [scrape]}

@@ -24,7 +24,6 @@ class GameFile:
         self.symbols = self.data["symbols"]
         self.codes = [symbol["code"] for symbol in self.symbols]
         stake = self.data["stake"]
-        # Returns the coin values by currency; the file may have one list for all currencies.
         offered = ladders(stake.get("ladders", name))
         own = {currency: stake["coin_values"] for currency in offered} if "coin_values" in stake else offered
         self.coin_micros = {currency: micros(values) for currency, values in own.items()}

@@ -32,8 +32,6 @@ def highest_lines(lines, columns, wild):
 
 
 def highest_ways(pays, columns):
-    """Returns the highest win on ways. For each symbol the longest run pays, multiplied by the symbol's counts on the
-    reels."""
     symbols = list(pays)
     counts = [sorted({tuple(column.count(symbol) for symbol in symbols) for column in reel}) for reel in columns]
     most = [[max(of[place] for of in reel) for place in range(len(symbols))] for reel in counts]

@@ -19,7 +19,6 @@ def test_the_highest_round_of_witch_feature_is_the_engines(name):
     (header,) = played(game, 0, seed=1)
 
     def most(strips, shows):
-        """Returns the highest win with a Free Spins symbol on both outer reels, or on neither."""
         reels = columns(strips, 4)
         outer = {reel: [of for of in reels[reel] if (game.free_spins in of) == shows] for reel in (0, 4)}
         return highest_lines(game.lines, [outer.get(reel, of) for reel, of in enumerate(reels)], game.wild)

@@ -67,7 +67,6 @@ def bet(request_id, account, coin_value="0.01", lines=15, coins_per_line=1, **mo
 
 
 def choice_for(awaiting, guess=None):
-    """Returns the player's choice, if the round awaits one. If a guess is given, the choice is to double the win."""
     if awaiting == round_pb2.AWAITING_PICK:
         return round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
     if awaiting == round_pb2.AWAITING_FREE_SPINS:

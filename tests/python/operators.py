@@ -1,4 +1,4 @@
-"""Operators' APIs made from their published documents: every request and answer is checked against the document's schemas."""
+"""Simulated operator APIs. Every request and answer is checked against the schemas of the API's published document."""
 
 import base64
 import datetime
@@ -29,14 +29,12 @@ def is_time(text):
 
 
 class Published:
-    """An OpenAPI document."""
-
     def __init__(self, file):
         self.document = yaml.safe_load((TESTDATA / file).read_text())
         self.registry = Registry().with_resource("urn:api", DRAFT202012.create_resource(self.document))
 
     def check(self, at, value):
-        """Checks a value against the schema at a path of keys."""
+        """Checks a value against the schema that is found by a path of keys."""
         pointer = "/".join(quote(str(key).replace("~", "~0").replace("/", "~1")) for key in at)
         schema = {"$ref": f"urn:api#/{pointer}"}
         Draft202012Validator(schema, registry=self.registry, format_checker=FORMATS).validate(value)
@@ -57,7 +55,7 @@ class Published:
         raise AssertionError(f"{method} {path} is not published")
 
     def request(self, method, target, headers, body):
-        """Checks a request. Returns the place of its operation, its parameters and its body."""
+        """Checks a request. Returns the path of its operation in the document, its parameters and its body."""
         url = urlsplit(target)
         at, in_path = self.operation(method, url.path)
         operation = self.document["paths"][at[1]][method]
@@ -135,7 +133,7 @@ class Operator:
         self.server.server_close()
 
     def answer(self, target, headers, body):
-        """Returns status and message, or None for a lost call or answer."""
+        """Returns status and message, or None if the call or its answer is lost."""
         with self.lock:
             try:
                 at, given, message = self.published.request("post", target, headers, body)
@@ -154,7 +152,6 @@ class Operator:
                 return 500, {}
 
     def open(self, name, player, round, game, minor, is_free=False):
-        """Applies a bet."""
         content = (player, round, game, -minor)
         if name in self.transactions:
             return "ok" if self.transactions[name] == content else "duplicate"
@@ -166,7 +163,7 @@ class Operator:
         return "ok"
 
     def pay(self, name, player, round, game, minor, closes, jackpot=0):
-        """Moves money of a round after its bet, in both directions."""
+        """Moves money of a round after its bet, to or from the player."""
         content = (player, round, game, minor)
         if name in self.transactions:
             return "ok" if self.transactions[name] == content else "duplicate"
@@ -181,7 +178,6 @@ class Operator:
         return "ok"
 
     def cancel(self, name, player, round, closes):
-        """Takes back a bet."""
         of = self.rounds[round]
         _, _, game, minor = self.transactions[of.bet]
         self.move(name, (player, round, game, -minor))

@@ -38,7 +38,7 @@ def caleta(folder):
 
 @pytest.fixture(params=[pam, caleta], ids=["pam", "caleta"])
 def operator(request, tmp_path):
-    """An operator with its API and its adapter; `restart` kills the adapter and starts it again."""
+    """An operator's API with its adapter; `restart` kills the adapter and starts it again."""
     api, secret = request.param(tmp_path)
     url, started = api.serve(), []
 
@@ -63,8 +63,6 @@ def operator(request, tmp_path):
 
 
 class Rounds:
-    """Plays rounds of one operator, and remembers the round id of each by its request id."""
-
     def __init__(self, client):
         self.client, self.played = client, {}
         for player in SESSIONS.values():
@@ -150,7 +148,7 @@ def void(rounds):
         rounds.void(f"void-below-{number}", below)
         if below.win.amount_minor < below.bet.amount_minor:
             return
-    pytest.fail("no win below the bet")
+    pytest.fail("no round won less than its bet")
 
 
 def roll_back(rounds, operator):

@@ -97,7 +97,6 @@ pub async fn start_dealt(config: &Config, stores: impl Into<Stores>, options: Op
     Server::start(config, whole(config, stores), options, dealer).await
 }
 
-/// Adds the configured stores of the partitions that are not in `stores`.
 pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
     let mut stores = stores.into();
     for partition in (0..config.partitions).skip(stores.stores.len()) {

@@ -7,7 +7,8 @@ use std::path::Path;
 pub fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {
     let config = config(data);
     let mut stores = motherlode_server::open_stores(&config).expect("the log opens").stores;
-    let partition = usize::try_from(stream.partition(config.partitions)).expect("it fits");
+    let partition =
+        usize::try_from(stream.partition(config.partitions)).expect("the partition's number fits into usize");
     let store: &mut Box<dyn Store> = &mut stores[partition];
     let end = store.end();
     let reader = store.reader();

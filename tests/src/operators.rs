@@ -27,7 +27,6 @@ pub struct Service {
 }
 
 impl Service {
-    /// `text` is the configuration of operators and TLS.
     pub async fn start(text: &str) -> Self {
         let data = tempfile::tempdir().expect("a folder can be made");
         let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS - 3_600_000));
@@ -72,7 +71,6 @@ pub fn token(token: &str) -> Credentials {
 pub struct Certificates {
     pub root: String,
     pub client: (String, String),
-    /// Returns the SHA-256 of the client's certificate in hex.
     pub client_sha256: String,
     pub stranger: (String, String),
 }

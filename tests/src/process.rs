@@ -141,7 +141,10 @@ impl Process {
             self.log.rewind().and_then(|()| self.log.read_to_string(&mut text)).expect("a file can be read");
             (code, text)
         });
-        tokio::time::timeout(Duration::from_secs(60), waited).await.expect("it ends").expect("waiting does not panic")
+        tokio::time::timeout(Duration::from_secs(60), waited)
+            .await
+            .expect("the process ends")
+            .expect("waiting does not panic")
     }
 
     fn end(&mut self) {

@@ -157,10 +157,10 @@ impl Wallet {
                 let service = WalletServiceServer::new(Self { address, books: shared });
                 bound.send(address).expect("somebody waits");
                 let server = Server::builder().tcp_nodelay(true).add_service(service);
-                server.serve_with_incoming(TcpListenerStream::new(listener)).await.expect("it serves");
+                server.serve_with_incoming(TcpListenerStream::new(listener)).await.expect("the wallet serves");
             });
         });
-        Self { address: listens.recv().expect("it listens"), books }
+        Self { address: listens.recv().expect("the wallet listens"), books }
     }
 
     fn books(&self) -> MutexGuard<'_, Books> {

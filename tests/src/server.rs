@@ -126,7 +126,7 @@ impl Server {
             Parts::One(server) => server.abandoned_rounds(),
             Parts::Split(split) => split.spin.abandoned_rounds(),
         };
-        abandoned_rounds.expect("it spins")
+        abandoned_rounds.expect("the process plays spins")
     }
 
     #[must_use]

@@ -99,7 +99,7 @@ class Caleta:
         try:
             answer = json.loads(answer)
             if status != 200 or answer["request_uuid"] != body["request_uuid"] or not answer["status"].startswith("RS_"):
-                raise ValueError(f"HTTP status {status}, another request_uuid, or no status")
+                raise ValueError(f"HTTP status {status}, or the answer has a different request_uuid or no status")
             return answer
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise Unanswered(str(error)) from error

@@ -44,7 +44,7 @@ class Pam:
         return self.result(request, self.send(request, kind, request.amount))
 
     def jackpot(self, request):
-        # The PAM refuses a DEPOSIT to a closed round, which a jackpot may follow.
+        # A jackpot may follow after the round is closed, but the PAM refuses a DEPOSIT to a closed round.
         jackpot = {"jackpotId": short(request.jackpot.pool), "jackpotReference": short(request.jackpot.award_id)}
         jackpot["jackpotAmount"] = major(request, request.amount)
         return self.result(request, self.send(request, "PROMODEPOSIT", request.amount, jackpots=[jackpot]))
@@ -61,7 +61,7 @@ class Pam:
 
     def close(self, request):
         answer = self.send(request, "PROMODEPOSIT" if request.round.campaign_id else "DEPOSIT")
-        # The void of a settled round that moves no money.
+        # For the void of a settled round that moves no money.
         return done() if code_of(answer) == SETTLED else self.result(request, answer)
 
     def roll_back(self, request):
@@ -120,12 +120,12 @@ class Pam:
 
 
 def code_of(answer):
-    """The error code of an answer; empty for OK."""
+    """Returns the error code of an answer, or an empty text for OK."""
     return (answer.get("error") or {}).get("code") or ""
 
 
 def short(text):
-    """A text of at most 40 characters: a longer one is replaced by its UUID."""
+    """Returns a text of at most 40 characters; a longer text is replaced by its UUID."""
     return text if len(text) <= 40 else uuid_of(text)
 
 

@@ -48,7 +48,7 @@ impl Tree {
         Ok(Self { size, edge })
     }
 
-    /// Returns the tree with this right edge; `None` if no tree of the size has as many subtrees.
+    /// Makes a tree from its size and right edge; `None` if a tree of this size has another number of subtrees.
     #[must_use]
     pub fn with_edge(size: u64, edge: Vec<Hash>) -> Option<Self> {
         (edge.len() == size.count_ones() as usize).then_some(Self { size, edge })

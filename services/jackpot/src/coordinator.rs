@@ -1,9 +1,8 @@
 //! Keeps pools up to date with the logs of all partitions.
 //!
 //! Partition 0 decides. The coordinator reports other partitions' contributions to partition 0, copies its decisions
-//! back to them, and pays awards in the winner's partition. Each step follows from durable state, so a restart neither
-//! loses nor repeats a step. A refused proposal is logged as a failed integrity check (PL-22) and retried, while other
-//! pools and awards continue.
+//! back to them, and pays awards in the winner's partition. A refused proposal is logged as a failed integrity check
+//! (PL-22) and retried, while other pools and awards continue.
 
 use crate::{
     copies::Copies,
@@ -50,7 +49,6 @@ impl PoolCoordinator {
         Self { ledgers: ledgers.into(), copies: Copies::default(), left: false, reported: BTreeSet::new() }
     }
 
-    /// Opens a pool with the standard terms unless it exists.
     pub fn ensure_pool<'a>(&'a self, pool: &'a str) -> BoxFuture<'a, Result<(), AppendError>> {
         Box::pin(async move {
             if self.ledgers.home().books(|books| books.pool(pool).is_some()) {
@@ -100,7 +98,7 @@ impl PoolCoordinator {
     }
 
     /// Copies decisions to all partitions, decides pending hits and voids, and pays awards; with `pool_all`, also pools
-    /// all contributions. After all work, returns the first error that is not a refusal.
+    /// all contributions.
     pub async fn keep_up(&mut self, pool_all: bool) -> Result<(), AppendError> {
         let mut notes = Notes { result: Ok(()), faults: vec![] };
         let mut note = |what: String, done: Result<(), AppendError>| notes.add(what, done);
@@ -136,7 +134,6 @@ impl PoolCoordinator {
         notes.result
     }
 
-    /// Copies everything that bets need at startup.
     pub async fn prepare(&mut self) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());

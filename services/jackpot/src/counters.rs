@@ -1,5 +1,5 @@
-//! Jackpot counters per coin value (BW-13, BW-14). They are refreshed at multiples of the pool's interval in Unix time.
-//! Wins within one interval count as simultaneous (BW-17).
+//! Jackpot counters (BW-13, BW-14), refreshed at multiples of the pool's interval in Unix time. Wins within one
+//! interval count as simultaneous (BW-17).
 
 use crate::wire::status;
 use motherlode_ledger::{Handle, fields, fields::timestamp, offer};

@@ -1,6 +1,5 @@
 //! Jackpot service: pools contributions, decides hits in log order, pays awards and shows counters. All proposals are
-//! pure functions of the books ([`motherlode_state::Books::pool_step`]), which also check them. The request id of an
-//! award's payment contains the position of the hit, so the award is paid only once.
+//! pure functions of the books ([`motherlode_state::Books::pool_step`]), which also check them.
 
 mod coordinator;
 mod copies;

@@ -18,7 +18,7 @@ pub(crate) struct Fault {
 
 type Unpaid = (u32, u64, UnpaidAward);
 
-/// Pays at most [`AWARDS_MAX`] awards; adds refusals to `refused`. Returns whether some awards remain.
+/// Returns whether some awards remain.
 pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<bool, AppendError> {
     let unpaid: Vec<Unpaid> = ledger
         .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());

@@ -3,7 +3,6 @@ use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
 use motherlode_runtime::Refusal;
 use motherlode_state::{Award, CollisionShare, Incident, PoolState, PoolStatus, PoolTerms, UnpaidAward};
 
-/// Converts a pool; its meters are sums over all partitions.
 pub(crate) fn pool(pool: &PoolState, partitions: u32) -> wire::Pool {
     wire::Pool {
         pool_id: pool.name.to_string(),

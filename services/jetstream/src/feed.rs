@@ -18,9 +18,7 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Display};
 use tokio::time::timeout;
 
-/// Header with the last position per partition, such as `0:17,1:9`.
 const POSITIONS: &str = "Motherlode-Positions";
-/// Header with the SHA-256 of these records, such as `0:9f86...,1:60303a...`; missing in older messages.
 const RECORDS: &str = "Motherlode-Records";
 const WRONG_LAST: [u64; 3] = [10_070, 10_071, 10_164];
 const NO_MESSAGE: u64 = 10_037;
@@ -55,7 +53,6 @@ impl From<Failure> for FeedError {
 pub struct Entry {
     pub partition: u32,
     pub position: Position,
-    /// SHA-256 of the record in lower-case hexadecimal.
     pub sha256: String,
     pub payload: Bytes,
 }
@@ -64,7 +61,6 @@ pub struct Entry {
 pub struct Last {
     /// Position of the record; 0 before the first one.
     pub position: Position,
-    /// SHA-256 of the record in lower-case hexadecimal.
     pub sha256: Option<String>,
 }
 

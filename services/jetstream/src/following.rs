@@ -42,7 +42,6 @@ impl Following {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// All messages that existed at [`find`](Self::find) are verified.
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found

@@ -103,7 +103,6 @@ impl Link {
         Ok(published.seq)
     }
 
-    /// A server that lags behind the leader may return fewer messages, or none.
     pub(crate) fn fetch(
         &self,
         stream: &str,

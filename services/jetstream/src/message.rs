@@ -7,7 +7,6 @@ use data_encoding::BASE64;
 use motherlode_log::{DamagedMessage, Hash, Position, block, genesis, verify_chain};
 use serde_json::Value;
 
-/// Header with the sequence number of the writer's epoch message.
 pub(crate) const EPOCH: &str = "Motherlode-Epoch";
 pub(crate) const MAC: &str = "Motherlode-Mac";
 pub(crate) const NONCE_DIGITS: usize = 32;
@@ -16,7 +15,6 @@ pub(crate) const NONCE_DIGITS: usize = 32;
 pub(crate) struct Message {
     pub sequence: u64,
     pub kind: Kind,
-    /// `None` for messages that are not blocks.
     pub epoch: Option<u64>,
     pub mac: Option<String>,
     pub payload: Bytes,
@@ -117,7 +115,6 @@ pub(crate) struct Walk {
     pub head: Hash,
     /// Sequence number of the current epoch's message, or 0.
     pub epoch: u64,
-    /// Foreign messages in this epoch.
     pub foreign: u64,
     pub authentic: bool,
 }

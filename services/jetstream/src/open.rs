@@ -44,11 +44,7 @@ pub enum OpenError {
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error("stream {stream}: another process took over the log first, with epoch message {epoch}")]
-    Taken {
-        stream: String,
-        /// Sequence number of that writer's epoch message.
-        epoch: u64,
-    },
+    Taken { stream: String, epoch: u64 },
     #[error("cannot take over stream {stream}: other writers keep appending to it")]
     Contended { stream: String },
 }
@@ -59,7 +55,6 @@ impl From<DamagedMessage> for OpenError {
     }
 }
 
-/// A stream with missing messages is an error.
 pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
     let stream = Stream::connect(config, partition)?;
     match stream.found() {

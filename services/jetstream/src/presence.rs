@@ -4,9 +4,6 @@
 //! The writer answers requests on a subject outside its streams; a standby takes over after a silence. The writer also
 //! sends such requests to itself, and asks each stream's leader for the latest epoch. It stops writing to all
 //! partitions if its own messages fail to arrive or another epoch has begun in any partition.
-//!
-//! An answer from a leader that has a majority of the servers confirms the [`Authority`], which limits the age of
-//! reads.
 
 use crate::{
     expected::Expected,

@@ -1,4 +1,4 @@
-//! Random access to durable records during appends. A read that misses the cache costs one request.
+//! A read that misses the cache costs one request.
 
 use crate::{
     index::Index,

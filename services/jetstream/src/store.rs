@@ -35,7 +35,6 @@ pub struct JetStreamStore {
     append_wait: Duration,
     block_limit: u64,
     failed: Option<Failed>,
-    /// Server's reason, if the last append found no space.
     full: Option<String>,
     _lock: Option<LockGuard>,
 }
@@ -164,7 +163,6 @@ impl JetStreamStore {
         }
     }
 
-    /// Skips a foreign message; a message of another writer is an error.
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();

@@ -14,7 +14,6 @@ use tonic::Code;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
     pub stream: StreamId,
-    /// `None` accepts any version.
     pub expected_version: Option<u64>,
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
@@ -56,7 +55,6 @@ impl Proposal {
         })
     }
 
-    /// Returns the operator, if the proposal begins a round and does not end it.
     pub(crate) fn leaves_open(&self) -> Option<&SmolStr> {
         let StreamId::Player { operator, .. } = &self.stream else { return None };
         let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);

@@ -1,6 +1,5 @@
 //! Changes of pools and switches, proposed by one actor and approved by another (PL-27). A stop needs one actor; other
-//! changes need two actors of one operator (PL-25). If no operators are configured, no approval is needed. A change
-//! refused at approval stays pending.
+//! changes need two actors of one operator (PL-25).
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -27,7 +26,6 @@ pub enum ChangeOutcome {
 }
 
 impl ChangeOutcome {
-    /// Returns 0 if no change is pending.
     #[must_use]
     pub fn change_id(self) -> u64 {
         match self {
@@ -41,7 +39,6 @@ pub struct Ask<'a> {
     pub stream: StreamId,
     pub request_id: &'a str,
     pub fingerprint: [u8; 16],
-    /// Includes the fields filled in by the server.
     pub change: Event,
     pub reference: &'a str,
 }

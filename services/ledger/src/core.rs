@@ -1,10 +1,9 @@
-//! State of a partition shared by the writer and all handles.
-
 use crate::{
     append::AppendError,
     chain::ChainHead,
     draws::DrawKeys,
     error::FetchError,
+    follower_views::FollowerViews,
     hashes::RecentHashes,
     index::Index,
     page::Page,
@@ -54,6 +53,7 @@ pub(crate) struct LedgerCore {
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) index: Arc<Index>,
     pub(crate) requests: Arc<Requests>,
+    pub(crate) follower_views: FollowerViews,
     pub(crate) recent: RwLock<Recent>,
     pub(crate) hashes: Mutex<RecentHashes>,
     pub(crate) head: watch::Sender<ChainHead>,
@@ -110,7 +110,6 @@ impl LedgerCore {
         }
     }
 
-    /// Returns the books, after loading the stream's player if it was evicted.
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();

@@ -1,5 +1,3 @@
-//! One player's day for support staff (PL-16, PL-26).
-
 use crate::{
     fields::{self, money, timestamp, unknown_account},
     ledgers::Ledgers,

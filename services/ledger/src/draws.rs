@@ -53,7 +53,6 @@ struct KeyFile {
 
 #[derive(Default)]
 struct Keys {
-    /// Keys, oldest first.
     keys: Vec<Key>,
     derived: Vec<DerivedKey>,
 }

@@ -36,12 +36,7 @@ pub enum OpenError {
         "the log ends at position {end}, but according to {} commits up to {acknowledged} were acknowledged; restore the whole log, or delete that folder to accept the loss",
         by.display()
     )]
-    Shortened {
-        end: Position,
-        /// Last position covered by the index, the snapshot or the idempotency table.
-        acknowledged: Position,
-        by: PathBuf,
-    },
+    Shortened { end: Position, acknowledged: Position, by: PathBuf },
     #[error("cannot sync the log at startup: {0}")]
     Settle(motherlode_log::AppendError),
     #[error("cannot create the index folder {}: {source}", folder.display())]

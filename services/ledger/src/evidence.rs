@@ -11,7 +11,6 @@ use motherlode_state::{Generations, StartEvidence};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EndMark {
     pub(crate) head: ChainHead,
-    /// Draw generation; 0 in files of older versions.
     pub(crate) generation: u64,
     pub(crate) stopped: bool,
 }

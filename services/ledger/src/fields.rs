@@ -1,5 +1,3 @@
-//! Validates request fields and converts them to ledger types (PL-12).
-
 use motherlode_proto::round::v1::Account;
 use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_state::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
@@ -98,7 +96,6 @@ fn account_if(account: Option<&Account>, is_allowed: impl Fn(&str) -> bool) -> R
     Ok(AccountId { stream: StreamId::player(operator, player), currency })
 }
 
-/// Refuses play money (PL-17).
 pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountId, Refusal> {
     let account = account(caller, named)?;
     if account.currency.is_real() {

@@ -18,15 +18,13 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Status;
 
-/// Maximum number of records per message.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
 /// Maximum number of streams per operator, below the limit of waiting reads.
 const STREAMS_MAX: usize = 64;
-/// Shortest interval between an empty message and the next one.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Number of open streams per operator; the platform's key is the empty string.
+/// The platform's key is the empty string.
 #[derive(Clone, Default)]
 pub(crate) struct Followers(Arc<Mutex<BTreeMap<String, usize>>>);
 

@@ -45,15 +45,7 @@ pub enum StartRefused {
          them. Restore the file. If it is lost, `serve --draw-keys-lost` accepts the loss: these draws are sealed again and these rounds can \
          only be voided", file.display()
     )]
-    KeysMissing {
-        partition: u32,
-        file: PathBuf,
-        keys: EpochNames,
-        /// Players whose next draw needs one of the keys.
-        draws: u64,
-        /// Open rounds that need one of the keys.
-        rounds: u64,
-    },
+    KeysMissing { partition: u32, file: PathBuf, keys: EpochNames, draws: u64, rounds: u64 },
     #[error("cannot access the page that records the log's end: {0}")]
     Page(String),
     #[error("cannot access the mark that records the log's end, {}: {source}", path.display())]
@@ -94,8 +86,7 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Judges, without writing, whether the log may lack records. Returns `None` for keys in memory, which never deal a
-/// draw twice.
+/// Returns `None` for keys in memory, which never deal a draw twice.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,
@@ -277,7 +268,7 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Writes the log's end to the mark; does nothing for keys in memory.
+    /// Does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, head: ChainHead, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

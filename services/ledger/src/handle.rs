@@ -75,7 +75,6 @@ pub(crate) enum Way {
     There { inbox: mpsc::Sender<Message>, upstream: Upstream },
 }
 
-/// Closes the writer when the last handle is dropped.
 pub(crate) struct Desk(pub(crate) Arc<Writer>);
 
 impl Drop for Desk {
@@ -181,7 +180,6 @@ impl Handle {
         self.shared.standings.fail(Standing::Failed(why.to_owned()));
     }
 
-    /// `why` names the place of the damage.
     pub fn distrust_log(&self, why: &str) {
         self.shared.standings.fail(Standing::Damaged(why.to_owned()));
     }
@@ -211,8 +209,7 @@ impl Handle {
         verdict.map_err(|_| AppendError::Closing)?
     }
 
-    /// Each verdict carries its proposal's ticket. An expired proposal is answered with [`AppendError::Late`].
-    /// Proposals in one batch share syncs.
+    /// An expired proposal is answered with [`AppendError::Late`]. Proposals in one batch share syncs.
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -449,7 +446,6 @@ impl Handle {
         self.shared.head.subscribe()
     }
 
-    /// Signals jackpot hits, voids that affect pools, and changes that every partition copies.
     pub fn decisions(&self) -> watch::Receiver<()> {
         self.shared.decisions.subscribe()
     }

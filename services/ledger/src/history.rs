@@ -1,5 +1,4 @@
-//! Pages of a player's rounds, newest first (PL-05, DM-20). A page token is a round number, so it stays valid after
-//! later rounds.
+//! A page token is a round number, so it stays valid after later rounds.
 
 use crate::{error::FetchError, handle::Handle, index::group, rounds};
 use motherlode_proto::round::v1::Round;

@@ -42,7 +42,6 @@ const NOTED: u64 = 1 << 16;
 const RUNS_MAX: usize = 64;
 const BYTES: usize = 4 << 20;
 
-/// Round number, and position of its bet.
 pub(crate) type Bet = (u64, Position);
 
 type Entry = (Vec<u8>, Vec<u8>);
@@ -56,21 +55,17 @@ pub(crate) struct Index {
 
 #[derive(Default)]
 struct State {
-    /// Runs per keyspace, oldest first.
     runs: [Vec<Run>; KEYSPACES],
     frozen: Vec<Arc<Notes>>,
     notes: Notes,
 }
 
-/// Entries of consecutive commits, in memory.
 #[derive(Default)]
 struct Notes {
-    /// Position before the first commit.
     from: Position,
     bets: BTreeMap<Vec<u8>, Vec<Bet>>,
     later: BTreeMap<([u8; 8], u64), Vec<Position>>,
     awards: BTreeSet<Vec<u8>>,
-    /// First 8 bytes of each record's hash.
     hashes: Vec<[u8; 8]>,
 }
 
@@ -346,7 +341,6 @@ impl Index {
         state.runs[number].iter().rev().cloned().collect()
     }
 
-    /// `bet` is the position of the round's bet, if known.
     pub(crate) fn round(
         &self,
         stream: &StreamId,

@@ -1,5 +1,5 @@
-//! Ledgers of a process, one per partition. A player's commits are in one partition; decisions for all partitions are
-//! made in the home partition, which every process loads.
+//! A player's commits are in one partition; decisions for all partitions are made in the home partition, which every
+//! process loads.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -105,7 +105,6 @@ impl Ledgers {
         self.all().all(Handle::is_current)
     }
 
-    /// Checks without waiting; fails with NOT_THE_WRITER or NOT_CURRENT.
     pub fn written(&self) -> Result<(), Refusal> {
         self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
     }
@@ -335,7 +334,6 @@ pub fn open_all(
     })
 }
 
-/// Waits without a limit for the processes that write the other partitions.
 pub async fn join_all(
     origin: &Origin,
     partitions: impl IntoIterator<Item = u32>,

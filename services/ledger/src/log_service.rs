@@ -1,5 +1,3 @@
-//! Serves stored, durable records to other processes, and accepts their proposals.
-
 use crate::{
     append::{AppendError, Proposal},
     core::Appended,
@@ -10,6 +8,7 @@ use crate::{
     remote::{Guard, Node, StreamBytes, Terms, check_length},
     rounds,
     standing::Standing,
+    view_files,
     wire::{error_to_wire, proposal_from_wire},
 };
 use futures_util::{Stream, stream};
@@ -121,6 +120,26 @@ impl LogService for LogApi {
             }
         });
         Ok(Response::new(Box::pin(answers)))
+    }
+
+    async fn get_view_checkpoint(
+        &self,
+        request: Request<wire::GetViewCheckpointRequest>,
+    ) -> Result<Response<wire::GetViewCheckpointResponse>, Status> {
+        let ledger = self.written_partition(request.get_ref().partition)?;
+        let credential = Caller::from_request(&request).actor().unwrap_or_else(|| ANYONE.to_owned());
+        let pinned = view_files::pin(ledger, &credential, request.remote_addr()).await.map_err(Refusal::from)?;
+        let digest = pinned.map(|digest| digest.to_vec()).unwrap_or_default();
+        Ok(Response::new(wire::GetViewCheckpointResponse { digest }))
+    }
+
+    async fn read_view_file(
+        &self,
+        request: Request<wire::ReadViewFileRequest>,
+    ) -> Result<Response<wire::ReadViewFileResponse>, Status> {
+        let wire::ReadViewFileRequest { partition, digest, offset } = request.into_inner();
+        let (content, length) = view_files::read_part(self.written_partition(partition)?, digest, offset).await?;
+        Ok(Response::new(wire::ReadViewFileResponse { content, length }))
     }
 
     type ProposeStream = Answers<wire::ProposeResponse>;

@@ -8,7 +8,6 @@ use crate::{
 use motherlode_log::Store;
 use std::{path::Path, sync::atomic::Ordering};
 
-/// The index may be missing, stale or damaged.
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = ChainHead { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());

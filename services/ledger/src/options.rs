@@ -9,9 +9,7 @@ use std::{
 pub struct Options {
     pub queue_length_max: usize,
     pub operators: usize,
-    /// Their weights.
     pub configured: Operators,
-    /// Open rounds per operator and partition.
     pub open_rounds_max: usize,
     pub has_operators: bool,
     pub batch_commits_max: usize,

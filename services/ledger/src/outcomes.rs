@@ -1,5 +1,3 @@
-//! Outcome and cancellation of requests whose answer was lost (PL-33, PL-42).
-//!
 //! A cancellation is a commit with the request's id. The writer orders commits, so the log has either the cancellation
 //! or the request's commit. After a cancellation the writer also refuses the request's parts, such as a series' spins.
 

@@ -1,7 +1,7 @@
 //! Players' states as of the latest [snapshot](crate::snapshot), in a keyspace of the store of views.
 //!
 //! Each snapshot adds a run with the players changed since the previous snapshot; the newest run with a player has the
-//! valid state. Background merges keep about a dozen runs. Finding a player costs one block read.
+//! valid state. Background merges keep about a dozen runs.
 
 #[cfg(test)]
 mod tests;
@@ -43,7 +43,6 @@ const BATCH: usize = 1 << 17;
 
 pub(crate) struct Players {
     store: Arc<Store>,
-    /// Runs, oldest first.
     runs: RwLock<Arc<[Run]>>,
     players_max: usize,
     hand: Mutex<Hand>,
@@ -91,7 +90,6 @@ impl Players {
         self.runs.read().iter().flat_map(Run::ids).collect()
     }
 
-    /// Returns false only if no run has the player.
     pub(crate) fn may_contain(&self, stream: &StreamId) -> bool {
         let Some(key) = stream_key(stream) else { return false };
         let hash = filter_hash(&key);
@@ -142,7 +140,6 @@ impl Players {
         self.failure.send_replace(None);
     }
 
-    /// Returns true if too few players can be evicted.
     pub(crate) fn wants_snapshot(&self, books: &Books) -> bool {
         books.players_in_memory() > self.players_max && books.players_changed() > self.players_max / 2
     }

@@ -1,5 +1,3 @@
-//! The build that folded or verified the state.
-
 use motherlode_log::Hash;
 use motherlode_runtime::program;
 use std::sync::atomic::{AtomicBool, Ordering};

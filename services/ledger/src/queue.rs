@@ -85,7 +85,6 @@ impl QueueSlots {
         Self { quota: Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))) }
     }
 
-    /// Only proposals on players' streams or from other processes need a slot.
     pub(crate) fn take(&self, stream: &StreamId, is_remote: bool) -> Option<QueueSlot> {
         let holder = match stream {
             StreamId::Player { operator, .. } => operator.clone(),

@@ -31,7 +31,6 @@ impl ReaderKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogReader {
     pub kind: ReaderKind,
-    /// Name of the reader's credential, or its address.
     pub name: String,
     pub since_ms: i64,
     pub sent: Position,

@@ -1,5 +1,3 @@
-//! Cache of the newest durable commits, decoded.
-
 use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{collections::VecDeque, sync::Arc};
@@ -27,7 +25,6 @@ impl Recent {
         }
     }
 
-    /// `None` if the cache starts after `from`.
     pub(crate) fn read(&self, from: Position, max: usize) -> Option<Vec<Arc<Logged>>> {
         let (_, first) = self.commits.front()?;
         let skip = from.checked_sub(first.commit.position)?;

@@ -9,6 +9,7 @@ use crate::{
     chain::{ChainHead, record_hash, verify},
     core::{LedgerCore, TAIL_GROUPS},
     error::OpenError,
+    follower_views::FollowerViews,
     handle::{Desk, Handle, Way},
     index::Index,
     options::Options,
@@ -122,7 +123,6 @@ impl Recovered {
         Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, threads))
     }
 
-    /// Writes a snapshot if one is due.
     pub fn close(self) {
         let Self { applier: Applier { shared, snapshots }, keeping } = self;
         drop(snapshots);
@@ -185,6 +185,7 @@ pub(crate) fn recover(
         requests: Arc::new(requests),
         index: Arc::new(Index::open(&store, checkpoint.map(|(_, of)| of), &reader)?),
     };
+    let follower_views = FollowerViews::new(&store, checkpoint.map(|(_, of)| of));
     let (books, rests_on) = replay(&*reader, snapshot, &tables, first.map(|first| (first, end)))?;
     let check = check.filter(|_| rests_on.position > 0);
     let provenance = Arc::new(Provenance::new(check.is_some().then_some(program)));
@@ -209,6 +210,7 @@ pub(crate) fn recover(
         reader,
         index: tables.index,
         requests: tables.requests,
+        follower_views,
         recent: RwLock::default(),
         head: watch::Sender::new(end),
         decisions: watch::Sender::new(()),

@@ -1,5 +1,3 @@
-//! Rounds read from the log (PL-05, PL-21); the index has the positions of their commits.
-
 use crate::{append::AppendError, error::FetchError, fields::round_name, handle::Handle, walk::bet_of};
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::{
@@ -96,7 +94,6 @@ fn sealing(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Vec<
     Ok(found)
 }
 
-/// `bet` is the position of the round's bet, if known.
 pub(crate) fn gather(
     handle: &Handle,
     stream: &StreamId,

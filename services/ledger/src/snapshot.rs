@@ -142,7 +142,6 @@ impl SnapshotWriter {
         Self { store, index: index.to_owned(), every, latest, players, provenance, merged: false, pause: None }
     }
 
-    /// Writes a snapshot after a replay of many commits; at shutdown, after any commit.
     pub(crate) fn keep_at_rest(&mut self, shared: &LedgerCore) {
         let commits = if self.merged || self.store.is_stopped() { 1 } else { self.every };
         let stale = self.provenance.take_stale() | shared.index.take_rebuilt();
@@ -169,7 +168,6 @@ impl SnapshotWriter {
         }
     }
 
-    /// Returns whether it merged any runs.
     fn tend(&self, shared: &LedgerCore) -> Result<bool, WriteError> {
         let LedgerCore { requests, index, .. } = shared;
         requests.repair()?;
@@ -188,6 +186,7 @@ impl SnapshotWriter {
             return false;
         }
         let wanted = self.players.wants_snapshot(&shared.books.read()) && shared.durable() > self.latest;
+        let wanted = wanted || shared.follower_views.unwritten() >= commits.max(1);
         if !wanted && shared.durable() < self.latest.saturating_add(commits) {
             return false;
         }
@@ -209,16 +208,19 @@ impl SnapshotWriter {
     }
 
     fn write(&self, shared: &LedgerCore) -> io::Result<Position> {
+        // Before the freeze, so that it has no later commits.
+        let views = shared.follower_views.write().map_err(io::Error::from);
         let begun = Begun::new(shared);
         let mut written = Written::default();
-        let done = self.write_begun(shared, &begun, &mut written);
+        let done = views.and_then(|()| self.write_begun(shared, &begun, &mut written));
         let unwritten = done.is_err().then_some(begun.frozen);
         if done.is_ok() {
             self.players.take(written);
         } else {
             // Dropped before the error returns: on a full disk the log needs the space.
             drop(written);
-            self.store.collect(&[self.players.ids(), shared.requests.ids(), shared.index.ids()].concat());
+            let LedgerCore { requests, index, follower_views, .. } = shared;
+            self.store.collect(&[self.players.ids(), requests.ids(), index.ids(), follower_views.ids()].concat());
         }
         let kept = shared.books.write().thaw(unwritten);
         drop(kept);
@@ -227,6 +229,9 @@ impl SnapshotWriter {
 
     fn write_begun(&self, shared: &LedgerCore, begun: &Begun, written: &mut Written) -> io::Result<()> {
         let position = begun.position;
+        if shared.follower_views.to() > position {
+            return Err(io::Error::other("the follower's tables have later commits"));
+        }
         self.players.write_frozen(&begun.frozen, position, || shared.books.read(), written)?;
         shared.requests.write(position)?;
         shared.index.write_frozen()?;
@@ -245,10 +250,12 @@ impl SnapshotWriter {
             keyspaces: [shared.requests.tables(), self.players.tables(written)]
                 .into_iter()
                 .chain(shared.index.tables())
+                .chain(shared.follower_views.tables())
                 .collect(),
             state_version: STATE_VERSION,
             state: [state, begun.books.clone()].concat(),
         };
+        self.store.expire_pins(u64::try_from(shared.time.now_ms()).unwrap_or_default())?;
         self.store.commit(&mut checkpoint)?;
         remove_old(&self.index);
         // The check may have failed and removed the snapshot in the meantime.
@@ -295,6 +302,7 @@ impl Snapshots {
     ) -> Result<(Self, JoinHandle<()>), OpenError> {
         let (due, dues) = sync_channel(1);
         shared.requests.wake_by(due.clone());
+        shared.follower_views.wake_by(due.clone());
         let store = Arc::clone(&writer.store);
         let stopping = Arc::clone(&store);
         let (players, provenance) = (Arc::clone(&writer.players), Arc::clone(&writer.provenance));
@@ -362,10 +370,13 @@ pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }
 
+/// Removes files of earlier versions: the snapshot, its images, the requests, the index, figures and events of reports.
 fn remove_old(index: &Path) {
-    let _ = std::fs::remove_file(index.with_extension("snapshot"));
-    let folders = [index.to_owned(), index.with_extension("requests"), index.with_extension("images")];
-    for folder in folders {
+    for file in ["snapshot", "reports"] {
+        let _ = std::fs::remove_file(index.with_extension(file));
+    }
+    let folders = ["requests", "images", "events"].map(|folder| index.with_extension(folder));
+    for folder in folders.into_iter().chain([index.to_owned()]) {
         let _ = std::fs::remove_dir_all(folder);
     }
 }

@@ -1,6 +1,3 @@
-//! Whether a ledger answers proposals and reads. Three hindrances are temporary; the most severe of them sets the
-//! [`Standing`]. [`Standing::Failed`], [`Standing::Damaged`] and [`Standing::Fenced`] are final.
-
 use parking_lot::Mutex;
 use tokio::sync::watch;
 

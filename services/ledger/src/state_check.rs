@@ -42,7 +42,6 @@ enum Unchecked {
     Player(#[from] ViewError),
 }
 
-/// Number of players compared, or the first difference.
 type Checked = Result<usize, String>;
 
 impl StateCheck {

@@ -1,5 +1,4 @@
-//! Switches (PL-25) that stop and restart new rounds. An operator's admin sets switches for its own players, the
-//! platform's admin for all.
+//! An operator's admin sets switches for its own players, the platform's admin for all.
 
 use crate::{
     append::fingerprint,

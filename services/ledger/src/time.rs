@@ -122,7 +122,6 @@ impl LogTime {
         (self.ticks)()
     }
 
-    /// Excludes forward jumps of the clock in the last hour.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());

@@ -60,7 +60,6 @@ impl Verifier {
         }
     }
 
-    /// Verifies the first `unread` records; returns false if the ledger closes first.
     pub(crate) fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
         const BYTES: usize = 1 << 20;
         let (mut head, mut verified) = (self.first, 0);

@@ -272,7 +272,6 @@ fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     })
 }
 
-/// Refusal of a void if this build lacks the round's rules version (PL-01).
 fn unresolvable(error: Unresolvable) -> Refusal {
     Refusal::new(Reason::ModelUnknown, error.to_string())
 }

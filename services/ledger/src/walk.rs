@@ -1,5 +1,3 @@
-//! Finds a round's commits by following the stream back from the latest one to the bet.
-
 use crate::error::OpenError;
 use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
@@ -28,7 +26,6 @@ pub(crate) fn walk_back<E>(
     Ok(commits)
 }
 
-/// Returns the settled round that a void reverses, as stated in the void or read from the log.
 pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
     let stated = void.events.iter().find_map(|event| match event {
         Event::RoundVoided { round: of, settled: Some(settled), .. } if *of == round => Some(settled),

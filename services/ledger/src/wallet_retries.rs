@@ -1,5 +1,3 @@
-//! Held wallet calls, which the operator asks to repeat (PL-39).
-
 use crate::{
     append::{AppendError, Proposal},
     fields,

@@ -60,7 +60,6 @@ struct Staged {
     waiting: usize,
     parked: ParkedProposals,
     trouble: Option<Trouble>,
-    /// Whether the latest maintenance failed. A successful append does not reset it.
     maintenance_fails: bool,
     closed: bool,
     snapshots: Option<Snapshots>,
@@ -72,7 +71,6 @@ struct Group {
     names: Vec<Name>,
     bytes: usize,
     end: ChainHead,
-    /// Commits per operator that leave a round open.
     opening: BTreeMap<SmolStr, usize>,
     waiters: Vec<Waiter>,
 }
@@ -98,7 +96,6 @@ impl Publisher {
 }
 
 impl Drop for Publisher {
-    /// Publishes the groups signalled so far; the appender publishes later ones.
     fn drop(&mut self) {
         self.durable.close();
         self.publish();

@@ -23,7 +23,6 @@ pub fn hash(record: &[u8]) -> Hash {
     Sha256::digest(record).into()
 }
 
-/// `None` if the record does not begin with a hash.
 #[must_use]
 pub fn previous_hash(record: &[u8]) -> Option<Hash> {
     record.strip_prefix(&PREFIX)?.first_chunk().copied()

@@ -1,5 +1,3 @@
-//! Append-only log, from which all other state is derived.
-//!
 //! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. One [`Store`] writes
 //! it; any number of [`Reader`]s follow it. [`SegmentStore`] stores it in files, [`MemoryStore`] in memory for tests;
 //! [`scan`] verifies the files.

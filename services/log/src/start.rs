@@ -44,7 +44,6 @@ impl LogStart {
         if position < first { Err(ReadError::Archived { position, first }) } else { Ok(()) }
     }
 
-    /// `None` if there is no such file, as in a whole log.
     pub(crate) fn read(disk: &dyn Disk, dir: &Path, partition: Option<u32>) -> Result<Option<(u32, Self)>, ScanError> {
         let path = dir.join(FILE);
         let listed = disk.list(dir).map_err(ScanError::at(dir))?;

@@ -23,7 +23,6 @@ use std::{fs, hint::black_box, path::Path, slice};
 const SIZE: u64 = 10_000_000;
 const BYTES_MAX: usize = 2_500;
 
-/// Positions of the record that sealed the draw and of the round's record.
 const POSITIONS: [u64; 2] = [7_123_456, 7_654_321];
 
 /// Two rounds of one step each. The second record contains the hash of the first.
@@ -79,7 +78,6 @@ fn grown(folder: &Path, records: &[Record]) -> Hash {
     tree.root()
 }
 
-/// Verifies everything except the resolution of the round.
 fn verified(file: &str, key: &VerifierKey) -> bool {
     let proof: Proof = file.parse().unwrap();
     let checkpoint = Checkpoint::open(&proof.checkpoint, key).unwrap();

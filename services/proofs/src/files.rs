@@ -31,7 +31,6 @@ pub enum FilesError {
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,
-    /// Entries, followed by levels 1 to 4.
     levels: Vec<File>,
 }
 
@@ -124,7 +123,6 @@ impl Files {
         self.read(None, first, count)
     }
 
-    /// The tree must contain the tile.
     pub fn tile(&self, tile: Tile) -> io::Result<Vec<u8>> {
         let (first, count) = (tile.first(), usize::from(tile.width));
         match tile.level {

@@ -190,7 +190,6 @@ impl Growing {
         Ok(true)
     }
 
-    /// `None` if the memory lacks the hashes or they do not continue the tree.
     fn written(&self, ledger: &Handle, count: usize) -> Option<Vec<Hash>> {
         let mut hashes = ledger.hashes(self.tree.size(), count + 1)?;
         (hashes.len() > 1 && hashes.remove(0) == self.head).then_some(hashes)

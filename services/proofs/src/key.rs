@@ -1,5 +1,3 @@
-//! Signing keys: files of one line that only their owner can read.
-
 use motherlode_log::Position;
 use motherlode_runtime::Config;
 use motherlode_tiles::{KeyKind, Malformed, SignerKey, VerifierKey};

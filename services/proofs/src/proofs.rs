@@ -51,7 +51,6 @@ pub(crate) struct Signed {
 pub(crate) struct Published {
     pub(crate) last: Option<Arc<Signed>>,
     pub(crate) cosigned: Option<Arc<Signed>>,
-    /// Reason why signing has ended.
     pub(crate) failed: Option<Arc<str>>,
 }
 
@@ -74,9 +73,7 @@ pub(crate) struct Partition {
 pub struct Extent {
     pub partition: u32,
     pub grown: Position,
-    /// Size of the last signed checkpoint; 0 before the first.
     pub signed: Position,
-    /// Size of the last cosigned checkpoint; `None` before the first.
     pub cosigned: Option<Position>,
 }
 
@@ -204,7 +201,6 @@ impl Partition {
         self.published.subscribe()
     }
 
-    /// Checks the existing files; if they are damaged, the tree is rebuilt.
     fn check_now(&self) -> bool {
         let size = self.growing.lock().size();
         if is_sound(&self.files, size, || self.ending.load(Ordering::Acquire)) {

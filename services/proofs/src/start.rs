@@ -26,7 +26,6 @@ pub(crate) fn resume(
     Ok((growing, Some((checkpoint, note))))
 }
 
-/// Checks that the snapshot belongs to the signed log; returns false if the tree's files are damaged.
 fn is_of_snapshot(
     files: &Files,
     checkpoint: &Checkpoint,

@@ -1,5 +1,4 @@
-//! A tile log over HTTP: `/log/<partition>/checkpoint`, `/log/<partition>/tile/...`. The files contain only hashes, so
-//! they are public.
+//! The files contain only hashes, so they are public.
 
 use crate::{
     http1::{answer, plain, serve},

@@ -104,7 +104,6 @@ impl Witness {
         })
     }
 
-    /// Answers `/<SHA-256 of the origin>/checkpoint`.
     fn seen(&self, path: &str) -> Option<Response<Full<Bytes>>> {
         let name = path.strip_prefix('/')?.strip_suffix("/checkpoint")?;
         let log = self.logs.iter().find(|log| self.file(log.key.name()).file_name().is_some_and(|of| of == name))?;

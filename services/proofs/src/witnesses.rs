@@ -126,7 +126,6 @@ impl Witness {
         }
     }
 
-    /// Retries once with the size that the witness states.
     async fn ask(&self, partition: &Arc<Partition>, signed: &Signed, seen: &mut u64) -> io::Result<()> {
         let url = format!("{}/add-checkpoint", self.url);
         for _ in 0..2 {

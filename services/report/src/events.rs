@@ -1,14 +1,16 @@
-//! A partition's significant events: the latest [`LATEST_MAX`] in memory, about 300 bytes each, earlier ones in
-//! [files](files::EventFiles).
+//! A partition's significant events: those after the latest checkpoint in memory, about 300 bytes each, earlier ones in
+//! tables of the store of views. [`LATEST_MAX`] in memory make a checkpoint due.
 
-pub(crate) mod files;
-
-use files::{Away, EventReader, Unreadable};
+use motherlode_log::Position;
 use motherlode_proto::report::v1::SignificantEvent;
+use motherlode_runtime::{Reason, Refusal};
+use motherlode_views::{Keyspace, Run, Store, ViewError, Writer, mergeable};
+use prost::Message;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 
-const LATEST_MAX: usize = 1_024;
+pub(crate) static EVENTS: Keyspace = Keyspace { name: "events", version: 1, widths: None, filtered: 0 };
+const LATEST_MAX: usize = 1 << 13;
 const STRETCH: u64 = 256;
 const OPERATOR_BITS: u8 = 64;
 
@@ -16,13 +18,32 @@ const OPERATOR_BITS: u8 = 64;
 pub(crate) struct Events {
     counts: BTreeMap<i32, u64>,
     stretches: Arc<Vec<Stretch>>,
-    away: Away,
-    #[serde(with = "crate::kept::messages")]
+    /// Number of events in the runs.
+    #[serde(skip)]
+    away: u64,
+    /// Oldest first.
+    #[serde(skip)]
+    runs: Vec<Run>,
+    #[serde(skip)]
     latest: Vec<Arc<SignificantEvent>>,
-    #[serde(skip)]
-    files: Option<EventReader>,
-    #[serde(skip)]
-    patience: usize,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    #[error("{0}")]
+    View(#[from] ViewError),
+    #[error("the tables of significant events have other events than {0} to {1}")]
+    Missing(u64, u64),
+    #[error("entry {0} of significant events is not an event")]
+    Malformed(u64),
+}
+
+impl From<Unreadable> for Refusal {
+    fn from(error: Unreadable) -> Self {
+        tracing::error!(%error, "significant events cannot be read from their tables");
+        let message = format!("significant events cannot be read from their tables: {error}; the log has them all");
+        Refusal::new(Reason::EventsUnreadable, message)
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,16 +129,16 @@ impl Events {
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.away.count + self.latest.len() as u64
+        self.away + self.latest.len() as u64
     }
 
     pub(crate) fn counts(&self) -> impl Iterator<Item = (i32, u64)> {
         self.counts.iter().map(|(kind, count)| (*kind, *count))
     }
 
-    /// Returns the events from a number on; `None` if the first is in a file.
+    /// Returns the events from a number on; `None` if the first is in a table.
     pub(crate) fn latest_from(&self, number: u64) -> Option<&[Arc<SignificantEvent>]> {
-        let skip = usize::try_from(number.checked_sub(self.away.count)?).ok()?;
+        let skip = usize::try_from(number.checked_sub(self.away)?).ok()?;
         Some(self.latest.get(skip..).unwrap_or_default())
     }
 
@@ -128,43 +149,68 @@ impl Events {
     }
 
     pub(crate) fn look(&self) -> Look {
-        let Self { stretches, away, latest, files, .. } = self;
-        Look { stretches: Arc::clone(stretches), away: away.count, latest: latest.clone(), files: files.clone() }
+        let Self { stretches, away, runs, latest, .. } = self;
+        Look { stretches: Arc::clone(stretches), away: *away, runs: runs.clone(), latest: latest.clone() }
     }
 
-    pub(crate) fn away(&self) -> Away {
-        self.away
-    }
-
-    pub(crate) fn read_by(&mut self, files: EventReader) {
-        self.files = Some(files);
+    /// Completes decoded events; `None` if the runs have another number of events.
+    pub(crate) fn with(self, runs: Vec<Run>) -> Option<Self> {
+        let away = runs.iter().flat_map(Run::tables).map(|table| table.entries()).sum();
+        (away == self.counts.values().sum::<u64>()).then_some(Self { away, runs, ..self })
     }
 
     pub(crate) fn are_many(&self) -> bool {
-        self.latest.len() >= LATEST_MAX + self.patience
+        self.latest.len() >= LATEST_MAX
     }
 
-    pub(crate) fn to_put_away(&self) -> Option<(u64, Vec<Arc<SignificantEvent>>)> {
-        self.are_many().then(|| (self.away.count, self.latest.clone()))
+    pub(crate) fn are_damaged(&self) -> bool {
+        self.runs.iter().any(Run::is_damaged)
     }
 
-    pub(crate) fn wait_for_more(&mut self) {
-        self.patience = self.latest.len();
+    /// Returns the number of the first event without a table, the events from there on, and the runs before it.
+    pub(crate) fn unwritten(&self) -> (u64, Vec<Arc<SignificantEvent>>, Vec<Run>) {
+        (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    pub(crate) fn put_away(&mut self, away: Away, files: EventReader) {
-        let count = usize::try_from(away.count.saturating_sub(self.away.count)).unwrap_or(usize::MAX);
-        self.latest.drain(..count.min(self.latest.len()));
-        self.latest.shrink_to(LATEST_MAX);
-        (self.away, self.files, self.patience) = (away, Some(files), 0);
+    /// Takes runs of all events before `first` and `count` from there on; returns false if they were folded again since.
+    pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
+        let is_next = first == self.away && count <= self.latest.len();
+        if is_next {
+            self.latest.drain(..count);
+            self.latest.shrink_to(LATEST_MAX);
+            (self.away, self.runs) = (first + count as u64, runs);
+        }
+        is_next
     }
+}
+
+/// Writes the events from a number on, of commits up to a position, as a run, and merges runs.
+pub(crate) fn write(
+    store: &Store,
+    (first, events): (u64, &[Arc<SignificantEvent>]),
+    position: Position,
+    runs: &mut Vec<Run>,
+) -> Result<(), ViewError> {
+    if !events.is_empty() {
+        let from = runs.last().map_or(0, Run::to);
+        let mut writer = Writer::new(store, &EVENTS, (from, position), u64::MAX);
+        for (number, event) in (first..).zip(events) {
+            writer.put(&number.to_be_bytes(), &event.encode_to_vec())?;
+        }
+        runs.push(writer.finish()?);
+    }
+    while let Some(range) = mergeable(runs).filter(|_| !store.is_stopped()) {
+        let run = Writer::merge(store, &EVENTS, &runs[range.clone()], u64::MAX)?;
+        runs.splice(range, [run]);
+    }
+    Ok(())
 }
 
 pub(crate) struct Look {
     stretches: Arc<Vec<Stretch>>,
     away: u64,
+    runs: Vec<Run>,
     latest: Vec<Arc<SignificantEvent>>,
-    files: Option<EventReader>,
 }
 
 impl Look {
@@ -201,14 +247,41 @@ impl Look {
 
     fn stretch(&self, at: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         let (first, end) = (at * STRETCH, (at + 1) * STRETCH);
-        let mut events = vec![];
-        if let Some(files) = self.files.as_ref().filter(|_| first < self.away) {
-            events = files.read(first, end.min(self.away))?;
-        }
+        let mut events = self.written(first, end.min(self.away))?;
         let place = |number: u64| usize::try_from(number.saturating_sub(self.away)).unwrap_or(usize::MAX);
         let latest = self.latest.iter().take(place(end)).skip(place(first));
         events.extend(latest.cloned());
         Ok(events)
+    }
+
+    /// Reads events from tables, up to `end`, exclusive.
+    fn written(&self, first: u64, end: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
+        let (mut events, mut wrong) = (vec![], None);
+        if first >= end {
+            return Ok(events);
+        }
+        let key = first.to_be_bytes();
+        let begun = |run: &Run| run.tables().first().is_some_and(|table| table.first_key() <= &key[..]);
+        for run in &self.runs[self.runs.partition_point(begun).saturating_sub(1)..] {
+            run.scan(&key, |number, event| {
+                let is_wanted = *number < end.to_be_bytes()[..];
+                if is_wanted {
+                    match SignificantEvent::decode(event) {
+                        Ok(event) => events.push(Arc::new(event)),
+                        Err(_) => wrong = Some(first + events.len() as u64),
+                    }
+                }
+                is_wanted
+            })?;
+            if events.len() as u64 >= end - first {
+                break;
+            }
+        }
+        match wrong {
+            Some(number) => Err(Unreadable::Malformed(number)),
+            None if events.len() as u64 != end - first => Err(Unreadable::Missing(first, end)),
+            None => Ok(events),
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 use crate::{
-    events::files::EventFiles, open_round::OpenRound, pool_operators::PoolOperators, pools::Pools, returns::Returns,
-    significant::Significant,
+    open_round::OpenRound, pool_operators::PoolOperators, pools::Pools, returns::Returns, significant::Significant,
 };
 use motherlode_proto::convert::record::Logged;
 use motherlode_rounds::is_gamble;
 use motherlode_runtime::config::Report;
 use motherlode_state::{Bet, Event, Revenue, RoundKey, Statement, StreamId, UnknownBet, date};
+use motherlode_views::Run;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -35,25 +35,9 @@ impl Figures {
         }
     }
 
-    pub(crate) fn with(self, config: &Report) -> Self {
-        Self { significant: self.significant.with(config), ..self }
-    }
-
-    pub(crate) fn read_events(&mut self, files: &mut EventFiles) -> bool {
-        let events = &mut self.significant.events;
-        if events.away().count == 0 {
-            return true;
-        }
-        match files.reader(events.away()) {
-            Ok(reader) => {
-                events.read_by(reader);
-                true
-            }
-            Err(error) => {
-                tracing::warn!(%error, "the files of significant events cannot be used: rebuilding them from the log");
-                false
-            }
-        }
+    /// Completes decoded figures; `None` if the runs have another number of events.
+    pub(crate) fn with(self, config: &Report, events: Vec<Run>) -> Option<Self> {
+        Some(Self { significant: self.significant.with(config, events)?, ..self })
     }
 
     pub(crate) fn open_rounds(&self) -> u64 {

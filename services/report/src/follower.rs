@@ -1,10 +1,9 @@
 //! Computes the figures of the reports from the partitions' logs.
 
 use crate::{
-    events::files::EventFiles,
     figures::Figures,
-    kept,
     returns::Returns,
+    view::ReportView,
     void_days::{VoidShare, of_days},
 };
 use futures_util::future::{BoxFuture, join_all};
@@ -12,26 +11,13 @@ use motherlode_ledger::{FetchError, Handle, Ledgers, rounds};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Caller, Reason, Refusal, apart, config::Report};
 use motherlode_state::date;
-use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use std::{
-    collections::BTreeMap,
-    io,
-    ops::Deref,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use parking_lot::RwLockReadGuard;
+use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
 use tokio::{
     sync::{Notify, watch},
     time::{sleep, timeout},
 };
 
-/// Number of commits after the stored figures that a start must fold before it stores figures again.
-const KEEP_AT_START: u64 = 10_000;
-const KEEP_EVERY: u64 = 200_000;
 const BATCH: usize = 512;
 const GATHER_FOR: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_secs(1);
@@ -46,22 +32,20 @@ pub struct Follower {
 
 struct Partition {
     ledger: Handle,
-    past: u64,
-    figures: RwLock<Figures>,
-    position: watch::Sender<u64>,
+    view: Arc<ReportView>,
     wanted: Notify,
-    config: Report,
-    file: PathBuf,
-    kept: AtomicU64,
-    events: Mutex<EventFiles>,
 }
 
 impl Follower {
-    /// Creates a follower that continues from each partition's `file`, such as `0.reports`.
+    /// Creates a follower that continues from the partitions' checkpoints.
     #[must_use]
-    pub fn new(ledgers: impl Into<Ledgers>, config: &Report, file: impl Fn(u32) -> PathBuf) -> Self {
+    pub fn new(ledgers: impl Into<Ledgers>, config: &Report) -> Self {
         let ledgers = ledgers.into();
-        let partition = |ledger: &Handle| Partition::new(ledger.clone(), config, file(ledger.partition()));
+        let partition = |ledger: &Handle| Partition {
+            ledger: ledger.clone(),
+            view: ReportView::open(ledger, config),
+            wanted: Notify::new(),
+        };
         let partitions = ledgers.all().map(partition).collect();
         Self { ledgers, partitions, grown: Arc::new(watch::Sender::new(())) }
     }
@@ -72,7 +56,6 @@ impl Follower {
                 let follower = self.clone();
                 async move {
                     follower.fold_past(at).await;
-                    follower.keep(at, KEEP_AT_START).await;
                     follower.follow(at).await;
                 }
             });
@@ -87,16 +70,17 @@ impl Follower {
         let folding = move || {
             let Follower { partitions, grown, .. } = &follower;
             let partition = &partitions[at];
-            while waits.strong_count() > 0 && *partition.position.borrow() < partition.past {
-                let from = *partition.position.borrow() + 1;
-                match partition.ledger.read(from, BATCH) {
-                    Ok(commits) if !commits.is_empty() => match partition.fold(&commits, grown) {
-                        Ok(()) => partition.put_away(),
-                        Err(_) => break,
-                    },
+            while waits.strong_count() > 0 && partition.view.position() < partition.view.past {
+                let (from, count) = partition.next();
+                match partition.ledger.read(from, count) {
+                    Ok(commits) if !commits.is_empty() && partition.fold(&commits, grown).is_ok() => {}
                     _ => break,
                 }
+                if partition.view.figures.read().significant.events.are_many() {
+                    partition.ledger.follower_views().wake();
+                }
             }
+            partition.ledger.follower_views().wake();
         };
         if let Err(error) = apart("reports", folding).await {
             tracing::warn!(%error, "failed to fold the existing log on a separate thread: folding it in the background");
@@ -109,11 +93,14 @@ impl Follower {
         loop {
             match partition.catch_up(&self.grown).await {
                 Ok(()) => {
-                    self.put_away(at).await;
-                    self.keep(at, KEEP_EVERY).await;
                     let _ = timeout(GATHER_FOR, partition.wanted.notified()).await;
-                    if head.changed().await.is_err() {
-                        return;
+                    tokio::select! {
+                        changed = head.changed() => match changed {
+                            Ok(()) => {}
+                            Err(_) => return,
+                        },
+                        // A read may have found damage.
+                        () = partition.wanted.notified() => {}
                     }
                 }
                 Err(error) => {
@@ -121,39 +108,6 @@ impl Follower {
                     sleep(PAUSE).await;
                 }
             }
-        }
-    }
-
-    async fn put_away(&self, at: usize) {
-        if !self.partitions[at].figures.read().significant.events.are_many() {
-            return;
-        }
-        let follower = self.clone();
-        if let Err(error) = apart("reports", move || follower.partitions[at].put_away()).await {
-            tracing::warn!(%error, "failed to write significant events to files: they stay in memory");
-        }
-    }
-
-    async fn keep(&self, at: usize, commits: u64) {
-        let partition = &self.partitions[at];
-        if *partition.position.borrow() < partition.kept.load(Ordering::Relaxed).saturating_add(commits) {
-            return;
-        }
-        let follower = self.clone();
-        if let Err(error) = apart("reports", move || follower.partitions[at].keep()).await {
-            tracing::warn!(%error, "failed to store the figures of reports");
-        }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn keep_now(&self) {
-        self.partitions.iter().for_each(Partition::keep);
-    }
-
-    #[cfg(test)]
-    pub(crate) async fn end(self) {
-        while Arc::strong_count(&self.partitions) > 1 {
-            tokio::task::yield_now().await;
         }
     }
 
@@ -188,9 +142,8 @@ impl Follower {
     }
 
     pub(crate) fn now<T>(&self, read: impl FnOnce(&[&Figures], u64) -> T) -> T {
-        let figures: Vec<_> = self.partitions.iter().map(|partition| partition.figures.read()).collect();
-        // The position is set after the figures, so this lock keeps position and figures consistent.
-        let position = self.partitions.first().map_or(0, |home| *home.position.borrow());
+        let figures: Vec<_> = self.partitions.iter().map(|partition| partition.view.figures.read()).collect();
+        let position = self.partitions.first().map_or(0, |home| home.view.position());
         let figures: Vec<_> = figures.iter().map(RwLockReadGuard::deref).collect();
         read(&figures, position)
     }
@@ -201,57 +154,18 @@ impl Follower {
 }
 
 impl Partition {
-    fn new(ledger: Handle, config: &Report, file: PathBuf) -> Self {
-        let (past, mut files) = (ledger.durable(), EventFiles::new(&file));
-        let kept = kept::read(&file, &ledger, config);
-        let kept =
-            kept.and_then(|(position, mut figures)| figures.read_events(&mut files).then_some((position, figures)));
-        let (position, figures) = kept.unwrap_or_else(|| {
-            if let Err(error) = files.delete() {
-                tracing::warn!(%error, "failed to rebuild the files of significant events");
-            }
-            (0, Figures::new(config))
-        });
-        let (figures, kept, events) = (RwLock::new(figures), AtomicU64::new(position), Mutex::new(files));
-        let (position, wanted) = (watch::Sender::new(position), Notify::new());
-        Self { ledger, past, figures, position, wanted, config: config.clone(), file, kept, events }
-    }
-
-    /// Moves events to the files. After a failure, waits for more events.
-    fn put_away(&self) {
-        let Some((first, events)) = self.figures.read().significant.events.to_put_away() else { return };
-        match self.events.lock().append(first, &events) {
-            Ok((away, files)) => self.figures.write().significant.events.put_away(away, files),
-            Err(error) => {
-                tracing::warn!(%error, "failed to write significant events to files: they stay in memory");
-                self.figures.write().significant.events.wait_for_more();
-            }
-        }
-    }
-
-    fn keep(&self) {
-        if !self.events.lock().are_sound() {
-            return;
-        }
-        let (position, figures) = {
-            let figures = self.figures.read();
-            // The folding task waits for this lock, so the position is that of the figures.
-            (*self.position.borrow(), postcard::to_allocvec(&*figures))
-        };
-        let written = figures
-            .map_err(io::Error::other)
-            .and_then(|figures| kept::write(&self.file, &self.ledger, &self.config, position, &figures));
-        self.kept.store(position, Ordering::Relaxed);
-        match written {
-            Ok(()) => tracing::info!(position, "stored the figures of reports"),
-            Err(error) => tracing::warn!(%error, "failed to store the figures of reports"),
-        }
+    /// Returns the next position, and a number of commits: only published ones, which a checkpoint covers.
+    fn next(&self) -> (u64, usize) {
+        let position = self.view.position();
+        let published = self.ledger.durable().saturating_sub(position);
+        (position + 1, usize::try_from(published).unwrap_or(usize::MAX).min(BATCH))
     }
 
     async fn catch_up(&self, grown: &watch::Sender<()>) -> Result<(), FetchError> {
+        self.view.reset_damaged();
         loop {
-            let from = *self.position.borrow() + 1;
-            let commits = self.ledger.read_apart(from, BATCH).await?;
+            let (from, count) = self.next();
+            let commits = if count == 0 { vec![] } else { self.ledger.read_apart(from, count).await? };
             if commits.is_empty() {
                 return Ok(());
             }
@@ -266,15 +180,17 @@ impl Partition {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {
             let taken = {
-                let mut figures = self.figures.write();
-                rest.iter().take_while(|logged| figures.take(logged, &known).is_ok()).count()
+                let mut figures = self.view.figures.write();
+                let taken = rest.iter().take_while(|logged| figures.take(logged, &known).is_ok()).count();
+                if let Some(last) = rest[..taken].last() {
+                    self.view.position.send_replace(last.commit.position);
+                }
+                taken
             };
-            let (folded, left) = rest.split_at(taken);
-            if let Some(last) = folded.last() {
-                self.position.send_replace(last.commit.position);
+            if taken > 0 {
                 grown.send_replace(());
             }
-            rest = left;
+            rest = &rest[taken..];
             if let Some(next) = rest.first() {
                 known = rounds::bets_before(&self.ledger, next)?;
             }
@@ -285,7 +201,7 @@ impl Partition {
     async fn caught_up(&self) -> bool {
         let wanted = self.ledger.durable();
         self.wanted.notify_one();
-        self.position.subscribe().wait_for(|position| *position >= wanted).await.is_ok()
+        self.view.position.subscribe().wait_for(|position| *position >= wanted).await.is_ok()
     }
 }
 
@@ -305,9 +221,10 @@ impl Follower {
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.now(|figures, _| {
-            let positions: Vec<_> = self.partitions.iter().map(|partition| *partition.position.borrow()).collect();
+            let positions: Vec<_> = self.partitions.iter().map(|partition| partition.view.position()).collect();
             let open = figures.iter().map(|figures| figures.open_rounds()).sum();
-            let (rounds, significant) = match self.partitions.iter().zip(&positions).all(|(of, at)| *at >= of.past) {
+            let (rounds, significant) = match self.partitions.iter().zip(&positions).all(|(of, at)| *at >= of.view.past)
+            {
                 true => (
                     sums(figures.iter().flat_map(|figures| figures.returns.rounds())),
                     sums(figures.iter().flat_map(|figures| figures.significant.counts())),

@@ -1,7 +1,7 @@
 //! Reports: significant events, returns against theory, statements of pools, transactions, revenue, and the program's
 //! identity (PL-22, 23, 24, 29, 34).
 //!
-//! A [`Follower`] folds all figures from the log into memory, beginning with the last stored figures ([kept]). Until it
+//! A [`Follower`] folds all figures from the log into memory, beginning with those of the [checkpoint](view). Until it
 //! reaches the log's end, calls wait a bounded time and then fail with REPORT_BEHIND. A start decodes at most 200,000
 //! commits again.
 
@@ -12,7 +12,6 @@ mod features;
 mod figures;
 mod follower;
 mod identity;
-mod kept;
 mod level_days;
 mod open_round;
 mod pool_operators;
@@ -24,6 +23,7 @@ mod service_status;
 mod shown;
 mod significant;
 mod transactions;
+mod view;
 mod void_days;
 mod void_shares;
 

@@ -15,7 +15,7 @@ struct Pool {
     position: u64,
     /// Meters at the end of each day with a change, keyed by days since 1970.
     days: BTreeMap<i64, Meters>,
-    #[serde(with = "crate::kept::messages::by_day")]
+    #[serde(with = "crate::view::messages")]
     hits: BTreeMap<i64, Vec<wire::PoolHit>>,
 }
 

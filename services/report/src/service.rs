@@ -1,5 +1,5 @@
 use crate::{
-    events::{Filter, Look, Name, files::Unreadable, is_for, name, order},
+    events::{Filter, Look, Name, Unreadable, is_for, name, order},
     figures::Figures,
     follower::Follower,
     identity::SelfCheck,

@@ -11,6 +11,7 @@ use motherlode_state::{
     ChangeProposed, Commit, Currency, Event, FxRate, GenerationBegun, HOME, Incident, Minor, Nano, PoolTerms,
     SealReason, StartEvidence, StreamId, VoidedJackpot, contribution,
 };
+use motherlode_views::Run;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,8 +60,8 @@ impl Significant {
         }
     }
 
-    pub(crate) fn with(self, config: &Report) -> Self {
-        Self { thresholds: config.clone(), ..self }
+    pub(crate) fn with(self, config: &Report, events: Vec<Run>) -> Option<Self> {
+        Some(Self { thresholds: config.clone(), events: self.events.with(events)?, ..self })
     }
 
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {

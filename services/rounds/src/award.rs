@@ -14,7 +14,6 @@ pub enum Award {
 }
 
 impl Award {
-    /// `None` if the event is not about this award.
     #[must_use]
     pub fn from_event(event: &Event, hit_at: u64) -> Option<Self> {
         match *event {

@@ -40,7 +40,6 @@ pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     }
 }
 
-/// Figures of the round's scope, and those shared by all scopes (DM-14).
 #[must_use]
 pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried {
     carried_under(game, Sharing::Game, player, scope)
@@ -123,7 +122,6 @@ pub struct Led {
 }
 
 impl Led {
-    /// `None` if the game has no collection. Fails if this build lacks the game.
     pub fn from_started(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
         let terms = terms_of(started)?;
         if terms.carried.is_empty() {

@@ -2,7 +2,6 @@ use motherlode_slots::{Awaiting, Outcome};
 use motherlode_state::{Event, Minor, SmolStr};
 use std::num::TryFromIntError;
 
-/// Events that must follow a step in its commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepEvents {
     pub win: Minor,
@@ -29,7 +28,6 @@ impl StepEvents {
         })
     }
 
-    /// `pool` is the pool that received the bet's contribution.
     pub fn add_to(self, round: u64, pool: Option<SmolStr>, events: &mut Vec<Event>) {
         events.extend(self.collection);
         if let Some(amount) = self.credit {

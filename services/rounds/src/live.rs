@@ -20,13 +20,7 @@ pub enum Unresolvable {
     #[error("this program has no game {game} with rules version {rules_version}")]
     UnknownGame { game: String, rules_version: String },
     #[error("the round was played with model {logged} of {game}, but this program has model {known}")]
-    UnknownModel {
-        game: String,
-        /// SHA-256 of the logged model.
-        logged: String,
-        /// SHA-256 of this program's model.
-        known: String,
-    },
+    UnknownModel { game: String, logged: String, known: String },
     #[error("the game refuses the stake: {0}")]
     Stake(#[from] slots::StakeRefused),
     #[error("the round refuses the choice: {0}")]

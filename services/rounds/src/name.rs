@@ -1,4 +1,4 @@
-//! Names of rounds. A round's name is an input of its seeds.
+//! A round's name is an input of its seeds.
 
 use motherlode_state::{StreamId, digits};
 

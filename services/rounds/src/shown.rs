@@ -37,7 +37,6 @@ pub fn adds(resolved: &slots::Outcome, over: bool) -> bool {
         || resolved.marks.iter().any(|mark| mark.kind == slots::MarkKind::Mystery)
 }
 
-/// Adds the displayed figures of one outcome; `over` allows hidden values.
 pub fn add(game: &dyn Game, resolved: &slots::Outcome, outcome: &mut v1::Outcome, over: bool) {
     name_special_wins(game, outcome);
     outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);

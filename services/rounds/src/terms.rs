@@ -32,7 +32,6 @@ pub fn terms_of(started: &RoundStarted) -> Result<&RoundTerms, Malformed> {
     started.stake.terms().ok_or(Malformed::Field("stake"))
 }
 
-/// Fails if the log has a wrong number of figures.
 pub fn terms_from_log(
     terms: &RoundTerms,
     carries: Carries,

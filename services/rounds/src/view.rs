@@ -27,7 +27,6 @@ pub struct RoundView {
     /// Number of the picked [`v1::Witch`] (BW-05), or 0.
     pub witch: u32,
     pub position: u64,
-    /// Time of the bet in Unix milliseconds.
     pub time_ms: i64,
     pub balance_before: Minor,
     pub steps: Vec<StepView>,
@@ -202,7 +201,6 @@ impl RoundView {
     }
 }
 
-/// Folds a player's commits, in log order, into one round.
 pub struct Fold {
     number: u64,
     balance: Minor,
@@ -295,7 +293,6 @@ fn plays_with(event: &Event, of: &str) -> bool {
     matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
 }
 
-/// 0 if the player has no account in the currency.
 #[must_use]
 pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
     logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor::ZERO, |(_, amount)| *amount)

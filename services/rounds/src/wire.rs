@@ -21,7 +21,6 @@ pub fn timestamp(unix_ms: i64) -> Timestamp {
     Timestamp { seconds: unix_ms.div_euclid(1000), nanos }
 }
 
-/// Its names are empty if the stream is not a player's.
 #[must_use]
 pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
     let (operator_id, player_id) = match stream {

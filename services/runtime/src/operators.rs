@@ -1,11 +1,11 @@
-//! Configured operators, which a reload replaces (PL-27).
+//! Configured operators. A reload of the configuration replaces them (PL-27).
 
 use crate::config::{Config, Operator, PLATFORM, WalletKind};
 use motherlode_state::Nano;
 use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Settings by operator; clones share them. An unknown operator has weight 1, no cap and a transfer wallet.
+/// Maps operators to settings, which clones share. An unknown operator has weight 1, no cap and a transfer wallet.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<RwLock<BTreeMap<String, Settings>>>);
 
@@ -38,7 +38,7 @@ impl Operators {
             .collect();
     }
 
-    /// Returns the operators with players, so without the platform.
+    /// Returns the operators with players, which excludes the platform.
     #[must_use]
     pub fn ids(&self) -> Vec<String> {
         self.0.read().keys().filter(|operator| *operator != PLATFORM).cloned().collect()
@@ -49,7 +49,7 @@ impl Operators {
         operator != PLATFORM && self.0.read().contains_key(operator)
     }
 
-    /// Returns the weight in the competition for calls, log bytes and the queue.
+    /// Returns the fair-share weight for calls, log bytes and the queue.
     #[must_use]
     pub fn weight(&self, operator: &str) -> u32 {
         self.of(operator).map_or(1, |settings| settings.weight)
@@ -60,7 +60,7 @@ impl Operators {
         self.0.read().values().map(|settings| settings.weight).max().unwrap_or(1)
     }
 
-    /// Returns the limit of open campaigns' cost in EUR (PL-36).
+    /// Returns the limit of the open campaigns' total cost in EUR (PL-36).
     #[must_use]
     pub fn campaign_cap(&self, operator: &str) -> Option<Nano> {
         self.of(operator)?.campaign_cap

@@ -7,7 +7,7 @@ use crate::{
     error::ServeError,
     health::{self, Readiness},
     layers::{Layers, State, call_metrics::CallMetrics},
-    log::layout::{index_folder, log_folder},
+    log::layout::log_folder,
     metrics::{Metrics, Source},
     names::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, WALLET},
     reload::Reloader,
@@ -157,9 +157,7 @@ impl<'a> Services<'a> {
     }
 
     pub(crate) fn report(mut self) -> Self {
-        let follower = Follower::new(self.ledgers.clone(), &self.config.report, |partition| {
-            index_folder(&self.config.data, partition).with_extension("reports")
-        });
+        let follower = Follower::new(self.ledgers.clone(), &self.config.report);
         let check = SelfCheck::new(self.identity.clone(), follower.clone());
         let (wallets, clock) = (self.wallets.clone(), self.ledgers.clone());
         let states = move || wallets.all().iter().map(|wallet| wallet_status(wallet.state(), clock.now_ms())).collect();

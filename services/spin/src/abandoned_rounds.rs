@@ -67,7 +67,6 @@ impl AbandonedRounds {
         }
     }
 
-    /// Operators take turns, so that a small operator does not wait for all rounds of a large one.
     async fn sweep_partition(&self, ledger: &Handle) {
         let operators: Vec<_> = ledger.books(|books| books.operators().map(str::to_owned).collect());
         let begin = |operator| Turn { operator, due: VecDeque::new(), next: Some(0) };

@@ -1,5 +1,3 @@
-//! State shared by all calls, and the processing of a step: decide, append, answer.
-
 use crate::{
     answer::{Answer, PlayedBytes},
     bet::{Bet, DrawnFor, Named, Play},
@@ -121,7 +119,6 @@ impl SpinApi {
         }
     }
 
-    /// Without a session, checks that the game is not held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream)?);
         let game = self.ledgers.for_stream(stream)?.books_of(stream, |books| {

@@ -79,7 +79,6 @@ impl SpinApi {
         Ok(read?)
     }
 
-    /// A round whose win can be doubled counts as finished.
     async fn finished(&self, round: &RoundId) -> Result<SeriesRound, Refusal> {
         let ledger = self.ledgers.for_stream(&round.stream)?;
         let mut head = ledger.head();
@@ -105,7 +104,6 @@ impl SpinApi {
         }
     }
 
-    /// Returns false if the player has continued the round.
     async fn collect(&self, waiting: &Waiting, series: &SmolStr) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
@@ -295,7 +293,6 @@ impl Series {
     }
 }
 
-/// If the session has ended, the spin itself is refused.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
     api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
 }

@@ -25,7 +25,6 @@ pub(crate) enum Play {
     Move(Move),
 }
 
-/// Request for a step, with the names that its draw needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<'a> {
     pub(crate) stream: &'a StreamId,
@@ -47,7 +46,6 @@ pub(crate) struct Bet {
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
-    /// Operator's session reference; may be empty.
     pub(crate) operator_session: SmolStr,
     pub(crate) drawn: DrawnFor,
     pub(crate) campaign: Option<SmolStr>,
@@ -118,7 +116,6 @@ impl Play {
 }
 
 impl Bet {
-    /// A free round's stake comes from the ledger.
     pub(crate) fn parse(
         caller: &Caller,
         ledgers: &Ledgers,

@@ -55,7 +55,6 @@ pub struct Call<T> {
     pub owner: T,
     pub caller: Caller,
     pub asked: Asked,
-    /// Metadata of a unary call; empty for a call on a stream.
     pub metadata: MetadataMap,
     pub until: Option<Instant>,
 }
@@ -161,7 +160,6 @@ impl<T> PlayQueue<T> {
         self.api.decide(play, named, &state, &mut self.outcome)
     }
 
-    /// `None` if a separate future answers the call.
     fn conclude(&mut self, ticket: u64, call: InFlight<T>, verdict: Verdict) -> Option<(T, Answered)> {
         let InFlight { owner, until, proposed, .. } = call;
         let (play, answer) = *proposed?;

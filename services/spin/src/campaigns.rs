@@ -122,7 +122,6 @@ impl SpinApi {
         refused_grant(grant, refusal)
     }
 
-    /// Does nothing if the operator has no cap.
     pub(crate) async fn reserve_single(
         &self,
         caller: &Caller,

@@ -1,5 +1,3 @@
-//! Confirmed debits, and requests that ended without a step (PL-31).
-
 use motherlode_proto::wallet::v1::ReasonCode;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_state::{Commit, Currency, Event, Minor, WalletAnswer};

@@ -191,7 +191,6 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Names the series of rounds to which a commit belongs (PL-42).
 pub(crate) fn with_series(series: Option<&SmolStr>) -> Option<Event> {
     series.map(|series| Event::PartOf { request_id: series.clone() })
 }
@@ -241,7 +240,6 @@ pub(crate) fn choose(
     Ok(draft.resolve(dealer, dealing, (&play.choice, None), outcome)?)
 }
 
-/// `None` if there is no open round or no reason for the step.
 pub(crate) fn automatic(state: &State, asked: &AutomaticStep, dealer: &Dealer) -> Option<Result<Proposal, Undecided>> {
     let player = state.player.as_deref()?;
     let open = player.open_round(asked.round.number)?;
@@ -291,7 +289,6 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", bet.account.currency)
 }
 
-/// `None` if the game is no longer offered.
 pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;

@@ -1,5 +1,3 @@
-//! Game descriptions (PL-13), each computed once.
-
 use crate::{
     jackpot_returns::{Now, PLACES, Returns},
     stake::{bet_in, find_game},
@@ -94,7 +92,6 @@ pub(crate) fn stated(game: &dyn Game) -> Option<&'static StatedFigures> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
 
-/// Highest win over all offered stakes (WF-04, PL-43).
 fn win_up_to<'a>(
     stated: &StatedFigures,
     game: &dyn Game,

@@ -1,5 +1,3 @@
-//! Lists, closes (PL-20) and skips (DM-21) rounds that wait for their player.
-
 use crate::{api::SpinApi, automatic::AutomaticStep, completer::RoundCompleter, session_id};
 use motherlode_ledger::{
     FetchError, Handle,
@@ -156,8 +154,7 @@ impl SpinApi {
     }
 }
 
-/// Returns the positions of the bets with the results of `make`: `None` for a round that has ended, an error for an
-/// unreadable player.
+/// `None` for a round that has ended, an error for an unreadable player.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,

@@ -1,5 +1,3 @@
-//! Return of a game with a jackpot, at its pool's current terms (BW-21, PL-43).
-
 use motherlode_proto::spin::v1::{CoinReturn, JackpotReturns};
 use motherlode_slots::{
     GameInfo, Ladder, Par, PoolTerms,
@@ -19,8 +17,6 @@ pub(crate) struct Returns<'a> {
     info: &'a GameInfo,
     par: &'a Par,
     terms: Option<PoolTerms>,
-    /// Components of the return: the seed, the increments per EUR of coin value, and the increments at the highest
-    /// coin.
     seed: Exact,
     increments_per_eur: Exact,
     increments_max: Exact,

@@ -96,7 +96,6 @@ impl Cost {
     }
 }
 
-/// `None` if the game does not offer the campaign's terms.
 #[must_use]
 pub fn highest_cost(campaign: &Campaign, players: usize, ladders: &Ladders, rate: FxRate) -> Option<Nano> {
     Cost::new(campaign, players, ladders, Some(rate)).ok()?.highest_eur(campaign, rate).ok()

@@ -49,7 +49,6 @@ impl PlayRules {
         self.session
     }
 
-    /// Jurisdiction to log; empty if there are no restrictions.
     pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
             UNRESTRICTED => SmolStr::default(),
@@ -142,7 +141,6 @@ impl PlayRules {
         }
     }
 
-    /// Checks time limit and reality checks over all sessions of the day (PL-26).
     fn within_time(
         &self,
         day: &Day,
@@ -184,7 +182,6 @@ impl PlayRules {
     }
 }
 
-/// Refuses a game that is held after a dropped connection (BW-27).
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
     let message = format!("the player's connection was dropped, so the game is held for another {left_ms} ms");

@@ -16,7 +16,6 @@ use motherlode_state::{Commit, Event, InternalRequest, StepResolved};
 use std::sync::Arc;
 
 impl SpinApi {
-    /// After a jackpot hit it waits for the award, but not longer than configured.
     pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<PlayedBytes, Refusal> {
         let jackpot = match hit_pool(&logged.commit) {
             Some(pool) => Some(self.award(logged, pool).await?),

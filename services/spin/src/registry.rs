@@ -1,5 +1,3 @@
-//! Live sessions of this process, in memory ([`crate::session`]).
-
 use crate::{
     play_rules::PlayRules,
     session_id::{name, required},

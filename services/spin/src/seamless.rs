@@ -51,7 +51,6 @@ fn pause(calls: u32, random: u16) -> Duration {
 }
 
 enum Before {
-    /// No debit is needed, because this service holds the account or the round is free.
     Here,
     Asked(Arc<Logged>),
     Ended(Arc<Logged>),
@@ -114,7 +113,6 @@ impl SpinApi {
         }
     }
 
-    /// Logs the bet's debit request unless it is already logged.
     async fn before(
         &self,
         ledger: &Handle,
@@ -298,7 +296,6 @@ fn is_doubtful(refusal: &Refusal) -> bool {
     matches!(refusal.code(), Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Aborted)
 }
 
-/// `None` if the operator's setting has not changed.
 fn reports(wallet: &OperatorWallet, player: &PlayerState) -> Option<Event> {
     let rounds = wallet.settings().close_rounds;
     player.wallet().filter(|owed| owed.reports != rounds).map(|_| Event::RoundReportsChosen { rounds })

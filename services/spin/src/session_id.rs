@@ -1,5 +1,3 @@
-//! Ids of sessions in requests, and their names in the log.
-
 use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
 use motherlode_state::{SessionId, SessionName, SmolStr};
@@ -7,7 +5,6 @@ use motherlode_state::{SessionId, SessionName, SmolStr};
 /// Longest session reference of an operator, in characters.
 const OPERATOR_SESSION_MAX: usize = 255;
 
-/// `None` if the id is empty.
 pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
     if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }
 }

@@ -59,7 +59,6 @@ pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Resu
     })
 }
 
-/// `None` if the bet is not a whole number of minor units (DM-19).
 pub(crate) fn bet_in(currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
     let micros_per_minor = minor_micros(currency);
     let micros = coin.0.checked_mul(coins.into())?;

@@ -12,7 +12,6 @@ use motherlode_state::{Currency, FxRate};
 pub(crate) struct StatedFigures {
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
-    /// Highest wins per number of lines, ascending.
     pub(crate) highest: Vec<(u32, HighestWin)>,
     /// Highest win of the bought feature, for bets without the feature's price.
     bought: Option<(u32, HighestWin)>,
@@ -59,7 +58,6 @@ impl StatedFigures {
         self.highest.first().map_or("", |(_, highest)| highest.definition())
     }
 
-    /// Whether free spins can retrigger without limit.
     pub(crate) fn unlimited(&self) -> bool {
         self.highest.iter().any(|(_, highest)| highest.unlimited)
     }

@@ -52,9 +52,7 @@ struct Playing {
     peer: Option<IpAddr>,
     turn: Turn,
     requests: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
-    /// Received requests that wait for the next check that the state is current.
     arrived: Vec<PlayStreamRequest>,
-    /// Requests that wait until this process's state is current.
     current: Option<BoxFuture<'static, Came>>,
     asking: usize,
     calls: PlayQueue<u64>,
@@ -117,7 +115,6 @@ impl Playing {
         }
     }
 
-    /// Returns ready when the stream has ended.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
         let mut read = Poll::Pending;
         self.begin_current(context);
@@ -172,7 +169,6 @@ impl Playing {
         self.calls.begin(Call { owner, caller, asked, metadata, until: None });
     }
 
-    /// Counts and logs refusals, as the middleware does for unary calls.
     fn answer(&self, (tag, played): (u64, Answered)) -> StreamAnswer {
         let answer = played.map(PlayedBytes::into_bytes).map_err(|refusal| {
             refusals::note(&Refused { caller: &self.caller, peer: self.peer, ..Refused::new(&refusal, PLAY_STREAM) });

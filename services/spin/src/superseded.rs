@@ -3,7 +3,6 @@ use motherlode_ledger::SupersededRules;
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::latest;
 
-/// Refuses new bets on superseded rules versions, except granted free rounds (PL-41).
 pub(crate) fn check(rules: &SupersededRules, bet: &Bet) -> Result<(), Refusal> {
     let (name, version) = (bet.game.name(), bet.game.rules_version());
     if bet.campaign.is_some() || rules.takes_bets(name, version) {

@@ -1,5 +1,3 @@
-//! How long open rounds wait for their players (PL-03).
-
 use motherlode_runtime::{Interruption, Profiles, UNRESTRICTED};
 use motherlode_slots::{game, latest};
 use motherlode_state::{OpenRound, RoundStarted};

@@ -32,7 +32,6 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Fails if the integer exceeds 64 bits.
     pub fn from_number(number: impl TryInto<i64>) -> Result<Self, TableError> {
         number.try_into().map(Self::Int).map_err(|_| TableError::Past64Bits)
     }

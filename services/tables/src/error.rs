@@ -8,7 +8,6 @@ pub enum TableError {
     Parquet(String),
     #[error("a number in the table exceeds 64 bits")]
     Past64Bits,
-    /// The value's type differs from the column's type, which is a bug.
     #[error("a value does not have the type of its column; please report this bug")]
     Kind,
 }

@@ -9,9 +9,7 @@ use std::io::Write;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// CSV (RFC 4180) with a header line.
     Csv,
-    /// JSON Lines: one object per line.
     Jsonl,
     Parquet,
 }

@@ -18,7 +18,6 @@ const MAGIC: [u8; 8] = *b"MLVIEW01";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Increasing number of the checkpoint, set by [`Store::commit`](crate::Store::commit).
     pub sequence: u64,
     pub partition: u32,
     /// Position of the last record that the views cover.
@@ -42,17 +41,13 @@ impl KeyspaceTables {
 pub struct KeyspaceTables {
     pub keyspace: String,
     pub version: u32,
-    /// Runs, oldest first.
     pub runs: Vec<RunTables>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTables {
-    /// Position before the run's first record.
     pub from: Position,
-    /// Position of the run's last record.
     pub to: Position,
-    /// Digests of the tables, in key order.
     pub tables: Vec<Hash>,
 }
 
@@ -80,13 +75,17 @@ impl Checkpoint {
     }
 
     pub(crate) fn read(path: &Path, id: &Hash, partition: u32) -> Result<Self, ViewError> {
-        let bytes = fs::read(path).map_err(at(path))?;
+        Self::verified(&fs::read(path).map_err(at(path))?, id, partition, path)
+    }
+
+    /// Decodes the file of a checkpoint, which `path` names in errors.
+    pub fn verified(bytes: &[u8], id: &Hash, partition: u32, path: &Path) -> Result<Self, ViewError> {
         let unusable = |reason| ViewError::unusable(path, reason);
-        if Sha256::digest(&bytes)[..] != id[..] {
+        if Sha256::digest(bytes)[..] != id[..] {
             return Err(unusable("the checkpoint is damaged"));
         }
         let checkpoint =
-            Self::decode(&bytes).ok_or_else(|| unusable("the file is not a checkpoint of this format version"))?;
+            Self::decode(bytes).ok_or_else(|| unusable("the file is not a checkpoint of this format version"))?;
         if checkpoint.partition != partition {
             return Err(unusable("the checkpoint belongs to another partition"));
         }

@@ -1,5 +1,3 @@
-//! Cursors that read entries in key order; `merge` combines several.
-
 use crate::{error::ViewError, table::Table};
 use std::{ops::Range, sync::Arc};
 
@@ -34,7 +32,6 @@ impl Cursor {
         Ok(cursor)
     }
 
-    /// Returns false at the end.
     pub fn advance(&mut self) -> Result<bool, ViewError> {
         if !self.load()? {
             return Ok(false);
@@ -54,7 +51,6 @@ impl Cursor {
         self.bytes.get(self.value.clone()).unwrap_or_default()
     }
 
-    /// Returns false at the end.
     fn load(&mut self) -> Result<bool, ViewError> {
         while self.next >= self.bytes.len() {
             let Some(table) = self.tables.get(self.table) else { return Ok(false) };

@@ -12,11 +12,7 @@ pub enum ViewError {
     #[error("{}: {reason}", path.display())]
     Unusable { path: PathBuf, reason: &'static str },
     #[error("{}: the block at byte {at} is damaged", path.display())]
-    Block {
-        path: PathBuf,
-        /// Byte offset of the block.
-        at: u64,
-    },
+    Block { path: PathBuf, at: u64 },
     #[error("invalid entry in keyspace {keyspace}: {reason}")]
     Entry { keyspace: &'static str, reason: &'static str },
     #[error("cannot use the catalogue of views {}: {reason}", path.display())]

@@ -6,7 +6,6 @@
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 
-/// Bytes per block.
 const BLOCK: usize = 32;
 const BITS: usize = 12;
 /// Odd constants of the Parquet format, one per word.

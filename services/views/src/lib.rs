@@ -19,6 +19,7 @@
 
 mod catalogue;
 mod checkpoint;
+mod copy;
 mod cursor;
 mod error;
 mod filter;
@@ -29,6 +30,7 @@ mod table;
 mod writer;
 
 pub use checkpoint::{Checkpoint, KeyspaceTables, RunTables};
+pub use copy::TableCopy;
 pub use cursor::{Cursor, merge};
 pub use error::ViewError;
 pub use filter::filter_hash;

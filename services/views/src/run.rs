@@ -44,13 +44,11 @@ impl Run {
         &self.tables
     }
 
-    /// Position before the run's first record.
     #[must_use]
     pub fn from(&self) -> Position {
         self.tables.first().map_or(0, |table| table.from())
     }
 
-    /// Position of the run's last record.
     #[must_use]
     pub fn to(&self) -> Position {
         self.tables.first().map_or(0, |table| table.to())
@@ -113,7 +111,6 @@ impl Run {
         Ok(())
     }
 
-    /// Usually returns one table.
     fn tables_of(&self, prefix: &[u8]) -> &[Arc<Table>] {
         let begin = self.tables.partition_point(|table| table.first_key() <= prefix).saturating_sub(1);
         let after = |table: &Arc<Table>| table.first_key() <= prefix || table.first_key().starts_with(prefix);

@@ -79,7 +79,6 @@ impl Store {
         self.partition
     }
 
-    /// Makes merges fail with [`ViewError::Stopped`].
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Relaxed);
     }
@@ -106,7 +105,6 @@ impl Store {
         found
     }
 
-    /// Makes one of the [`checkpoints`](Self::checkpoints) current.
     pub fn adopt(&self, id: Hash, checkpoint: &Checkpoint) {
         let mut state = self.state.lock();
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
@@ -116,7 +114,6 @@ impl Store {
         }
     }
 
-    /// Loads at most `filter_bytes_max` bytes of filters.
     pub fn run(&self, named: &RunTables, keyspace: &'static Keyspace, filter_bytes_max: u64) -> Result<Run, ViewError> {
         let (mut tables, mut rest) = (vec![], filter_bytes_max);
         for id in &named.tables {
@@ -235,6 +232,17 @@ impl Store {
         Ok(self.tables().join(hex(&id)))
     }
 
+    /// Returns the paths of a checkpoint and of a table with a digest.
+    pub(crate) fn places(&self, id: &Hash) -> [PathBuf; 2] {
+        [self.checkpoints_folder(), self.tables()].map(|folder| folder.join(hex(id)))
+    }
+
+    /// Adds the checkpoint of another store, whose tables were copied, to [`checkpoints`](Self::checkpoints) as the
+    /// newest.
+    pub fn add(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
+        self.write(&mut self.state.lock(), checkpoint).map(drop)
+    }
+
     fn unfinished(&self, folder: &Path) -> Result<PathBuf, ViewError> {
         if !folder.is_dir() {
             fs::create_dir_all(folder).map_err(at(folder))?;
@@ -280,7 +288,7 @@ fn is_unfinished(path: &Path) -> bool {
 }
 
 /// A file that remains is removed by a later start.
-fn remove(path: &Path) {
+pub(crate) fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound
     {

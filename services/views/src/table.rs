@@ -37,13 +37,13 @@ pub(crate) const MAGIC: [u8; 8] = *b"MLTABL01";
 pub(crate) const FOOTER: usize = 256;
 /// Maximum bytes per block; a longer entry has a block of its own.
 pub(crate) const BLOCK_BYTES: usize = 8192;
+/// Bytes per read of a verification.
+const VERIFIED: u64 = 1 << 20;
 const LINE: usize = 10;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Keyspace {
-    /// Name of at most 32 bytes.
     pub name: &'static str,
-    /// Tables of another version are not read.
     pub version: u32,
     /// Fixed sizes of keys and values, if any.
     pub widths: Option<(u16, u16)>,
@@ -68,14 +68,11 @@ pub(crate) struct Footer {
     pub(crate) keyspace: String,
     pub(crate) version: u32,
     pub(crate) partition: u32,
-    /// Position before the first record covered.
     pub(crate) from: Position,
-    /// Position of the last record covered.
     pub(crate) to: Position,
     pub(crate) entries: u64,
     pub(crate) widths: Option<(u16, u16)>,
     pub(crate) filtered: u16,
-    /// Length and digest of the blocks.
     pub(crate) blocks: (u64, Hash),
     pub(crate) filter: (u64, Hash),
     pub(crate) index: (u64, Hash),
@@ -175,26 +172,11 @@ impl Table {
         filter_bytes_max: u64,
     ) -> Result<Self, ViewError> {
         let unusable = |reason| ViewError::unusable(path, reason);
-        let file = File::open(path).map_err(at(path))?;
-        let length = file.metadata().map_err(at(path))?.len();
-        let start = length.checked_sub(FOOTER as u64).ok_or_else(|| unusable("the file is too short"))?;
-        let sealed = read(&file, path, start, FOOTER as u64)?;
-        if Sha256::digest(&sealed)[..] != id[..] {
-            return Err(unusable("the footer is damaged"));
-        }
-        let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("the file is not a table"))?;
-        let (footer, _) =
-            postcard::take_from_bytes::<Footer>(encoded).map_err(|_| unusable("the footer is damaged"))?;
+        let (file, footer) = open(path, id, partition)?;
         let same = (&*footer.keyspace, footer.version, footer.widths, footer.filtered)
             == (keyspace.name, keyspace.version, keyspace.widths, keyspace.filtered);
         if !same {
             return Err(unusable("the table belongs to another keyspace or version"));
-        }
-        if footer.partition != partition {
-            return Err(unusable("the table belongs to another partition"));
-        }
-        if footer.file_bytes() != length {
-            return Err(unusable("the file's length does not match its footer"));
         }
         let verified = |from, (length, digest): (u64, Hash)| {
             let bytes = read(&file, path, from, length)?;
@@ -232,7 +214,6 @@ impl Table {
         }
     }
 
-    /// SHA-256 of the footer, and the file's name.
     #[must_use]
     pub fn id(&self) -> Hash {
         self.id
@@ -243,13 +224,11 @@ impl Table {
         self.keyspace
     }
 
-    /// Position before the first record covered.
     #[must_use]
     pub fn from(&self) -> Position {
         self.footer.from
     }
 
-    /// Position of the last record covered.
     #[must_use]
     pub fn to(&self) -> Position {
         self.footer.to
@@ -341,6 +320,45 @@ fn place(keyspace: &Keyspace, block: &[u8], begin: usize) -> Option<EntryRange> 
     let value = key.end..key.end.checked_add(value)?;
     let end = value.end;
     (end <= block.len() && end > begin).then_some((key, value, end))
+}
+
+/// Opens a table of any keyspace and verifies its footer.
+fn open(path: &Path, id: Hash, partition: u32) -> Result<(File, Footer), ViewError> {
+    let unusable = |reason| ViewError::unusable(path, reason);
+    let file = File::open(path).map_err(at(path))?;
+    let length = file.metadata().map_err(at(path))?.len();
+    let start = length.checked_sub(FOOTER as u64).ok_or_else(|| unusable("the file is too short"))?;
+    let sealed = read(&file, path, start, FOOTER as u64)?;
+    if Sha256::digest(&sealed)[..] != id[..] {
+        return Err(unusable("the footer is damaged"));
+    }
+    let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("the file is not a table"))?;
+    let (footer, _) = postcard::take_from_bytes::<Footer>(encoded).map_err(|_| unusable("the footer is damaged"))?;
+    if footer.partition != partition {
+        return Err(unusable("the table belongs to another partition"));
+    }
+    if footer.file_bytes() != length {
+        return Err(unusable("the file's length does not match its footer"));
+    }
+    Ok((file, footer))
+}
+
+/// Verifies all bytes of a table.
+pub(crate) fn verify(path: &Path, id: Hash, partition: u32) -> Result<(), ViewError> {
+    let (file, footer) = open(path, id, partition)?;
+    let mut at = 0;
+    for (length, expected) in [footer.blocks, footer.filter, footer.index] {
+        let (mut digest, end) = (Sha256::new(), at + length);
+        while at < end {
+            let part = read(&file, path, at, (end - at).min(VERIFIED))?;
+            digest.update(&part);
+            at += part.len() as u64;
+        }
+        if digest.finalize()[..] != expected[..] {
+            return Err(ViewError::unusable(path, "a section is damaged"));
+        }
+    }
+    Ok(())
 }
 
 fn read(file: &File, path: &Path, from: u64, bytes: u64) -> Result<Vec<u8>, ViewError> {

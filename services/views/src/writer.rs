@@ -11,7 +11,6 @@ use motherlode_log::{Hash, Position};
 use sha2::{Digest, Sha256};
 use std::{fs, io, path::PathBuf, sync::Arc};
 
-/// Size of blocks at which the next table starts.
 pub const TABLE_BYTES_MAX: u64 = 32 << 20;
 
 pub struct Writer<'a> {
@@ -181,7 +180,6 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns the digest of the footer.
     fn seal(&self, open: &mut Open) -> io::Result<Hash> {
         let output = &mut open.output;
         let blocks = output.end_section()?;

@@ -33,7 +33,6 @@ impl Breaker {
         })
     }
 
-    /// Time until the next probe; 0 if the circuit is closed.
     #[must_use]
     pub fn left_ms(&self, now_ms: u64) -> u64 {
         if self.is_whole() { 0 } else { self.closed_until_ms.saturating_sub(now_ms) }

@@ -11,7 +11,6 @@ use motherlode_runtime::config::Seamless;
 use motherlode_state::{Currency, DebitAsked, DebitFacts, DueKind, Event, Minor, StreamId, UnpaidCredit};
 use prost_types::Timestamp;
 
-/// Call to a wallet. Retries differ only in the attempt number.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Call {
     Debit(Box<wire::DebitRequest>),
@@ -36,7 +35,6 @@ impl<'a> Names<'a> {
 }
 
 impl Call {
-    /// `None` if the commit neither debits a bet nor opens a free round.
     #[must_use]
     pub fn debit(names: Names<'_>, asked: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
@@ -66,7 +64,6 @@ impl Call {
         })))
     }
 
-    /// `None` if the commit requests no rollback.
     #[must_use]
     pub fn rollback(names: Names<'_>, asked: &Logged, rollback: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);

@@ -19,11 +19,7 @@ const ID_MAX: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// The transaction is applied, by this call or an earlier one.
-    Done {
-        reported_balance: Minor,
-        /// Parts of the answer to log besides outcome and balance.
-        facts: Option<Box<WalletAnswer>>,
-    },
+    Done { reported_balance: Minor, facts: Option<Box<WalletAnswer>> },
     /// The transaction is refused and will never be applied.
     Refused { reason: String, code: ReasonCode },
     /// The wallet reports an unknown outcome; the call is retried.

@@ -1,5 +1,3 @@
-//! Ids and amounts in calls to a wallet.
-
 use data_encoding::HEXLOWER;
 use motherlode_proto::{convert::record::Logged, round::v1::Money};
 use motherlode_state::{Currency, DebitAsked, Event, Minor, StreamId};

@@ -41,7 +41,6 @@ static SERVICE: LazyLock<Option<ServiceDescriptor>> = LazyLock::new(|| {
 pub(crate) struct Json {
     http: legacy::Client<Connector, Full<Bytes>>,
     url: String,
-    /// Path of the wallet's URL; the signature covers it.
     base: String,
     signer: Signer,
     answer_bytes_max: usize,
@@ -149,7 +148,6 @@ fn read<A: Message + Default>(call: &MethodDescriptor, text: &[u8]) -> Result<A,
     A::decode(&*message.encode_to_vec()).map_err(|error| malformed(&error))
 }
 
-/// Innermost cause of an error.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

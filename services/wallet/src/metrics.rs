@@ -68,7 +68,6 @@ impl Meters {
 
 pub(crate) type Gauge<T> = (&'static str, &'static str, fn(&T) -> u64);
 
-/// Registers gauges for as long as the operators exist.
 pub(crate) fn observe<T>(operators: &Arc<RwLock<BTreeMap<String, Arc<T>>>>, gauges: [Gauge<T>; 4])
 where
     T: Send + Sync + 'static,

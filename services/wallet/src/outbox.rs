@@ -49,7 +49,6 @@ impl Lane {
 
 type Sender = (String, Lane);
 
-/// Calls of one partition that are due to an operator's wallet.
 pub struct WalletOutbox {
     ledgers: Ledgers,
     ledger: Handle,
@@ -68,7 +67,6 @@ struct Overdue {
 }
 
 impl Overdue {
-    /// Adds a page of start times; returns the totals after the last page.
     fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<Self> {
         self.busy += page.len() as u64;
         for since in page.iter().filter(|since| **since <= until_ms) {
@@ -292,7 +290,6 @@ impl Pauses {
 enum Todo {
     GiveUp(Debit),
     RollBack(Debit),
-    /// A credit or a report of a finished round must be sent.
     Send(UnpaidCredit),
     /// A report is due, but the operator's settings no longer request reports.
     Skip(UnpaidCredit),

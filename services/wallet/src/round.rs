@@ -1,5 +1,3 @@
-//! Round of a credit or of a report of a round's end, as of the commit that caused the call.
-
 use crate::ids::{asked_by, money, opening_id, round_uuid};
 use motherlode_ledger::{FetchError, Handle, fields::round_name, rounds};
 use motherlode_proto::{convert::record::Logged, wallet::v1 as wire};
@@ -70,7 +68,6 @@ impl RoundOf {
     }
 }
 
-/// Number of the round that a call closes or pays.
 fn number_of(events: &[Event], due: &UnpaidCredit) -> Option<u64> {
     if due.closes > 0 {
         return Some(due.closes);

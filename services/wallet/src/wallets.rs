@@ -1,5 +1,3 @@
-//! Wallets of all operators that keep their players' money.
-
 use crate::{
     breaker::{Breaker, Leave},
     call::Call,
@@ -40,7 +38,6 @@ fn credentials(operator: &str, settings: &Seamless) -> Result<WalletCredentials,
     settings.credentials().map_err(|fault| WalletError::Credentials { operator: operator.to_owned(), fault })
 }
 
-/// Returns a client for a wallet's settings, which connects on first use.
 pub(crate) fn client_of(operator: &str, settings: &Seamless) -> Result<Client, WalletError> {
     client(operator, settings, &credentials(operator, settings)?)
 }
@@ -65,7 +62,6 @@ pub struct Wallets {
 pub type ByOperator = BTreeMap<String, Arc<OperatorWallet>>;
 
 impl Wallets {
-    /// Creates the configured wallets, which connect on first use.
     pub fn of_config(config: &Config) -> Result<Self, WalletError> {
         let wallets = Self::default();
         wallets.replace(wallets.changed(config)?);
@@ -95,7 +91,6 @@ impl Wallets {
         self.replaced.send_replace(());
     }
 
-    /// Returns a receiver that changes when wallets are replaced.
     #[must_use]
     pub fn replacements(&self) -> watch::Receiver<()> {
         self.replaced.subscribe()
@@ -152,7 +147,6 @@ pub struct OperatorWallet {
     asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,
     since: Instant,
     meters: Meters,
-    /// Players with pending and with overdue work, per partition.
     under_way: Mutex<BTreeMap<u32, (u64, u64)>>,
 }
 
@@ -190,7 +184,6 @@ impl OperatorWallet {
         })
     }
 
-    /// Time until the circuit's next probe; 0 if it is closed.
     #[must_use]
     pub fn left_ms(&self) -> u64 {
         self.breaker.lock().left_ms(self.now_ms())
@@ -245,7 +238,6 @@ impl OperatorWallet {
         call.await
     }
 
-    /// Makes a call if the circuit breaker permits it.
     pub async fn send(&self, call: &Call, attempt: u32) -> Answer {
         let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
             return Answer::Unknown { why: "the wallet's circuit is open".to_owned() };

@@ -24,7 +24,7 @@ pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
     assert!(first > 1, "the log begins after position 1");
     assert_eq!(kept.first().and_then(|record| previous_hash(record)), Some(previous));
     let end = first - 1 + kept.len() as Position;
-    assert_eq!((store.end(), store.head()), (end, hash(kept.last().expect("there are records"))));
+    assert_eq!((store.end(), store.head()), (end, hash(kept.last().expect("the log has records"))));
     let appended = append(store, &[b"later", b"still later"]);
     let reader = store.reader();
     assert_eq!((reader.first(), reader.end()), (first, end + 2));
@@ -116,12 +116,12 @@ fn what_is_appended_is_read_back(make: Make<'_>) {
     let mut all = append(&mut *store, &[b"one"]);
     all.extend(append(&mut *store, &[b"two", b"", b"four"]));
     all.extend(append(&mut *store, &[b"five".as_slice(); 40]));
-    assert_eq!(store.head(), hash(all.last().expect("there are records")));
+    assert_eq!(store.head(), hash(all.last().expect("the log has records")));
     for reader in [early, store.reader()] {
         assert_eq!(reader.end(), 44);
         assert_eq!(read_all(&*reader, 0), all, "position 0 reads from the first record");
         for from in 1..=44 {
-            let skipped = usize::try_from(from - 1).expect("small");
+            let skipped = usize::try_from(from - 1).expect("the number is small");
             assert_eq!(read_all(&*reader, from), all[skipped..], "from {from}");
         }
         assert!(reader.read(45, 10, 1000).expect("a read past the end returns nothing").is_empty());
@@ -134,7 +134,7 @@ fn reads_keep_their_limits(make: Make<'_>) {
     let all = append(&mut *store, &[&[1; 100], &[2; 100], &[3; 1000], &[4; 100]]);
     let size = all[0].len();
     let reader = store.reader();
-    let count = |from, records, bytes| reader.read(from, records, bytes).expect("readable").len();
+    let count = |from, records, bytes| reader.read(from, records, bytes).expect("the log is readable").len();
     assert_eq!(count(1, 0, 10_000), 0, "a read of 0 records returns nothing");
     assert_eq!(count(1, 3, 100_000), 3);
     assert_eq!(count(1, 10, 2 * size), 2);
@@ -214,7 +214,7 @@ fn readers_see_whole_appends_while_the_writer_appends(make: Make<'_>) {
         }
         for n in 0..APPENDS {
             let payload = n.to_le_bytes();
-            let payloads = vec![&payload[..]; usize::try_from(n % 5 + 1).expect("small")];
+            let payloads = vec![&payload[..]; usize::try_from(n % 5 + 1).expect("the number is small")];
             append(&mut *store, &payloads);
         }
     });

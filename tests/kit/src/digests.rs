@@ -1,5 +1,3 @@
-//! Digests of derived state with their version, one text file per kind of state in `tests/golden`.
-
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 

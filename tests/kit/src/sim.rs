@@ -116,7 +116,6 @@ impl SimDisk {
         self.0.lock().write_limit = bytes;
     }
 
-    /// Default: false.
     pub fn set_threads(&self, has_threads: bool) {
         self.0.lock().has_threads = has_threads;
     }

@@ -81,7 +81,6 @@ impl Target {
         Self { token: Some(token.to_owned()), ..self.clone() }
     }
 
-    /// Local source address `127.0.0.last`.
     #[must_use]
     pub fn from(&self, last: u8) -> Self {
         Self { from: Some([127, 0, 0, last].into()), ..self.clone() }

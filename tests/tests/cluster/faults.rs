@@ -24,7 +24,6 @@ use tonic::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tonic_types::StatusExt;
 
-/// Maximum time until processes without a writer are NOT_SERVING.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 const TAKEOVER_MAX: Duration = Duration::from_secs(6);
 const ROOM: Duration = Duration::from_millis(1_500);
@@ -71,7 +70,7 @@ impl Installation {
 
     async fn play(&mut self, spin: &Process) -> (Duration, Result<(), Status>) {
         let player = self.player.as_mut().unwrap();
-        let (begun, channel) = (Instant::now(), connect(spin.address).await.expect("it listens"));
+        let (begun, channel) = (Instant::now(), connect(spin.address).await.expect("the process listens"));
         let played = player.play_round(&mut Client::on(channel), &Arc::default()).await;
         if played.is_ok() {
             player.next_round();
@@ -91,7 +90,7 @@ struct Watched {
 }
 
 async fn watch(name: &'static str, process: &Process, wanted: ServingStatus, most: Duration) -> Watched {
-    let channel = connect(process.address).await.expect("it listens");
+    let channel = connect(process.address).await.expect("the process listens");
     let begun = Instant::now();
     let task = tokio::spawn(async move {
         let mut health = HealthClient::new(channel);
@@ -256,7 +255,7 @@ async fn at_a2_a_writer_that_was_frozen_answers_no_read_from_its_old_state() {
         let reads: Vec<_> = (0..READS)
             .map(|_| {
                 let (mut client, read) = (at_writer.ledger.clone(), read.clone());
-                tokio::spawn(async move { timeout(NEVER, client.get_account(read)).await.expect("it ends") })
+                tokio::spawn(async move { timeout(NEVER, client.get_account(read)).await.expect("the read ends") })
             })
             .collect();
         sleep(LOOK).await;

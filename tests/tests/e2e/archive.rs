@@ -16,7 +16,7 @@ use std::{
 };
 
 const PARTITIONS: u32 = 3;
-/// Each partition has some of them.
+/// Number of players, so that each partition has some.
 const PLAYERS: usize = 9;
 
 async fn serve(data: &Path) -> Server {
@@ -24,7 +24,7 @@ async fn serve(data: &Path) -> Server {
     start_on(&config, open_stores(&config).unwrap()).await
 }
 
-/// An idle command gets no processor time while other tests run.
+/// Normal priority, because a command at idle priority gets no processor time while other tests run.
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(arguments).args(["--priority", "normal"]);
@@ -47,7 +47,6 @@ fn refused(arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Returns the lines with the hash of each partition's last record.
 fn heads(data: &Path) -> Vec<String> {
     let verified = printed(&["log", "verify", data.to_str().unwrap()]);
     verified.lines().filter(|line| line.starts_with("  head")).map(str::to_owned).collect()
@@ -86,7 +85,7 @@ async fn pl_37_a_log_archived_while_it_is_written_is_restored_audits_and_serves(
         for ledger in server.ledgers().all() {
             let (mut head, known) = (ledger.head(), ends[ledger.partition() as usize]);
             let more = head.wait_for(|head| head.position > known);
-            tokio::time::timeout(Duration::from_secs(120), more).await.expect("they play on").unwrap();
+            tokio::time::timeout(Duration::from_secs(120), more).await.expect("the players continue").unwrap();
         }
         printed(&["archive", "--from", from, "--to", to, "--segment-bytes", "8192"]);
         let copy = at.path().join(format!("restored-{turn}"));
@@ -133,7 +132,7 @@ fn bytes(folder: &Path) -> u64 {
     paths.map(|path| if path.is_dir() { bytes(&path) } else { fs::metadata(&path).map_or(0, |file| file.len()) }).sum()
 }
 
-/// Runs the program and kills it once `reached`; returns whether it had ended before.
+/// Runs the program, and kills it when `reached`; returns whether the program had already ended.
 fn killed(arguments: &[&str], reached: impl Fn() -> bool) -> bool {
     let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     loop {

@@ -345,7 +345,7 @@ mod forced {
             let win = hit.win.unwrap().amount_minor;
             assert_eq!(counted.total_win.unwrap().amount_minor, win + jackpot);
             if !stop_on_jackpot {
-                let next = stream.message().await.unwrap().unwrap().played.expect("it continues");
+                let next = stream.message().await.unwrap().unwrap().played.expect("the series continues");
                 drop(stream);
                 finish(&mut client, &next).await;
             }

@@ -238,7 +238,6 @@ async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
     server.stop().await.unwrap();
 }
 
-/// Computes the win of a paid window in coins from the description only.
 fn evaluated(game: &GetGameResponse, coins_per_line: u64, bet_coins: u64, spin: &SpinResult) -> u64 {
     let rows = spin.rows as usize;
     let cells = |reel: usize| spin.cells[reel * rows..(reel + 1) * rows].iter().map(|cell| u32::from(*cell));

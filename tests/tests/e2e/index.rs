@@ -1,12 +1,16 @@
+use crate::reports::reports;
 use motherlode_audit::Comparison;
 use motherlode_proto::{
     jackpot::v1::{Award, ListAwardsRequest},
     ledger::v1::ListRoundsRequest,
+    report::v1::{ListReturnsRequest, ListSignificantEventsRequest, Return, SignificantEvent},
     round::v1::{Account, Round},
 };
 use motherlode_server::{index_folder, log_folder};
 use motherlode_slots::latest;
-use motherlode_tests::{Client, EUR, Force, bet, config, partitions::settled, smallest, stake_on, start, vials};
+use motherlode_tests::{
+    Client, EUR, Force, bet, config, partitions::settled, reason, smallest, stake_on, start, vials,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -34,7 +38,9 @@ async fn play(data: &Path, name: &str, rounds: usize) {
     server.stop().await.unwrap();
 }
 
-async fn lists(data: &Path) -> (Vec<Round>, Vec<Award>) {
+type Lists = (Vec<Round>, Vec<Award>, Vec<SignificantEvent>, Vec<Return>);
+
+async fn lists(data: &Path) -> Lists {
     let server = start(data).await;
     let mut client = Client::connect(server.address()).await;
     let (mut rounds, mut awards) = (vec![], vec![]);
@@ -58,8 +64,18 @@ async fn lists(data: &Path) -> (Vec<Round>, Vec<Award>) {
             break;
         }
     }
+    let mut reports = reports(&server).await;
+    let request = ListSignificantEventsRequest { page_size: 500, ..Default::default() };
+    let events = loop {
+        match reports.list_significant_events(request.clone()).await {
+            Ok(answer) => break answer.into_inner().events,
+            // The read has found the damage.
+            Err(status) => assert_eq!(reason(&status), "EVENTS_UNREADABLE", "{status}"),
+        }
+    };
+    let returns = reports.list_returns(ListReturnsRequest::default()).await.unwrap().into_inner().returns;
     server.stop().await.unwrap();
-    (rounds, awards)
+    (rounds, awards, events, returns)
 }
 
 fn alice() -> Account {
@@ -149,6 +165,7 @@ async fn at_a4_lists_answer_alike_whatever_catalogue_stands_beside_whatever_chec
     let logs = Logs::new().await;
     let expected = lists(logs.data.path()).await;
     assert_eq!((expected.0.len(), expected.1.len()), (2 * 3 * 17, 3));
+    assert!(!expected.2.is_empty() && !expected.3.is_empty());
     for catalogue in ["newest", "older", "other", "emptied", "deleted"] {
         for checkpoints in ["newest", "older", "oldest", "other", "deleted"] {
             logs.change(|folder, counterpart| {

@@ -67,6 +67,7 @@ mod races;
 mod reload;
 mod repeats;
 mod replica_link;
+mod replica_views;
 mod replicas;
 mod reports;
 mod requests;

@@ -70,7 +70,6 @@ impl Service {
         account
     }
 
-    /// Returns the refusal's reason and checks that nothing was written.
     pub(crate) async fn refused(&self, shown: &str, stream: &StreamId, events: Vec<Event>) -> String {
         let version = self.ledger.ledger().books_of(stream, |books| books.head(stream).version).unwrap();
         self.refused_at(shown, stream, "forged", Some(version), events).await

@@ -357,7 +357,6 @@ fn rewritten(records: &[Bytes], at: usize) -> Vec<Bytes> {
     anew.collect()
 }
 
-/// Replaces a log's records and deletes the files that would reveal it.
 fn lay_instead(data: &Path, records: &[Bytes]) {
     fs::remove_dir_all(log_folder(data, HOME)).unwrap();
     drop(fs::remove_dir_all(data.join("index")));

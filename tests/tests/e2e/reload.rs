@@ -20,7 +20,6 @@ pub async fn client(process: &Process, shown: &str) -> Client {
     Client::on(connect(&format!("http://{}", process.address), &token(shown), None).await.unwrap())
 }
 
-/// Reloads the configuration, and returns the log line with the outcome.
 pub async fn reload(process: &Process, says: &str) -> String {
     let before = process.log_lines(says).len();
     process.reload();

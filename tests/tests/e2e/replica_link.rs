@@ -2,7 +2,8 @@ use futures_util::{StreamExt, stream};
 use motherlode_ledger::{ChainHead, Handle, LogApi, Options, Origin, Proposal, join_all, open};
 use motherlode_log::MemoryStore;
 use motherlode_proto::log::v1::{
-    FollowRecordsRequest, GetHeadRequest, GetHeadResponse, ProposeRequest, ReadRecordsRequest, ReadRecordsResponse,
+    FollowRecordsRequest, GetHeadRequest, GetHeadResponse, GetViewCheckpointRequest, GetViewCheckpointResponse,
+    ProposeRequest, ReadRecordsRequest, ReadRecordsResponse, ReadViewFileRequest, ReadViewFileResponse,
     log_service_server::{LogService, LogServiceServer},
 };
 use motherlode_runtime::{connect::Credentials, stop};
@@ -53,6 +54,20 @@ impl LogService for Breaking {
             true => Ok(Response::new(Box::pin(stream::pending()))),
             false => Ok(Response::new(Box::pin(self.inner.follow_records(request).await?.into_inner()))),
         }
+    }
+
+    async fn get_view_checkpoint(
+        &self,
+        request: Request<GetViewCheckpointRequest>,
+    ) -> Result<Response<GetViewCheckpointResponse>, Status> {
+        self.inner.get_view_checkpoint(request).await
+    }
+
+    async fn read_view_file(
+        &self,
+        request: Request<ReadViewFileRequest>,
+    ) -> Result<Response<ReadViewFileResponse>, Status> {
+        self.inner.read_view_file(request).await
     }
 
     type ProposeStream = Answers<Verdict>;

@@ -59,11 +59,11 @@ async fn play(client: &mut Client, round: &str, account: &Account) -> u64 {
 async fn follows(replica: &Server, position: u64) {
     let mut head = replica.ledger().head();
     let reached = head.wait_for(|held| held.position >= position);
-    tokio::time::timeout(NEVER, reached).await.expect("it follows").unwrap();
+    tokio::time::timeout(NEVER, reached).await.expect("the replica follows").unwrap();
 }
 
 async fn stopped(replica: &Server) -> String {
-    match tokio::time::timeout(NEVER, replica.failed()).await.expect("it notices") {
+    match tokio::time::timeout(NEVER, replica.failed()).await.expect("the replica stops") {
         Standing::Failed(why) => why,
         standing => panic!("{standing:?}"),
     }
@@ -179,7 +179,7 @@ async fn pl_30_a_process_that_knows_of_more_than_the_log_has_starts_only_on_an_e
     let mut again = Command::new(PROGRAM);
     again.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments).arg("--data").arg(&folder);
     let ended = tokio::task::spawn_blocking(move || again.output().unwrap());
-    let ended = tokio::time::timeout(NEVER, ended).await.expect("it ends").unwrap();
+    let ended = tokio::time::timeout(NEVER, ended).await.expect("the process ends").unwrap();
     let printed = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(1), "{printed}");
     assert!(

@@ -34,7 +34,7 @@ const NOON: i64 = 20_777 * DAY_MS + DAY_MS / 2;
 
 type Reports = ReportServiceClient<Channel>;
 
-async fn reports(server: &motherlode_tests::Server) -> Reports {
+pub(crate) async fn reports(server: &motherlode_tests::Server) -> Reports {
     ReportServiceClient::connect(format!("http://{}", server.address())).await.unwrap()
 }
 
@@ -152,8 +152,7 @@ async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_
     }
     let mut reports = reports(&server).await;
     let all = all_events(&mut reports, 500).await;
-    let files = data.path().join("index/0.events");
-    assert!(all.len() > RATES && files.is_dir(), "{} events", all.len());
+    assert!(all.len() > RATES, "{} events", all.len());
     // The old rate of each event is the new rate of the previous event, so no event is missing, repeated or out of
     // order.
     let rates: Vec<_> = all.iter().filter(|event| event.subject == "rate SEK").collect();

@@ -211,7 +211,7 @@ async fn pl_30_a_replica_that_was_cut_off_takes_up_what_it_missed() {
             assert!(!matches!(*standing.borrow(), Standing::Failed(_)), "the replica must not fail");
         }
     };
-    tokio::time::timeout(NEVER, playing).await.expect("it continues");
+    tokio::time::timeout(NEVER, playing).await.expect("the player continues");
     for server in [cut_off, spin, jackpot, ledger] {
         server.stop().await.unwrap();
     }
@@ -265,7 +265,8 @@ async fn pl_30_the_log_is_read_record_by_record_and_what_is_not_there_is_refused
     client.fund("late", EUR, 100).await;
     let mut next = end - 1;
     while next < end + 3 {
-        let message = tokio::time::timeout(NEVER, follow.message()).await.expect("it comes").unwrap().unwrap();
+        let message =
+            tokio::time::timeout(NEVER, follow.message()).await.expect("the record arrives").unwrap().unwrap();
         assert_eq!(message.first_position, next, "dense");
         next += message.records.len() as u64;
     }
@@ -302,7 +303,7 @@ async fn pl_30_a_replica_takes_up_nothing_that_does_not_continue_its_log() {
     for player in 0..10 {
         at_other.fund(&format!("p{player}"), EUR, 100).await;
     }
-    tokio::time::timeout(NEVER, spin.failed()).await.expect("it notices");
+    tokio::time::timeout(NEVER, spin.failed()).await.expect("the spin process stops");
     let refused = at_spin.spin(bet("s", &account, "0.01"), None).await.unwrap_err();
     assert_eq!((refused.code(), &*reason(&refused)), (Code::Unavailable, "NOT_CURRENT"), "{refused:?}");
     assert_eq!(spin.ledger().durable(), held);

@@ -156,7 +156,11 @@ async fn bw_27_after_a_dropped_connection_the_session_is_held_for_30_seconds_and
             }
         }
     });
-    let held = expect::<()>(Err(held.await.expect("it notices")), Code::FailedPrecondition, "SESSION_HELD");
+    let held = expect::<()>(
+        Err(held.await.expect("the service ends the lost session")),
+        Code::FailedPrecondition,
+        "SESSION_HELD",
+    );
     let left = |status: &Status| status.get_error_details().retry_info().unwrap().retry_delay.unwrap();
     assert_eq!(left(&held), Duration::from_secs(30));
     while timed
@@ -181,7 +185,7 @@ async fn bw_27_after_a_dropped_connection_the_session_is_held_for_30_seconds_and
     assert_eq!(left(&held), Duration::from_millis(1));
     timed.pass(1);
     let again = open(&mut client, "o2", &alice).await.unwrap();
-    assert_eq!(again.open_round.expect("it continues").round_id, round.round_id);
+    assert_eq!(again.open_round.expect("the session names the open round").round_id, round.round_id);
     choose_in(&mut client, &again.session_id, &round).await.unwrap();
     timed.server.stop().await.unwrap();
 }

@@ -64,7 +64,7 @@ async fn at_a6_bets_are_taken_until_the_listener_closes() {
         unreachable!("the service stops")
     });
     plays.await.unwrap();
-    timeout(NEVER, server.stop()).await.expect("it stops").unwrap();
+    timeout(NEVER, server.stop()).await.expect("the service stops").unwrap();
     let (status, listens) = timeout(NEVER, player).await.unwrap().unwrap();
     assert_eq!(reason(&status), "", "the connection must end without a refusal by the service: {status}");
     assert!(!listens, "the listener is closed when the first bet fails");

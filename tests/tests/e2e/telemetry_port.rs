@@ -19,7 +19,6 @@ async fn port(process: &Process) -> SocketAddr {
     line.split("address=").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect(&line)
 }
 
-/// Returns status and body.
 async fn ask(address: SocketAddr, request: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(format!("{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes()).await.unwrap();

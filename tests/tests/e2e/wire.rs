@@ -98,7 +98,11 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     let mut request = bet("x", &account, "0.01");
     request.game = "x".repeat(4096 - request.encoded_len() + request.game.len() - 1);
     assert_eq!(request.encoded_len(), 4096);
-    assert_eq!(reason(&client.spin(request.clone(), None).await.unwrap_err()), "INVALID_FIELD", "it's read");
+    assert_eq!(
+        reason(&client.spin(request.clone(), None).await.unwrap_err()),
+        "INVALID_FIELD",
+        "the service reads a message of the maximum length"
+    );
     request.game.push('x');
     assert_eq!(client.spin(request, None).await.unwrap_err().code(), Code::OutOfRange);
     assert_eq!(client.balance(&account).await, 100);
@@ -353,7 +357,7 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
         answered.insert(played.unwrap().round_id);
     }
     opening.await.unwrap();
-    tokio::time::timeout(NEVER, stopping).await.expect("it stops").unwrap().unwrap();
+    tokio::time::timeout(NEVER, stopping).await.expect("the service stops").unwrap().unwrap();
     let logged = ledgers.all().flat_map(|ledger| commits(ledger, 1));
     let bets = logged.filter(|logged| logged.commit.request_id == "s").count();
     assert!(bets > 0, "the first bets waited for the disk");
@@ -376,7 +380,7 @@ async fn in_time<T>(ask: impl AsyncFn() -> Result<T, Status>) -> T {
             }
         }
     };
-    tokio::time::timeout(NEVER, asking).await.expect("it answers")
+    tokio::time::timeout(NEVER, asking).await.expect("the service answers")
 }
 
 fn millis(counters: &WatchCountersResponse) -> i64 {
@@ -456,7 +460,7 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
     let received = || of("heir").increments == before.increments && of("heir").reserve == before.reserve;
     let mut head = server.ledger().head();
     let wait = head.wait_for(|_| received());
-    tokio::time::timeout(NEVER, wait).await.expect("it comes").unwrap();
+    tokio::time::timeout(NEVER, wait).await.expect("the commit arrives").unwrap();
     let (retired, heir) = (of("bewitched"), of("heir"));
     assert_eq!((retired.increments.0, retired.reserve.0), (0, 0));
     assert!(retired.is_balanced() && heir.is_balanced());

@@ -47,7 +47,7 @@ const NICER: i32 = 19;
 const BYTES_MAX: u64 = 1 << 30;
 
 fn asked(variable: &str, default: u64) -> u64 {
-    env::var(variable).map_or(default, |asked| asked.parse().expect("it's a number"))
+    env::var(variable).map_or(default, |asked| asked.parse().expect("the variable must be a number"))
 }
 
 fn configure(folder: &Path) -> (String, Target) {

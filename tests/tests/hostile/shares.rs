@@ -202,7 +202,6 @@ async fn clients(target: &Target, connections: u64) -> Vec<Client> {
     clients
 }
 
-/// Returns the number of bytes written to files and sockets by a process (proc(5)).
 fn written(process: &Process) -> u64 {
     let io = std::fs::read_to_string(format!("/proc/{}/io", process.id())).unwrap();
     io.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok()).unwrap()

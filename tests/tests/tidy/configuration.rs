@@ -8,7 +8,6 @@ use syn::{
     parse::Parser, punctuated::Punctuated,
 };
 
-/// If this environment variable is set, the test writes the page instead of comparing it.
 const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const PAGE: &str = "docs/reference/generated/configuration.md";

@@ -91,7 +91,6 @@ fn every_column_of_an_export_is_documented() {
     assert!(missing.is_empty(), "docs/reference/exports.md lacks {missing:?}");
 }
 
-/// Reads the number that follows a name in a file.
 fn number(file: &str, name: &str) -> u64 {
     let text = fs::read_to_string(root().join(file)).unwrap();
     let found = text.split_once(name).map(|(_, rest)| rest.trim_start_matches([' ', '=']).to_owned());

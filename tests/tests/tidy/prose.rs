@@ -54,7 +54,6 @@ const PATTERNS: [(&str, &str, f64); 13] = [
 
 const NOT_IN_MESSAGES: &str = "fragment-opens";
 
-/// Parts of paths of foreign or generated text.
 const LEFT_OUT: [&str; 8] = [
     "engine/slots/games/",
     "LICENSE",
@@ -216,8 +215,6 @@ struct Tally {
 }
 
 impl Tally {
-    /// Returns whether a pattern is above its ceiling or, in fewer than 10,000 words, whether so many matches are improbable
-    /// at the ceiling.
     fn above(&self, pattern: usize, factor: f64) -> bool {
         let allowed = factor * PATTERNS[pattern].2 * self.words as f64 / 10_000.0;
         let matches = self.places[pattern].len();

@@ -71,7 +71,6 @@ fn unknown_and_missing_fields_do_not_parse() {
     }
 }
 
-/// One unit too much in a pay, a weight or the stated return must be refused.
 #[test]
 fn bw_rtp_a_file_that_breaks_its_promise_does_not_load() {
     assert!(matches!(refusal("rtp = \"0.9410\"", "rtp = \"0.941001\""), ModelError::Return { .. }));

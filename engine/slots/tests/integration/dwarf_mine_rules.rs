@@ -415,7 +415,6 @@ fn dm_17_each_spin_is_rounded_to_whole_cents_and_the_round_pays_their_sum() {
         let mut paid = 0;
         for out in play(round.as_mut(), &mut draws) {
             for spin in &out.spins {
-                // Coins of 0.4 cents cannot give exact halves; the test of DM-12 covers halves.
                 let tenths = spin.win_coins * 4;
                 let nearest = (tenths + 5) / 10;
                 assert_eq!(spin.win_minor, nearest);

@@ -2,7 +2,6 @@ use crate::common::seed;
 use motherlode_slots::{Awaiting, Choice, Draws, Game, Outcome, Stake, Terms, games, latest};
 use std::collections::BTreeSet;
 
-/// Terms with the gamble limit of ME-14, in cents.
 const WITH_GAMBLE: Terms = Terms { gamble_max_minor: 12_500_000, ..crate::common::WITH_DOUBLE };
 
 fn smallest(game: &dyn Game) -> Stake {

@@ -77,7 +77,6 @@ fn mf_d5_new_players_return_what_is_stated() {
     assert!((rtp - conditional(&par, "new_player_100")).abs() < 4.0 * error && error < 0.02, "{rtp} {error}");
 }
 
-/// DM-14: expected by the binomial distribution of a colour's crystals, three red ones given.
 #[test]
 fn mf_d5_dm_14_the_first_spins_of_a_new_player_of_dwarf_mine() {
     for game in games().iter().filter(|game| game.name() == "dwarf-mine") {

@@ -206,7 +206,6 @@ fn wf_05_windows_are_the_strips_at_their_stops() {
     }
 }
 
-/// WF-06 to WF-13: with all features unlocked, three Potions decide the feature.
 #[test]
 fn wf_06_wf_13_three_potions_decide_what_follows() {
     let mut seen = BTreeMap::new();
@@ -464,7 +463,6 @@ fn wf_18_all_wins_are_added() {
 #[test]
 fn wf_09_a_long_series_is_cut_into_steps() {
     let mut data: GameData = file::parse(FILE).unwrap();
-    // If the first two reels have no common symbol, no line can win.
     data.respin_reels.strips = ["A K A K", "Q J Q J", "Q J Q J", "Q J Q J", "Q J Q J"].map(str::to_owned).to_vec();
     let model = Model::new(&data).unwrap();
     let mut carried = Carried::default();

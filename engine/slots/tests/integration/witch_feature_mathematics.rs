@@ -86,7 +86,6 @@ fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
     assert_eq!(means.trigger, ratio(4, 9) * ratio(4, 8));
 }
 
-/// WF-06: all Potions have a single colour.
 #[test]
 fn wf_06_every_third_potion_completes_a_combination() {
     let mut data: GameData = file::parse(FILE).unwrap();

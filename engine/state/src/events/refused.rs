@@ -10,7 +10,7 @@ use super::pool::{Award, PoolStatus};
 use crate::values::{Currency, Minor, MoneyError, Nano, Switch};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the fields say in the message what they are")]
+#[allow(missing_docs, reason = "the messages explain the fields")]
 pub enum Refused {
     #[error("position {found}, expected {expected}")]
     WrongPosition { expected: u64, found: u64 },

@@ -19,8 +19,8 @@ impl CampaignState {
         let bad = |reason: &str| Err(Refused::BadCampaign { reason: reason.to_owned() });
         match campaign {
             _ if !is_id(&campaign.id) => bad("its name is not well formed"),
-            _ if campaign.bet <= Minor::ZERO => bad("its bet is not above 0"),
-            _ if !(1..=Campaign::ROUNDS_MAX).contains(&campaign.rounds) => bad("its rounds are not 1 to 10,000"),
+            _ if campaign.bet <= Minor::ZERO => bad("its bet must be above 0"),
+            _ if !(1..=Campaign::ROUNDS_MAX).contains(&campaign.rounds) => bad("it must have 1 to 10,000 rounds"),
             _ if campaign.expires_ms <= granted_ms => bad("it expires before it begins"),
             _ => Ok(Self {
                 campaign: campaign.clone(),

@@ -39,7 +39,6 @@ fn wf_19_the_loss_limit_stops_at_zero_where_the_game_says_so() {
     let limits = AutospinLimits { loss: Some(LossStop::Reached(Minor(20))), ..Default::default() };
     let rounds = [round(10, 1), round(10, 0), round(10, 9), round(10, 0)];
     assert_eq!(play(100, limits, &rounds[..2]).1, None, "20 + 1 - 20 is above zero");
-    // The loss equals the limit: 20 + 10 - 30 = 0.
     let (played, stop, _) = play(100, limits, &rounds);
     assert_eq!((played, stop), (3, Some(AutospinStop::LossLimit)));
     let past = AutospinLimits { loss: Some(LossStop::Passed(Minor(20))), ..limits };

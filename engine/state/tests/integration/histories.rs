@@ -85,7 +85,6 @@ impl Model {
         let ModelRound { currency, coin, rate, .. } = self.rounds[&(commit.stream.clone(), round)];
         let minor = 10i128.pow(9 - currency.digits());
         let collision = self.last_hit_ms.is_some_and(|last| last / 3_000 == commit.time_ms / 3_000);
-        // The base coin is 10^7 millionths.
         let top = if collision {
             SEED * coin * rate + self.k * 1_000_000 * 10_000_000
         } else {
@@ -316,7 +315,6 @@ proptest! {
         for op in ops {
             attempt(&mut world, op);
         }
-        // Refused unless suspended (BW-20).
         let _ = world.try_write(pool_stream(), vec![Event::PoolResumed { actor: "ops".into() }]);
         world.settle_pool();
 

@@ -264,7 +264,6 @@ impl Model {
     fn hit(&mut self, commit: &Commit, round: u64) {
         let (coin, ..) = self.rounds[&(commit.stream.clone(), round)];
         let collision = self.last_hit.is_some_and(|(_, last)| last / 3_000 == commit.time_ms / 3_000);
-        // The base coin is 10^7 millionths, a cent 10^7 nanos.
         let top = if collision { SEED * coin + self.k * 10_000_000 } else { (SEED + self.k) * coin };
         let amount = top / 10_000_000 / 10_000_000;
         let from_house = (SEED * coin / 10_000_000 - self.r).max(0);
@@ -278,7 +277,6 @@ impl Model {
         self.hits.insert((commit.partition, commit.position), (round, amount * 10_000_000, from_house, false));
     }
 
-    /// See PL-38.
     fn keep(&mut self, round: &(StreamId, u64), charged: bool) {
         if self.rounds.contains_key(round) {
             self.kept.push(round.clone());
@@ -341,7 +339,6 @@ proptest! {
             history.attempt(op);
             prop_assert_eq!(history.parts.interpartition().0, history.under_way());
         }
-        // Refused unless suspended (BW-20).
         let resumed = Event::PoolResumed { actor: "ops".into() };
         let _ = history.parts.0[0].try_write(pool_stream(), vec![resumed]);
         history.parts.settle();

@@ -16,7 +16,6 @@ enum Debited {
     RolledBack,
 }
 
-/// Call in flight, which can be delivered any number of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Call {
     Debit,

@@ -197,7 +197,6 @@ fn mf_b1_pl_04_a_void_states_its_settled_round_as_it_was() {
     world.write(player("ann"), void(round, Some(hit), 0));
 }
 
-/// The books accept voids of older logs; if operators are configured, the writer requires an actor.
 #[test]
 fn mf_b1_pl_38_b_a_void_by_anyone_needs_an_approval_where_there_are_operators() {
     let (mut world, round, _) = awarded();

@@ -70,7 +70,6 @@ proptest! {
         prop_assert_eq!(figures(&with), figures(&without));
     }
 
-    /// A win in between is final (BW-19): K is equal, and the reserve, then the house, bear the difference.
     #[test]
     fn pl_04_bw_19_a_jackpot_won_meanwhile_stands_and_is_the_only_difference(
         ops in vec((0..9_u8, 0..2_usize, 0..5_000_i64), 1..40),

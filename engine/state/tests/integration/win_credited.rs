@@ -52,7 +52,6 @@ fn me_16_pl_04_a_void_takes_back_both() {
     assert_eq!(world.balance("eve", EUR), 1_000);
 }
 
-/// The house bears credited amounts that the player has withdrawn.
 #[test]
 fn me_16_pl_09_a_void_takes_back_as_far_as_the_balance_goes() {
     let (mut world, round) = gambling();

@@ -6,7 +6,6 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Roots from the RFC 6962 tests of Certificate Transparency.
 #[test]
 fn roots_are_those_that_rfc_6962_was_published_with() {
     let known: [(&[u8], &str); 8] = [

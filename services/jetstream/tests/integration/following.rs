@@ -69,7 +69,6 @@ impl PresenceRequests {
     }
 }
 
-/// Both processes would be ready until the first one reads the other's epoch.
 #[test]
 fn at_a2_of_two_that_find_no_writer_at_the_same_time_one_takes_the_log() {
     let (_folder, _node, config) = server();

@@ -14,7 +14,6 @@ use std::{
 enum Cut {
     Never,
     Before,
-    /// The connection breaks before the client receives the acknowledgement.
     After,
 }
 

@@ -69,7 +69,6 @@ fn whoever_opens_takes_over_and_the_one_before_appends_nothing_more() {
     assert_eq!(holds(&config, &all), 4);
 }
 
-/// Two writers append identical bytes in different epochs.
 #[test]
 fn an_append_of_another_writer_is_never_taken_for_ones_own() {
     let (_folder, node) = server("");

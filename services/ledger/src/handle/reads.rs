@@ -1,8 +1,9 @@
 use super::{Handle, Way};
-use crate::{chain::ChainHead, error::FetchError};
+use crate::{FollowerViews, chain::ChainHead, error::FetchError};
 use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::Logged;
 use motherlode_state::{Books, PlayerState};
+use motherlode_views::Store;
 use std::{
     io,
     sync::{Arc, atomic::Ordering},
@@ -15,11 +16,19 @@ impl Handle {
         self.shared.index.unwritten()
     }
 
+    pub(crate) fn views(&self) -> Arc<Store> {
+        self.shared.follower_views.store()
+    }
+
+    #[must_use]
+    pub fn follower_views(&self) -> &FollowerViews {
+        &self.shared.follower_views
+    }
+
     pub fn request_bytes(&self) -> u64 {
         self.shared.requests.bytes()
     }
 
-    /// Last record covered by the snapshot loaded at startup.
     pub fn rests_on(&self) -> ChainHead {
         self.shared.rests_on
     }
@@ -40,7 +49,6 @@ impl Handle {
         self.shared.players.failure.subscribe()
     }
 
-    /// Reports the first difference between another build's snapshot and this build's fold.
     pub fn state_difference(&self) -> watch::Receiver<Option<String>> {
         self.shared.provenance.failure()
     }
@@ -63,7 +71,6 @@ impl Handle {
         self.shared.fetch(position)
     }
 
-    /// Age in log time of the oldest durable commit after a position.
     pub fn age_after(&self, position: Position) -> Result<Duration, FetchError> {
         if position >= self.durable() {
             return Ok(Duration::ZERO);

@@ -1,5 +1,3 @@
-//! Actors and approvals in the proposals of other processes (PL-27, PL-44).
-
 use super::kinds::kind_name;
 use crate::append::{AppendError, Proposal};
 use motherlode_runtime::{
@@ -108,7 +106,6 @@ fn actor(event: &Event) -> Option<&str> {
     }
 }
 
-/// An actor needs one of the returned roles.
 fn act(event: &Event, events: &[Event]) -> Roles {
     let of = |event: &Event| match event {
         Event::AccountOpened { .. }

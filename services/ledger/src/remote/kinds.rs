@@ -1,5 +1,3 @@
-//! Which node role may propose which events on which stream.
-
 use crate::append::{AppendError, Proposal};
 use motherlode_runtime::{Reason, access::Roles};
 use motherlode_state::{Currency, Event, HOME, InternalRequest, StreamId};
@@ -52,7 +50,7 @@ const SPIN: Roles = Roles::NODE_SPIN;
 const JACKPOT: Roles = Roles::NODE_JACKPOT;
 const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// Returns the node roles that may propose an event. The books check that the event belongs on the stream.
+/// The books check that the event belongs on the stream.
 ///
 /// Spin nodes propose rounds, draws, sessions, campaigns, debits and demo accounts. Jackpot nodes propose the steps of
 /// pools, awards, and copies of home's decisions. Ledger nodes propose wallet transactions, voids, reports and changes.

@@ -27,7 +27,6 @@ use std::sync::Arc;
 
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// `None` if no operators are configured.
     pub actors: Option<Actors>,
     pub superseded: SupersededRules,
     pub operators: Operators,

@@ -1,5 +1,3 @@
-//! Checks draws and steps in other processes' proposals with this process's draw keys.
-
 use crate::{
     append::{AppendError, Proposal},
     generations::EpochNames,

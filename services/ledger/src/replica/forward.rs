@@ -240,7 +240,6 @@ impl Forwarder {
         }));
     }
 
-    /// Answers expired proposals, or all proposals if no writer answers.
     fn give_up_late(&mut self) {
         let (now, is_cut) = (Instant::now(), matches!(*self.shared.standings.borrow(), Standing::Unconfirmed(_)));
         let late =

@@ -19,7 +19,6 @@ use tonic_types::StatusExt;
 
 const PAUSE: Duration = Duration::from_millis(200);
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Largest message. A message with records has up to 4 MiB, or one longer record.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 pub(super) type Client = LogServiceClient<Connection>;

@@ -1,9 +1,11 @@
 //! Replica: a [`Handle`] of a log that another process writes.
 //!
-//! It verifies and replays the log from the first record, then follows it. Proposals go to the writer ([`forward`]). A
-//! verdict returns once its commit is applied here, so a service reads its own writes; after [`Handle::current`] it
-//! also reads the writes of other processes. If the log does not continue the state, the replica stops.
+//! It begins with a checkpoint: its own, or a copy of the writer's ([`fetch`]). It verifies and replays the log from
+//! there, then follows it. Proposals go to the writer ([`forward`]). A verdict returns once its commit is applied here, so
+//! a service reads its own writes; after [`Handle::current`] it also reads the writes of other processes. If the log does
+//! not continue the state, the replica stops.
 
+mod fetch;
 mod follow;
 mod forward;
 mod link;
@@ -17,6 +19,7 @@ use crate::{
     recovery::{Recovered, recover, spawn},
     upstream::{Asking, Upstream},
 };
+use fetch::fetch;
 use follow::Follower;
 use forward::Forwarder;
 use futures_util::future::BoxFuture;
@@ -37,7 +40,6 @@ use tokio::{
     task::JoinSet,
 };
 
-/// Waits for the writer and the replay, without a limit.
 pub fn join(
     origin: Origin,
     partition: u32,
@@ -53,9 +55,17 @@ pub fn join(
             runtime::Builder::new_multi_thread().worker_threads(1).thread_name("replica").enable_all().build();
         let runtime = Background(Some(runtime.map_err(failed)?));
         let (here, link) = (origin.partitions, Arc::new(Link::new(origin, partition)));
-        let asking = Arc::clone(&link);
-        let head = runtime.handle().spawn(async move { asking.head().await }).await;
-        let Head { chain: head, partitions } = head.map_err(|error| OpenError::Origin(error.to_string()))?;
+        let (asking, folder) = (Arc::clone(&link), index_folder.to_owned());
+        let head = runtime.handle().spawn(async move {
+            let head = asking.head().await;
+            if head.partitions != here {
+                return head;
+            }
+            fetch(&asking, &folder, head.chain.position).await;
+            // The copy may have later records than the first end.
+            asking.head().await
+        });
+        let Head { chain: head, partitions } = head.await.map_err(|error| OpenError::Origin(error.to_string()))?;
         if partitions != here {
             return Err(OpenError::Origin(format!(
                 "the writer's log has {partitions} partitions, but this process is configured for {here}"

@@ -1,5 +1,4 @@
-//! Reads earlier records from the writer's process. Histories are read backwards, so each read also caches the records
-//! before it. Reads block the thread.
+//! Histories are read backwards, so each read also caches the records before it. Reads block the thread.
 
 use super::link::{Link, archived, status_text};
 use motherlode_log::{Position, ReadError, Reader, Record};
@@ -39,7 +38,6 @@ impl Remote {
         Self { runtime, link, end, first: AtomicU64::new(1), stretch: Mutex::default() }
     }
 
-    /// `None` if the position is not in the log.
     fn one(&self, position: Position) -> Result<Option<Record>, ReadError> {
         let find = |records: &[Record]| records.iter().find(|record| record.position == position).cloned();
         if let Some(kept) = find(&self.stretch.lock()) {

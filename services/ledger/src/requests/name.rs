@@ -27,7 +27,6 @@ impl Name {
         prefix
     }
 
-    /// `None` for a position of more than 40 bits.
     pub(super) fn entry(self, position: Position) -> Option<[u8; ENTRY]> {
         let [0, 0, 0, position @ ..] = position.to_be_bytes() else { return None };
         let mut entry = [0; ENTRY];

@@ -6,7 +6,6 @@ use motherlode_log::Position;
 
 #[derive(Debug)]
 pub(super) struct Stretch {
-    /// Position before the first commit.
     pub(super) from: Position,
     names: Vec<Name>,
     /// Hash table with linear probing, two slots per name. A slot has a 1-based index into `names`, or 0.
@@ -32,7 +31,6 @@ impl Stretch {
         &self.names
     }
 
-    /// Does nothing if the stretch is full.
     pub(super) fn push(&mut self, name: Name) {
         if self.is_full() {
             return;

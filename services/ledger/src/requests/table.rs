@@ -14,7 +14,6 @@ use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 pub(crate) static REQUESTS: Keyspace = Keyspace { name: "requests", version: 1, widths: Some((12, 0)), filtered: 7 };
 const _: () = assert!(ENTRY == 12 && PREFIX == 7);
 
-/// Number of full stretches written as one run.
 const STRETCHES: usize = 2;
 const NAMES_MAX: usize = 1 << 20;
 /// Number of runs above which a replay merges runs.
@@ -31,12 +30,9 @@ pub(crate) struct Requests {
     wake: OnceLock<SyncSender<()>>,
 }
 
-/// Each commit's name is in a run, in a full stretch, or in the open stretch.
 #[derive(Default)]
 struct State {
-    /// Runs, oldest first.
     runs: Vec<Run>,
-    /// Full stretches, oldest first.
     full: Vec<Arc<Stretch>>,
     open: Option<Stretch>,
 }

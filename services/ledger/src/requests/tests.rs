@@ -1,4 +1,4 @@
-//! Whatever is in the folder at startup, the table finds each request at its commit, and finds no other request.
+//! Whatever is in the folder at startup, each request must be found at its commit.
 
 use super::{Name, Requests, table::REQUESTS};
 use crate::{chain::record_hash, error::OpenError, options::Options, requests::Key};
@@ -65,7 +65,6 @@ struct Table {
 }
 
 impl Table {
-    /// Opens a table as startup does: from the newest checkpoint and the records after it.
     fn open_with(folder: &Path, log: &Log, options: &Options) -> Result<Self, OpenError> {
         let (store, reader) = (Arc::new(Store::open(folder, 0)), log.store.reader());
         let confirmed = |of: &Checkpoint| record_hash(&*reader, of.position).unwrap() == Some(of.hash);
@@ -233,7 +232,6 @@ fn uf_11_while_runs_cannot_be_written_all_is_in_memory() {
     table.checkpoint(&log, 120);
     table.check(&log);
     assert_eq!(table.requests.runs().iter().map(|run| run.to() - run.from()).sum::<u64>(), 120);
-    // A damaged run between intact runs is also rebuilt, and stays in memory.
     let lost = files(sound.path()).remove(3);
     fs::remove_file(&lost).unwrap();
     fs::create_dir(&lost).unwrap();

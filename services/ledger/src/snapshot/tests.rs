@@ -24,7 +24,6 @@ fn folded(log: &Log, records: usize, mut each: impl FnMut(&Books)) -> Books {
     books
 }
 
-/// Returns the checkpoint state after the first `records` records, with digests of the players' tables.
 fn body(log: &Log, records: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let mut books = folded(log, records, |_| ());

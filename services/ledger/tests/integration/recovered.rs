@@ -12,7 +12,6 @@ struct Log {
     reader: Arc<Watched>,
 }
 
-/// Positions of reads of several records, as a fold makes.
 struct Watched {
     store: Arc<Mutex<MemoryStore>>,
     folded: Mutex<Vec<Position>>,

@@ -11,7 +11,6 @@ use std::{
     },
 };
 
-/// Records the first position of each large read, such as a replay's.
 struct Watched {
     store: SegmentStore,
     first: Arc<AtomicU64>,

@@ -88,7 +88,6 @@ impl Desk {
         self.ledger.propose(proposals, &self.sender);
     }
 
-    /// Waits for the start of an append; returns its number of commits.
     fn begun(&self) -> usize {
         self.begun.recv().unwrap()
     }

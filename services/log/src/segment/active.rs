@@ -10,7 +10,6 @@ pub(super) struct Active {
     pub first: Position,
     pub file: Arc<dyn File>,
     pub used: u64,
-    /// End of the zeros that are durable.
     pub zeroed: u64,
     /// Bytes before `used`, at least those in the same page.
     last: Vec<u8>,
@@ -26,7 +25,6 @@ enum Pending {
 }
 
 impl Active {
-    /// `block` is the offset and length of the segment's last block.
     pub fn found(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
         let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
         let used = offset + bytes;

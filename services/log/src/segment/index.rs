@@ -21,7 +21,6 @@ pub(super) struct Index {
 struct Segment {
     first: Position,
     used: u64,
-    /// Positions and offsets of sampled blocks, including the first block.
     marks: Vec<(Position, u64)>,
 }
 

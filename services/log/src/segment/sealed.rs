@@ -24,7 +24,6 @@ pub struct Sealed {
     pub head: Hash,
 }
 
-/// Builds a segment. Memory: the segment and one block.
 #[derive(Debug)]
 pub struct Sealer {
     first: Position,
@@ -37,7 +36,6 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Begins a segment after a position, where `head` is the hash of the record there.
     #[must_use]
     pub fn new(partition: u32, after: Position, head: Hash) -> Self {
         let first = after + 1;
@@ -96,7 +94,6 @@ pub struct SealedDamage {
     pub reason: String,
 }
 
-/// Verified blocks of a sealed segment. Nothing follows an error.
 #[derive(Debug)]
 pub struct Unsealer {
     bytes: Bytes,

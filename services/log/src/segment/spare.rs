@@ -34,7 +34,6 @@ struct Fill {
     bytes: u64,
     piece: u64,
     file: OnceLock<Arc<dyn File>>,
-    /// End of the zeros that are durable.
     zeroed: AtomicU64,
     hurries: AtomicBool,
     stops: AtomicBool,
@@ -51,7 +50,6 @@ impl Spare {
         self.fill.zeroed.load(Ordering::Acquire) >= self.fill.bytes.min(PIECES_MIN * self.fill.piece)
     }
 
-    /// Returns the error that interrupted the thread.
     pub fn tend(&mut self, active: &Active) -> io::Result<()> {
         let Fill { disk, bytes, zeroed, hurries, .. } = &*self.fill;
         let is_behind = zeroed.load(Ordering::Acquire) * active.zeroed < active.used * bytes;
@@ -72,7 +70,6 @@ impl Spare {
         Ok(())
     }
 
-    /// Waits for the piece in progress.
     pub fn take(mut self) -> Option<Active> {
         self.stop();
         let file = Arc::clone(self.fill.file.get()?);

@@ -67,7 +67,6 @@ fn check_another_way(disk: &SimDisk, when: &str) {
     assert_eq!(read_all(&*store.reader(), 1), expected, "{when}, then another append");
 }
 
-/// Payloads that are empty, long runs of one byte, or random.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     let fill = prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
     prop_oneof![

@@ -1,10 +1,11 @@
-//! Cost of reporting the ends of rounds: the same wallet with and without `close_rounds`, in turns.
+//! Measures the cost of reporting the ends of rounds: rounds on the same wallet alternate between with and without
+//! `close_rounds`.
 
 use super::{Args, Running, named, played, span};
 use std::{error::Error, fs, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// Operator of the first wallet, without reports.
+/// Operator that uses the first wallet without reports.
 pub const UNREPORTED: &str = "unreported";
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -30,7 +31,7 @@ pub async fn compare(args: &Args, running: &Running) -> Result<(), Box<dyn Error
             }
         }
         println!(
-            "\nWith reports of ended rounds, {in_flight} in flight: rounds/s {}, until all calls are sent {}, p50 {}, p99 {} of those without",
+            "\nWith reports of ended rounds, {in_flight} in flight, relative to rounds without reports: rounds/s {}, rounds/s until all calls are sent {}, p50 {}, p99 {}",
             span(during),
             span(drained),
             span(p50),
@@ -40,7 +41,7 @@ pub async fn compare(args: &Args, running: &Running) -> Result<(), Box<dyn Error
     Ok(())
 }
 
-/// Waits until the service is idle, so that no call is left.
+/// Waits until the service is idle, so that all calls have been sent.
 async fn drain(pid: u32) -> Result<Duration, Box<dyn Error>> {
     let (begun, mut before) = (Instant::now(), ticks(pid)?);
     loop {
@@ -56,6 +57,7 @@ async fn drain(pid: u32) -> Result<Duration, Box<dyn Error>> {
 /// Processor time of a process, in clock ticks.
 fn ticks(pid: u32) -> Result<u64, Box<dyn Error>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let fields: Vec<_> = stat.rsplit_once(')').ok_or("no process")?.1.split_whitespace().collect();
-    Ok(fields.get(11).ok_or("no time")?.parse::<u64>()? + fields.get(12).ok_or("no time")?.parse::<u64>()?)
+    let fields: Vec<_> = stat.rsplit_once(')').ok_or("/proc/PID/stat is malformed")?.1.split_whitespace().collect();
+    Ok(fields.get(11).ok_or("/proc/PID/stat has no processor time")?.parse::<u64>()?
+        + fields.get(12).ok_or("/proc/PID/stat has no processor time")?.parse::<u64>()?)
 }

@@ -56,7 +56,7 @@ struct Args {
     /// Bets in flight that wait for the hanging wallet.
     #[arg(long, default_value_t = 256)]
     hanging: usize,
-    /// Compares rounds with and without reports of ended rounds, on the first wallet.
+    /// Compare rounds with and without reports of ended rounds, on the first wallet.
     #[arg(long)]
     closes: bool,
     /// Folder for the log on the disk to measure; it is removed afterwards.

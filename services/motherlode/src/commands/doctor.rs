@@ -31,11 +31,9 @@ sound records that the copy lacks";
 enum Finding {
     /// Damage, with file and byte. Later records cannot be verified.
     Damaged(String),
-    /// The log ends before the size of a checkpoint.
     Missing {
         size: Position,
     },
-    /// The log's records are not those of the checkpoint.
     Unsigned {
         size: Position,
     },
@@ -85,7 +83,6 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Sound records at the beginning of a partition's log, and findings.
 #[derive(Debug, PartialEq, Eq)]
 struct Examined {
     end: Position,
@@ -93,7 +90,6 @@ struct Examined {
     bytes: u64,
     /// Bytes of an append without an acknowledgement, which a start removes.
     torn: u64,
-    /// Size of a checkpoint with these records.
     signed: Option<Position>,
     findings: Vec<Finding>,
 }
@@ -212,7 +208,6 @@ mod tests {
     use motherlode_tiles::{KeyKind, SignerKey};
     use std::fs;
 
-    /// Writes five records with a checkpoint of `size` records; returns the segment's path.
     fn log(data: &Path, size: usize) -> PathBuf {
         let folder = log_folder(data, HOME);
         let all = records(genesis(HOME), (0..5).map(|number| vec![number; 60]));

@@ -1,6 +1,9 @@
-use super::{files::EventFiles, *};
+use super::*;
 use motherlode_ledger::fields::timestamp;
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 const OPERATORS: [&str; 5] = ["", "acme", "bolt", "platform", "acme-2"];
 
@@ -39,11 +42,19 @@ fn some(count: usize, chance: &mut Chance) -> Vec<SignificantEvent> {
     all
 }
 
-fn put_away(events: &mut Events, files: &mut EventFiles) {
-    let (first, latest) = (events.away.count, events.latest.clone());
-    let (away, reader) = files.append(first, &latest).unwrap();
-    events.put_away(away, reader);
+fn written(events: &mut Events, store: &Store) -> Result<(), ViewError> {
+    let (first, latest, mut runs) = events.unwritten();
+    let position = latest.last().map_or(0, |event| event.position);
+    write(store, (first, &latest), position, &mut runs)?;
+    assert!(events.take_written(first, latest.len(), runs));
+    Ok(())
 }
+
+fn list(look: &Look, wanted: &Filter) -> Vec<SignificantEvent> {
+    look.back(wanted).map(|event| Arc::unwrap_or_clone(event.unwrap())).collect()
+}
+
+const ALL: Filter = Filter { own: None, kinds: vec![], before: None };
 
 fn of_list(all: &[SignificantEvent], wanted: &Filter) -> Vec<SignificantEvent> {
     let sees = |event: &SignificantEvent| match &wanted.own {
@@ -56,26 +67,31 @@ fn of_list(all: &[SignificantEvent], wanted: &Filter) -> Vec<SignificantEvent> {
 }
 
 #[test]
-fn pl_22_events_in_files_and_in_memory_are_read_as_one_list() {
+fn pl_22_events_in_tables_and_in_memory_are_read_as_one_list() {
     let folder = tempfile::tempdir().unwrap();
     let mut chance = Chance(7);
     let all = some(4_000, &mut chance);
-    let (mut events, mut files) = (Events::default(), EventFiles::new(&folder.path().join("0.reports")));
+    let (mut events, store) = (Events::default(), Store::open(folder.path(), 3));
+    let mut latest = 0;
     for (so_far, event) in all.iter().enumerate() {
         events.push(event.clone());
-        if so_far % 700 == 699 {
-            put_away(&mut events, &mut files);
+        latest += 1;
+        // The fold stops between commits only.
+        let is_last = all.get(so_far + 1).is_none_or(|next| next.position > event.position);
+        if latest >= 300 && so_far < 3_500 && is_last {
+            written(&mut events, &store).unwrap();
+            latest = 0;
         }
     }
-    assert_eq!((events.count(), events.latest.len()), (all.len() as u64, all.len() % 700));
+    assert_eq!((events.count(), events.latest.len()), (all.len() as u64, latest));
+    assert!(events.runs.len() > 1 && events.runs.len() < 9, "some are merged: {}", events.runs.len());
     let look = events.look();
     for own in [None, Some("acme"), Some("acme-2"), Some("nobody")] {
         for kinds in [vec![], vec![2], vec![54], vec![1, 54], vec![9]] {
             for before in [None, Some(0), Some(chance.below(all.len() as u64)), Some(all.len() as u64 - 1)] {
                 let before = before.map(|number| order(&all[usize::try_from(number).unwrap()]));
                 let wanted = Filter { own: own.map(str::to_owned), kinds: kinds.clone(), before };
-                let found: Vec<_> = look.back(&wanted).map(|event| Arc::unwrap_or_clone(event.unwrap())).collect();
-                assert_eq!(found, of_list(&all, &wanted), "{own:?} {kinds:?} {before:?}");
+                assert_eq!(list(&look, &wanted), of_list(&all, &wanted), "{own:?} {kinds:?} {before:?}");
             }
         }
     }
@@ -105,107 +121,73 @@ fn pl_22_events_in_files_and_in_memory_are_read_as_one_list() {
 }
 
 #[test]
-fn pl_22_however_many_events_there_are_memory_has_few() {
-    let folder = tempfile::tempdir().unwrap();
-    let (mut events, mut files) = (Events::default(), EventFiles::new(&folder.path().join("0.reports")));
+fn pl_22_stretches_of_many_events_take_little_memory() {
+    let mut events = Events::default();
     for position in 1..=20_000 {
         events.push(SignificantEvent { position, kind: 1, ..SignificantEvent::default() });
-        if let Some((first, latest)) = events.to_put_away() {
-            let (away, reader) = files.append(first, &latest).unwrap();
-            events.put_away(away, reader);
-        }
+        assert_eq!(events.are_many(), position >= 8_192);
     }
-    assert!(events.latest.len() < LATEST_MAX && events.latest.capacity() <= 2 * LATEST_MAX);
     let known = events.stretches.len() * size_of::<Stretch>();
     assert!(known * 10 < 20_000 * 4, "{known} bytes of 20,000 events: less than 0.4 each");
 }
 
 #[test]
-fn pl_22_events_that_are_there_already_are_passed_over() {
+fn pl_22_while_tables_cannot_be_written_events_stay_in_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = folder.path().join("0.reports");
-    let all = some(900, &mut Chance(3));
-    let fold = |until: usize, away: &mut Events| all[..until].iter().for_each(|event| away.push(event.clone()));
-    let mut before = Events::default();
-    fold(700, &mut before);
-    put_away(&mut before, &mut EventFiles::new(&kept));
-    let (mut again, mut files) = (Events::default(), EventFiles::new(&kept));
-    fold(500, &mut again);
-    put_away(&mut again, &mut files);
-    all[500..].iter().for_each(|event| again.push(event.clone()));
-    put_away(&mut again, &mut files);
-    let wanted = Filter { own: None, kinds: vec![], before: None };
-    let look = again.look();
-    let found: Vec<_> = look.back(&wanted).map(|event| Arc::unwrap_or_clone(event.unwrap())).collect();
-    assert_eq!(found, of_list(&all, &wanted));
+    let (place, all) = (folder.path().join("views"), some(900, &mut Chance(5)));
+    fs::write(&place, "no folder").unwrap();
+    let (mut events, store) = (Events::default(), Store::open(&place, 3));
+    all.iter().for_each(|event| events.push(event.clone()));
+    assert!(written(&mut events, &store).is_err());
+    assert_eq!(events.latest.len() as u64, events.count());
+    fs::remove_file(&place).unwrap();
+    written(&mut events, &store).unwrap();
+    assert!(events.latest.is_empty());
+    assert_eq!(list(&events.look(), &ALL), of_list(&all, &ALL));
+}
+
+fn tables(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder.join("tables")).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
 #[test]
-fn pl_22_while_files_cannot_be_written_events_stay_in_memory() {
+fn pl_22_of_damaged_tables_no_event_is_returned() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = folder.path().join("0.reports");
-    fs::write(kept.with_extension("events"), "no folder").unwrap();
-    let (mut events, mut files) = (Events::default(), EventFiles::new(&kept));
-    let mut tries = 0u64;
-    for event in some(5 * LATEST_MAX, &mut Chance(5)) {
-        events.push(event);
-        if let Some((first, latest)) = events.to_put_away() {
-            assert!(files.append(first, &latest).is_err());
-            events.wait_for_more();
-            tries += 1;
+    let (mut events, store) = (Events::default(), Store::open(folder.path(), 3));
+    let all = some(600, &mut Chance(11));
+    all.iter().for_each(|event| events.push(event.clone()));
+    written(&mut events, &store).unwrap();
+    let [table] = &tables(folder.path())[..] else { panic!("not one table") };
+    let whole = fs::read(table).unwrap();
+    for at in (0..whole.len()).step_by(997) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        fs::write(table, bytes).unwrap();
+        let look = events.look();
+        let found: Result<Vec<_>, _> = look.back(&ALL).collect();
+        match found {
+            Ok(found) => {
+                assert_eq!(found.into_iter().map(Arc::unwrap_or_clone).collect::<Vec<_>>(), of_list(&all, &ALL))
+            }
+            Err(error) => assert!(error.to_string().contains("damaged") && events.are_damaged(), "{error}"),
         }
     }
-    assert_eq!(tries, events.count() / LATEST_MAX as u64, "one try per block of events");
-    assert_eq!(events.latest.len() as u64, events.count());
-    assert!(files.delete().is_err());
-    fs::remove_file(kept.with_extension("events")).unwrap();
-    assert!(files.append(events.away.count, &events.latest).is_err());
-    files.delete().unwrap();
-    put_away(&mut events, &mut files);
-    assert!(events.latest.is_empty() && !events.are_many());
-}
-
-fn flip(path: &Path, at: usize) {
-    let mut bytes = fs::read(path).unwrap();
-    bytes[at] ^= 1;
-    fs::write(path, bytes).unwrap();
+    assert!(events.are_damaged());
 }
 
 #[test]
-fn pl_22_of_damaged_files_nothing_is_believed_and_a_start_makes_them_anew() {
+fn pl_22_events_find_the_tables_of_their_number_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let kept = folder.path().join("0.reports");
-    fs::write(&kept, "figures").unwrap();
-    let (mut events, mut files) = (Events::default(), EventFiles::new(&kept));
-    some(600, &mut Chance(11)).into_iter().for_each(|event| events.push(event));
-    put_away(&mut events, &mut files);
-    let segments = fs::read_dir(kept.with_extension("events")).unwrap().map(|entry| entry.unwrap().path());
-    let segment = segments.max_by_key(|path| fs::metadata(path).unwrap().len()).unwrap();
-    flip(&segment, 5_000);
-    let (look, all) = (events.look(), Filter { own: None, kinds: vec![], before: None });
-    let error = look.back(&all).find_map(Result::err).expect("damage is reported");
-    let told = error.to_string();
-    assert!(told.contains(&segment.file_name().unwrap().to_string_lossy()[..]), "{told}");
-    assert!(!kept.exists() && !files.are_sound(), "figures that need the damaged files are deleted");
-    files.delete().unwrap();
-    assert!(!kept.with_extension("events").exists());
-}
-
-#[test]
-fn pl_22_figures_find_their_own_files_alone() {
-    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let paths = [&one, &other].map(|folder| folder.path().join("0.reports"));
-    let of = |path: &Path, seed: u64, count: usize| {
+    let store = Store::open(folder.path(), 3);
+    let of = |seed: u64, count: usize| {
         let mut events = Events::default();
         some(count, &mut Chance(seed)).into_iter().for_each(|event| events.push(event));
-        put_away(&mut events, &mut EventFiles::new(path));
-        events.away()
+        written(&mut events, &store).unwrap();
+        (postcard::to_allocvec(&events).unwrap(), events.runs)
     };
-    let (away, others) = (of(&paths[0], 1, 300), of(&paths[1], 2, 300));
-    assert!(EventFiles::new(&paths[0]).reader(away).is_ok());
-    assert!(EventFiles::new(&paths[0]).reader(others).is_err());
-    assert!(EventFiles::new(&paths[1]).reader(away).is_err());
-    let longer = Away { count: away.count + 1, ..away };
-    assert!(EventFiles::new(&paths[0]).reader(longer).is_err());
-    assert!(EventFiles::new(&one.path().join("none")).reader(away).is_err());
+    let ((bytes, runs), (_, others)) = (of(1, 300), of(2, 400));
+    let again = || postcard::from_bytes::<Events>(&bytes).unwrap();
+    assert!(again().with(runs).is_some());
+    assert!(again().with(others).is_none());
+    assert!(again().with(vec![]).is_none());
 }

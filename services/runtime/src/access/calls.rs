@@ -108,6 +108,8 @@ pub const CALLS: &[Call] = &[
     node("/motherlode.log.v1.LogService/ReadRecords"),
     node("/motherlode.log.v1.LogService/FollowRecords"),
     node("/motherlode.log.v1.LogService/Propose"),
+    node("/motherlode.log.v1.LogService/GetViewCheckpoint"),
+    node("/motherlode.log.v1.LogService/ReadViewFile"),
 ];
 
 pub(super) const OPEN: [&str; 3] =

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 impl Config {
     /// Checks that a running service can apply `new`: only operators may differ. A seamless wallet cannot be removed, because
-    /// credits may be due to it.
+    /// the service may still owe it credits.
     pub fn check_reload(&self, new: &Self) -> Result<(), NeedsRestart> {
         let mut keys = vec![];
         differences(
@@ -26,7 +26,7 @@ impl Config {
             }
         }
         if self.operators.is_empty() != new.operators.is_empty() {
-            keys.push("operators (the first or the last one)".to_owned());
+            keys.push("operators (adding the first or removing the last)".to_owned());
         }
         if keys.is_empty() { Ok(()) } else { Err(NeedsRestart(keys)) }
     }
@@ -80,7 +80,7 @@ mod tests {
         for (new, keys) in [
             (format!("partitions = 2\n{ONE}"), "partitions"),
             (format!("[limits]\nqueue_length_max = 7\n{ONE}"), "limits.queue_length_max"),
-            (String::new(), "operators (the first or the last one)"),
+            (String::new(), "operators (adding the first or removing the last)"),
         ] {
             assert_eq!(check(ONE, &new), format!("{keys} cannot change while the service runs: restart the service"));
         }

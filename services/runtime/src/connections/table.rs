@@ -41,7 +41,6 @@ pub struct Bounds {
     pub header_bytes: u32,
     pub cancelled: u32,
     pub control_frames: u32,
-    /// Their weights.
     pub operators: Operators,
 }
 

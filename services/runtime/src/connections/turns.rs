@@ -60,7 +60,6 @@ impl Turns {
 }
 
 impl Share {
-    /// `number` is unique.
     pub(super) fn new(number: usize, weight: u32) -> Self {
         Self { number, weight: AtomicU32::new(weight.max(1)) }
     }
@@ -109,6 +108,6 @@ mod tests {
         acme.set_weight(4);
         assert_eq!(work(), [Some(16), Some(4)]);
         turns.set_weight_max(2);
-        assert_eq!(work(), [Some(16), Some(8)], "at most the work at the greatest weight");
+        assert_eq!(work(), [Some(16), Some(8)], "the work is capped at the highest weight");
     }
 }

@@ -16,7 +16,6 @@ fn hash(log: u8, position: u64) -> [u8; 32] {
     hash
 }
 
-/// Views of a log in which each record adds ten numbers.
 struct Views {
     store: Store,
     log: u8,
@@ -96,7 +95,6 @@ fn replace(from: &Path, to: &Path) {
     copy(from, to);
 }
 
-/// Folders of a store at its first and second checkpoint.
 fn two() -> (TempDir, TempDir) {
     let (before, after) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     Views::start(before.path(), 1).commit();

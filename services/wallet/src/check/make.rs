@@ -1,5 +1,3 @@
-//! Makes the kit's calls, with all facts that Motherlode states.
-
 use super::kit::Kit;
 use crate::{
     call::Call,

@@ -25,7 +25,6 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Names of the cases to run; empty for all.
     pub cases: Vec<String>,
     /// Time within which the tester restarts the wallet; zero skips that case.
     pub restart_within: Duration,

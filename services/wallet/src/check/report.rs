@@ -12,7 +12,6 @@ pub struct CaseReport {
     pub name: &'static str,
     /// Sentence of the contract that the case tests.
     pub contract: &'static str,
-    /// Calls with their answers and the expected answers.
     pub calls: Vec<String>,
     pub verdict: Verdict,
 }

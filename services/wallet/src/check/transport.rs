@@ -45,7 +45,6 @@ async fn late_answer_after_client_timeout(kit: &mut Kit) -> Result<(), Skip> {
     Ok(())
 }
 
-/// The debit, whose outcome is unknown, must have been applied exactly once.
 async fn settle(kit: &mut Kit, debit: &Call, before: Option<i64>) {
     let seen = kit.expect(debit, Want::Applied).await;
     if seen == Outcome::DoneBefore {
@@ -156,7 +155,6 @@ async fn grpc_with_more(kit: &Kit, debit: &Call) -> Result<Outcome, String> {
         .ok_or_else(|| "the wallet's answer has no result".to_owned())
 }
 
-/// A nonce of 32 digits, unique within the run.
 fn nonce(debit: &Call, case: &str) -> String {
     let of_run: String = debit.id().chars().rev().filter(char::is_ascii_hexdigit).collect();
     let text = format!("{of_run}{case}").to_lowercase();

@@ -54,7 +54,6 @@ enum End {
 struct Books {
     balances: BTreeMap<(String, String), i64>,
     entries: BTreeMap<String, Entry>,
-    /// Rounds that were paid or closed.
     played: BTreeSet<String>,
 }
 

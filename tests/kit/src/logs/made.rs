@@ -29,7 +29,6 @@ pub(super) fn all() -> Vec<Log> {
     worlds.into_iter().map(log).collect()
 }
 
-/// Makes a log of seamless players, with every outcome of a debit, paid credits and unpaid credits.
 fn wallet() -> World {
     let mut world = World::new(0);
     for name in ["alice", "bob", "carl"] {

@@ -1,5 +1,3 @@
-//! Log of a seamless player whose rounds are reported to the operator's wallet (PL-39).
-
 use super::{
     Log,
     world::{EUR, World, player, settled, step},

@@ -9,7 +9,6 @@ use motherlode_state::{
 
 pub(super) const POOL: &str = "bewitched";
 pub(super) const EUR: Currency = Currency::EUR;
-/// Time of the first commit, Unix ms.
 const START_MS: i64 = 1_700_000_000_000;
 const KEY: [u8; 32] = [42; 32];
 

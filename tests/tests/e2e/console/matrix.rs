@@ -13,7 +13,6 @@ enum Who {
     Platform,
 }
 
-/// `{round}` and `{open}` are acme's finished and open round.
 struct Row {
     route: &'static str,
     path: &'static str,

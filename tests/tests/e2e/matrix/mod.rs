@@ -125,7 +125,6 @@ impl Service {
         answered
     }
 
-    /// Checks that no commit was written, except by the pool coordinator after a pool is retired.
     fn assert_no_effect(&self, path: &str, before: Position) {
         for logged in commits(self.server.ledger(), before + 1) {
             let commit = &logged.commit;

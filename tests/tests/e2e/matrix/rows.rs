@@ -357,6 +357,12 @@ pub const ROWS: &[Row] = &[
         };
         log::ProposeRequest { partition: 0, proposals: vec![proposal] }.encode_to_vec()
     }),
+    plain("/motherlode.log.v1.LogService/GetViewCheckpoint", None, |_| {
+        log::GetViewCheckpointRequest { partition: 0 }.encode_to_vec()
+    }),
+    plain("/motherlode.log.v1.LogService/ReadViewFile", None, |_| {
+        log::ReadViewFileRequest { digest: vec![7; 32], ..Default::default() }.encode_to_vec()
+    }),
 ];
 
 fn content(it: &Names) -> String {

@@ -351,7 +351,9 @@ async fn pl_31_pl_32_after_a_day_without_its_wallet_all_comes_to_one_end() {
                     tokio::task::yield_now().await;
                 }
             };
-            tokio::time::timeout(std::time::Duration::from_secs(20), reported).await.expect("it's reported");
+            tokio::time::timeout(std::time::Duration::from_secs(20), reported)
+                .await
+                .expect("the significant event is reported");
         }
     }
     let due: i128 = world.server.holding(Books::Transit("acme"), Currency::EUR);

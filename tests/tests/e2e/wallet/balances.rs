@@ -142,7 +142,6 @@ async fn mixed(world: &World, client: &mut Client, account: &Account, of: &str) 
     partitions::settled(world.server.ledgers()).await;
 }
 
-/// Two players of a seamless wallet and one of a transfer wallet, with unpaid credits at the end.
 async fn history(world: World) -> World {
     let mut acme = world.client("acme").await;
     let alice = world.player(&mut acme, "alice", 1_000_000).await;

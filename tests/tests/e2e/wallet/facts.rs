@@ -20,7 +20,6 @@ struct InLog {
     paid: BTreeMap<i32, i64>,
 }
 
-/// UUID (version 8) of the first 16 bytes of a text's SHA-256.
 pub fn uuid(text: &str) -> String {
     let mut digits: Vec<char> = digest(&SHA256, text.as_bytes()).as_ref()[..16]
         .iter()

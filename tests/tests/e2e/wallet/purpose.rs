@@ -450,7 +450,7 @@ async fn pl_39_a_wallet_may_report_no_balance_and_its_own_id_is_logged() {
             Event::DebitConfirmed { answer, .. } => answer.clone(),
             _ => None,
         });
-        let answer = answer.expect("it's logged");
+        let answer = answer.expect("the log has the wallet's answer");
         assert_eq!((answer.transaction_id.as_str(), answer.bonus.0, answer.balance_unknown), ("w-1", 3, true));
         world.reconciled(&["alice"]).await;
     }

@@ -12,7 +12,8 @@ use std::fs;
 
 const ROLES: &str = r#"["play", "wallet"]"#;
 
-/// Whether the wallet has a debit for the request, and the report of its round's end or its last credit.
+/// Returns whether the wallet has a debit for the request, and either the report of its round's end or its last
+/// credit.
 fn is_complete(wallet: &Wallet, request_id: &str) -> bool {
     let arrived = &wallet.books().arrived;
     let debit =
@@ -56,18 +57,18 @@ async fn pl_27_pl_31_a_reload_adds_a_brand_with_a_wallet_and_changes_the_wallet(
         wallet.fund("gina", 1_000);
     }
     play(&mut client, &gina, "one").await;
-    until(|| is_complete(&first, "one"), "the new brand's wallet hears of the round's end").await;
+    until(|| is_complete(&first, "one"), "the new brand's wallet receives the report of the round's end").await;
 
     fs::write(&file, with(new)).unwrap();
     reload(&process, APPLIED).await;
     play(&mut client, &gina, "two").await;
-    until(|| is_complete(&second, "two"), "the changed wallet hears of the round's end").await;
+    until(|| is_complete(&second, "two"), "the changed wallet receives the report of the round's end").await;
     assert!(!is_complete(&first, "two") && !is_complete(&second, "one"));
 
     fs::write(&file, acme.clone() + &brand).unwrap();
     let line = reload(&process, REFUSED).await;
     assert!(line.contains("operators.brand.seamless"), "{line}");
     play(&mut client, &gina, "three").await;
-    until(|| is_complete(&second, "three"), "the wallet stays").await;
+    until(|| is_complete(&second, "three"), "the refused reload must not remove the wallet").await;
     assert_eq!(process.terminate().await, Some(0));
 }

@@ -21,14 +21,11 @@ use tonic::Status;
 
 const ROUNDS: u64 = 30;
 const PLAYERS: u64 = 6;
-/// Faults per 100 calls.
 const FAULTS: usize = 25;
 const FUNDS: i64 = 100_000_000;
 
-/// Number of the run's effects per kind.
 type Counts = BTreeMap<&'static str, u64>;
 
-/// Repeats a bet until its outcome is known.
 async fn known(client: &mut Client, request: &SpinRequest, force: Option<Force>) -> Result<Played, Status> {
     for _ in 0..10_000 {
         match client.spin(request.clone(), force).await {
@@ -56,7 +53,6 @@ impl Player {
         *self.counts.entry(kind).or_default() += 1;
     }
 
-    /// Counts the jackpot of a step. Any step can hit one, also without a wish.
     fn stepped(&mut self, step: Played) -> Played {
         if step.jackpot.is_some() {
             self.count("jackpots");
@@ -216,7 +212,6 @@ async fn pl_39_a_run_under_faults_opens_and_closes_each_round_once_to_the_last_u
     world.reconciled(&names).await;
 }
 
-/// Compares the counts of the run with the calls that the wallet applied, and prints them.
 fn judge(wallet: &Wallet, counts: &Counts, rounds: u64) {
     let books = wallet.books();
     let mut seen = BTreeMap::<String, u64>::new();

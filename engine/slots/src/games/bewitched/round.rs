@@ -55,7 +55,7 @@ impl<'a> BewitchedRound<'a> {
             Choice::Double(_) => {
                 Err(ChoiceRefused::NotOffered { what: "a guess must be a red heart or a black spade" })
             }
-            Choice::Halve => Err(ChoiceRefused::NotOffered { what: "securing half" }),
+            Choice::Halve => Err(ChoiceRefused::NotOffered { what: "the game cannot secure half of the amount" }),
             _ => Ok(()),
         }
     }

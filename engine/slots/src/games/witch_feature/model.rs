@@ -131,7 +131,7 @@ impl Model {
         let code = |code: &(String, u32)| data::index_of(&data.symbols, &code.0).map(|symbol| (symbol, code.1));
         let high = data.high_symbols.symbols.iter().map(code).collect::<Result<Vec<_>, _>>()?;
         if high.iter().any(|&(symbol, _)| !base.lines.on_lines(symbol)) {
-            return Err(ModelError::part("high_symbols", "every symbol must pay on lines"));
+            return Err(ModelError::part("high_symbols", "every high symbol must pay on lines"));
         }
         let counts = |part, of: &[(u32, u32)], most: u32| {
             if of.iter().any(|&(n, _)| !(1..=most).contains(&n)) {

@@ -148,7 +148,6 @@ fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
             let mut windows = feature.spins.iter();
             let mut last = &spin.spins[0];
             let mut respins = 3;
-            // ME-10 to ME-12: held symbols do not change; a new one resets the respins.
             while respins > 0 && held.iter().any(Option::is_none) {
                 last = windows.next().expect("respins are left");
                 let now = carried(feature, last);

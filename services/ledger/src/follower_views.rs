@@ -1,0 +1,91 @@
+//! Views that a follower outside this crate folds (reports), as keyspaces of the partition's checkpoints.
+//!
+//! A checkpoint names the tables that the view wrote last, of commits up to its own position. A process without the
+//! view keeps the tables of the start.
+
+use motherlode_log::{Hash, Position};
+use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock, mpsc::SyncSender};
+
+/// Keyspaces of this crate.
+const OWN: [&str; 5] = ["requests", "players", "rounds", "awards", "hashes"];
+
+pub trait FollowerView: Send + Sync {
+    /// Number of commits that its tables lack; the highest if they must be written now.
+    fn unwritten(&self) -> u64;
+
+    /// Writes its tables, of published commits only. Without a table the next start folds the log again.
+    fn write(&self, store: &Store) -> Result<Vec<KeyspaceTables>, ViewError>;
+}
+
+pub struct FollowerViews {
+    store: Arc<Store>,
+    named: Mutex<Vec<KeyspaceTables>>,
+    view: OnceLock<Arc<dyn FollowerView>>,
+    wake: OnceLock<SyncSender<()>>,
+}
+
+impl FollowerViews {
+    pub(crate) fn new(store: &Arc<Store>, checkpoint: Option<&Checkpoint>) -> Self {
+        let all = checkpoint.into_iter().flat_map(|of| &of.keyspaces);
+        let named = all.filter(|of| !OWN.contains(&&*of.keyspace)).cloned().collect();
+        Self { store: Arc::clone(store), named: Mutex::new(named), view: OnceLock::new(), wake: OnceLock::new() }
+    }
+
+    /// Opens the runs of a keyspace, oldest first; none if they are missing or of another version.
+    pub fn open(&self, keyspace: &'static Keyspace) -> Result<Vec<Run>, ViewError> {
+        let named = self.named.lock();
+        let of = named.iter().find(|of| of.keyspace == keyspace.name && of.version == keyspace.version);
+        let runs = of.into_iter().flat_map(|of| &of.runs);
+        runs.map(|named| self.store.run(named, keyspace, u64::MAX)).collect()
+    }
+
+    /// Adds the view to later checkpoints. A second view is ignored.
+    pub fn set(&self, view: Arc<dyn FollowerView>) {
+        let _ = self.view.set(view);
+    }
+
+    pub(crate) fn store(&self) -> Arc<Store> {
+        Arc::clone(&self.store)
+    }
+
+    /// Checks soon whether a checkpoint is due.
+    pub fn wake(&self) {
+        if let Some(wake) = self.wake.get() {
+            let _ = wake.try_send(());
+        }
+    }
+
+    pub(crate) fn wake_by(&self, wake: SyncSender<()>) {
+        let _ = self.wake.set(wake);
+    }
+
+    pub(crate) fn unwritten(&self) -> u64 {
+        self.view.get().map_or(0, |view| view.unwritten())
+    }
+
+    /// Writes the view's tables if it has commits that they lack.
+    pub(crate) fn write(&self) -> Result<(), ViewError> {
+        if let Some(view) = self.view.get().filter(|view| view.unwritten() > 0) {
+            let tables = view.write(&self.store)?;
+            *self.named.lock() = tables;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn tables(&self) -> Vec<KeyspaceTables> {
+        self.named.lock().clone()
+    }
+
+    /// Position of the latest commit in the tables.
+    pub(crate) fn to(&self) -> Position {
+        let named = self.named.lock();
+        named.iter().flat_map(|of| &of.runs).map(|run| run.to).max().unwrap_or_default()
+    }
+
+    pub(crate) fn ids(&self) -> Vec<Hash> {
+        let named = self.named.lock();
+        named.iter().flat_map(|of| &of.runs).flat_map(|run| &run.tables).copied().collect()
+    }
+}

@@ -1,0 +1,114 @@
+//! Copies the writer's newest checkpoint, so that a new replica folds only later records.
+//!
+//! Files are read in parts and verified by their digests; the log must have the checkpoint's record. Any failure leaves
+//! the replica to fold the log.
+
+use super::link::{Client, Link, status_text};
+use crate::{players::STATE_VERSION, snapshot::views};
+use motherlode_log::{Hash, Position};
+use motherlode_proto::log::v1::{GetViewCheckpointRequest, ReadViewFileRequest, ReadViewFileResponse};
+use motherlode_views::{Checkpoint, Store, ViewError};
+use std::{cmp::Ordering, path::Path, time::Duration};
+use tokio::time::timeout;
+use tonic::{Code, Status};
+
+/// Number of records that are folded rather than replaced by a copy.
+const FOLDED_MAX: u64 = 20_000;
+/// Attempts, since a file can be removed while it is read.
+const ATTEMPTS: usize = 3;
+/// Longest file.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+
+#[derive(Debug, thiserror::Error)]
+enum Unfetched {
+    #[error("{}", status_text(_0))]
+    Call(#[from] Status),
+    #[error("no answer in time")]
+    Late,
+    #[error(transparent)]
+    View(#[from] ViewError),
+    #[error("its state has version {0}, not {STATE_VERSION} as this program's")]
+    OtherVersion(u32),
+    #[error("a file with a length of {0} bytes has other parts, or is too long")]
+    Length(u64),
+}
+
+/// Adds the writer's checkpoint to the store next to the folder `index`, if it saves the fold of many records.
+pub(super) async fn fetch(link: &Link, index: &Path, end: Position) {
+    let store = views(index, link.partition);
+    let own = store.checkpoints().into_iter().find(|(_, of)| of.state_version == STATE_VERSION);
+    let own = own.map_or(0, |(_, of)| of.position);
+    if end == 0 || own > 0 && own.saturating_add(FOLDED_MAX) >= end {
+        return;
+    }
+    for _ in 0..ATTEMPTS {
+        let (_, client) = link.client().await;
+        let copying = Copying { client, partition: link.partition };
+        match copying.copy(&store, own).await {
+            Ok(0) => return,
+            Ok(position) => {
+                tracing::info!(position, "the writer's checkpoint was copied");
+                return;
+            }
+            Err(Unfetched::Call(status)) if status.code() == Code::Unimplemented => return,
+            Err(error) => tracing::warn!(%error, "failed to copy the writer's checkpoint"),
+        }
+    }
+}
+
+struct Copying {
+    client: Client,
+    partition: u32,
+}
+
+impl Copying {
+    /// Returns the position of the copied checkpoint; 0 if the writer has none after `own`.
+    async fn copy(mut self, store: &Store, own: Position) -> Result<Position, Unfetched> {
+        let request = GetViewCheckpointRequest { partition: self.partition };
+        let found = timeout(ANSWER_MAX, self.client.get_view_checkpoint(request)).await;
+        let digest = found.map_err(|_| Unfetched::Late)??.into_inner().digest;
+        let Ok(digest) = Hash::try_from(digest) else { return Ok(0) };
+        let mut bytes = vec![];
+        self.read(&digest, |part| {
+            bytes.extend_from_slice(part);
+            Ok(())
+        })
+        .await?;
+        let mut checkpoint = Checkpoint::verified(&bytes, &digest, self.partition, store.folder())?;
+        if checkpoint.state_version != STATE_VERSION {
+            return Err(Unfetched::OtherVersion(checkpoint.state_version));
+        }
+        if checkpoint.position <= own {
+            return Ok(0);
+        }
+        for id in checkpoint.tables() {
+            let Some(mut copy) = store.copy_table(*id)? else { continue };
+            self.read(id, |part| copy.put(part)).await?;
+            copy.finish()?;
+        }
+        store.add(&mut checkpoint)?;
+        Ok(checkpoint.position)
+    }
+
+    /// Passes all parts of a file.
+    async fn read(
+        &mut self,
+        digest: &Hash,
+        mut each: impl FnMut(&[u8]) -> Result<(), ViewError>,
+    ) -> Result<(), Unfetched> {
+        let mut offset = 0;
+        loop {
+            let request = ReadViewFileRequest { partition: self.partition, digest: digest.to_vec(), offset };
+            let read = timeout(ANSWER_MAX, self.client.read_view_file(request)).await;
+            let ReadViewFileResponse { content, length } = read.map_err(|_| Unfetched::Late)??.into_inner();
+            offset += content.len() as u64;
+            each(&content)?;
+            match offset.cmp(&length) {
+                Ordering::Equal => return Ok(()),
+                Ordering::Less if !content.is_empty() && length <= FILE_BYTES_MAX => {}
+                _ => return Err(Unfetched::Length(length)),
+            }
+        }
+    }
+}
