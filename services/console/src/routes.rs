@@ -42,6 +42,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/players.{form}", get(players::file))
         .route("/player/{operator}/{player}", get(player::page))
         .route("/player/{operator}/{player}/statement", get(statement::page))
+        .route("/player/{operator}/{player}/statement.{form}", get(statement::file))
         .route("/player/{operator}/{player}/rounds.{form}", get(rounds::file))
         .route("/open/{operator}", get(player::open_rounds))
         .route("/jackpots", get(jackpots::page))

@@ -284,7 +284,7 @@ pub(super) fn file<R>(
 }
 
 /// Escapes user input that spreadsheets would read as a formula.
-fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
+pub(super) fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
     match form == "csv" && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),
         false => text.into(),

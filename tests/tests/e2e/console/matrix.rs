@@ -65,6 +65,11 @@ const ROWS: &[Row] = &[
         Who::Roles(&["wallet", "support", "audit"]),
     ),
     own(
+        "/player/{operator}/{player}/statement.{form}",
+        "/player/acme/alice/statement.csv",
+        Who::Roles(&["wallet", "support", "audit"]),
+    ),
+    own(
         "/player/{operator}/{player}/rounds.{form}",
         "/player/acme/alice/rounds.csv",
         Who::Roles(&["play", "support", "audit"]),
