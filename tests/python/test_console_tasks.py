@@ -8,6 +8,7 @@ import re
 import statistics
 import time
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import pytest
 from browsing import browser, needs_chromium, patient
@@ -281,4 +282,18 @@ def test_a_task_needs_no_javascript_and_fits_a_telephone(browser, daily, number)
     hand = Hand(page, scripts=False)
     function(hand, daily)
     assert hand.clicks <= CLICKS_MAX
+    context.close()
+
+
+def test_every_time_of_a_page_changes_its_zone(browser, daily):
+    context, page = logged_in(browser, daily, "acme/support", timezone_id="Asia/Tokyo")
+    page.goto(f"{daily.service.console}player/acme/alice")
+    times = page.locator("time[datetime]")
+    assert times.count() and all(text.endswith("Z") for text in times.all_inner_texts())
+    page.get_by_role("button", name="Times: UTC").click()
+    page.reload()
+    page.get_by_role("button", name="Times: local").wait_for()
+    for time in times.all():
+        text = time.inner_text()
+        assert text.endswith("+09:00") and datetime.fromisoformat(text) == datetime.fromisoformat(time.get_attribute("datetime"))
     context.close()
