@@ -1,5 +1,4 @@
-"""Measures the cost of reads as ratios: a page of 60 free spins, Find in a long log, bets with fifty consoles open, bets
-with all kinds of readers, and bets on logs of different lengths.
+"""Measures the cost of reads, as a ratio to a gRPC call or to bets without readers.
 
     python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 

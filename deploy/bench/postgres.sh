@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL. Both run alternately on one machine and disk, in
-# rotating order, since the burst budget of a cloud disk would favour the first.
+# rotating order.
 #
 # In PostgreSQL a round is one transaction, with fsync and synchronous_commit. It ends with the update of the only jackpot
 # row, so that this row is locked briefly. The variants are separate statements and one stored function. PostgreSQL draws

@@ -65,8 +65,6 @@ def shown(cells, weights, others):
 
 
 def residues(reels, pays, cells=None, grown=0):
-    """Returns the chances of a win's residues modulo 5. Each reel shows one of its columns and `grown` drawn cells
-    below. `pays` has each symbol's payments of 0, 1, ... reels on one way."""
     pays = {symbol: [pay % FIFTHS for pay in row] for symbol, row in pays.items()}
     symbols = [symbol for symbol, row in pays.items() if any(row)]
     rows = [pays[symbol] for symbol in symbols]

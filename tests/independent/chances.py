@@ -5,7 +5,6 @@ from math import prod
 
 
 def mean_of_cells(strips, value):
-    """Returns the mean value of one row, in which each symbol's probability is its frequency on the strip."""
     combinations = product(*(Counter(strip).items() for strip in strips))
     parts = (prod(times for _, times in cells) * value(tuple(symbol for symbol, _ in cells)) for cells in combinations)
     return Fraction(sum(parts), prod(len(strip) for strip in strips))

@@ -6,7 +6,6 @@ import hmac
 
 
 def sha256(*lines) -> bytes:
-    """Hashes lines that each end with a line feed; bytes are written as lower-case hexadecimal."""
     text = "".join(f"{line.hex() if isinstance(line, bytes) else line}\n" for line in lines)
     return hashlib.sha256(text.encode()).digest()
 

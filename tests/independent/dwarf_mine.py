@@ -35,8 +35,6 @@ class DwarfMine:
         self.fractions = Counter()
 
     def free(self, super_high=None):
-        """Returns the strips of free spins with the super-high symbol in the cells marked `*`; without a super-high
-        symbol, these cells are omitted."""
         mark, symbol = "*", "" if super_high is None else self.file.codes[super_high]
         return self.file.strips(text.replace(mark, symbol) for text in self.file.data["reels"]["free"])
 
@@ -48,7 +46,6 @@ class DwarfMine:
         return dict(zip(Round.PARTS, (of / BET for of in won), strict=True))
 
     def rounding(self):
-        """Maps a coin's value, in fifths of a minor unit, to the change of each component of the return, in bets."""
         paid, free, collected = self.residues()
 
         def added(worth):
@@ -81,7 +78,6 @@ class DwarfMine:
         return RESIDUES[odds]
 
     def windows(self):
-        """Yields chance, columns and new rows for each set of reels with a Bonus symbol."""
         columns = [windows_of(strip, ROWS) for strip in self.base]
         for shows in product((True, False), repeat=REELS):
             reels = [

@@ -31,8 +31,6 @@ class HoldAndWin:
         self.from_here = cache(self.from_here)
 
     def starting(self, chances):
-        """Returns the value of the feature per spin; `chances` maps each pair of numbers of Bonus symbols (outer reels,
-        middle reel) to its chance."""
         return sum(chance * self.from_here(*held, RESPINS) for held, chance in chances.items() if sum(held) >= 6)
 
     def from_here(self, outer, middle, left):
@@ -56,8 +54,6 @@ class HoldAndWin:
         return paid * 2 if (outer, middle) == (OUTER, MIDDLE) else paid
 
     def functions(self, others, multiplying):
-        """Returns the sum of the other symbols times the factors of all Multiplying symbols (at most 2 with a GRAND),
-        plus the values that the Multiplying symbols become."""
         each = (1 - self.mystery) * self.value + self.mystery * self.special
         no_grand = others * (each - self.grand * self.grand_bets) * (1 - self.grand) ** (others - 1)
         beside_grand = others * each - no_grand

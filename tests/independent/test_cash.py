@@ -21,7 +21,6 @@ OTHERS = {"buy_feature", "unlocked_1", "unlocked_2", "unlocked_3"}
 
 
 def in_cash(name, game):
-    """Return by component, and a function from the coin value to the change by rounding."""
     parts = {part: rtp for part, rtp in returns(name).items() if part not in OTHERS}
     known = {}
 

@@ -43,7 +43,6 @@ class Means:
         return mean([(self.scattered(means, number), weight) for number, weight in counts])
 
     def mega_wild(self):
-        """Returns the mean win over all lines and all positions of one 3x3 Wild or two 2x2 Wilds (WF-10)."""
         figures = self.data["mega_wild"]
         one = [self.laid(wild) for wild in squares(3)]
         two = [self.laid(a | b) for a, b in combinations(squares(2), 2) if not a & b]
@@ -62,7 +61,6 @@ class Means:
         return Fraction(wins, prod(map(len, strips)))
 
     def standing(self, reel, strip, stop):
-        """Returns for each paying symbol a bit set of the lines that show the symbol or a Wild at this stop."""
         (column,) = at_stops([strip], [stop], ROWS)
         shows = [column[line[reel]] for line in self.game.file.lines]
         paying, wild = self.game.lines.paying, self.game.wild

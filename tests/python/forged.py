@@ -18,7 +18,6 @@ def written(proof):
 
 
 def proven(proof):
-    """Makes a proof in the older format, which has each whole record and its position."""
     records, text = written(proof), b""
     for record in [*records.sealing, *records.records]:
         own, begun = record.record, len(text)

@@ -34,7 +34,6 @@ class Published:
         self.registry = Registry().with_resource("urn:api", DRAFT202012.create_resource(self.document))
 
     def check(self, at, value):
-        """Checks a value against the schema that is found by a path of keys."""
         pointer = "/".join(quote(str(key).replace("~", "~0").replace("/", "~1")) for key in at)
         schema = {"$ref": f"urn:api#/{pointer}"}
         Draft202012Validator(schema, registry=self.registry, format_checker=FORMATS).validate(value)

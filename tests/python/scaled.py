@@ -64,8 +64,6 @@ def poker(numbers, bound):
 
 
 def different_chances(chances, hand=5):
-    """Probabilities of drawing 1 to `hand` different classes: each class takes any subset of the places that are
-    left."""
     # Probability of each number of different classes, by the number of places left.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
@@ -84,7 +82,6 @@ def runs(numbers, bound):
     longest = min(bound, 10)
     at_least = [comb(bound, length) / bound**length for length in range(1, longest + 1)]
     chances = -np.diff([*at_least, 0.0])
-    # Positions at which ascending runs end; the number after a counted run is skipped.
     ends = np.append(np.flatnonzero(np.diff(numbers) <= 0), len(numbers) - 1)
     lengths, start = [], 0
     for end in ends.tolist():

@@ -43,7 +43,6 @@ def verdicts(p_values):
 
 
 def worst(test, sequences):
-    """Returns the lowest of the verdicts. Each column has the p-values of one template, state or direction."""
     found = [p_values for p_values in map(test, sequences) if len(p_values)]
     return min((verdict for column in np.array(found).T for verdict in verdicts(column)), default=None)
 

@@ -63,7 +63,7 @@ enum Command {
     Copy(Long<copy::Args>),
     /// Archive a log in a folder or an S3 bucket, in verified segments.
     Archive(Long<archive::Args>),
-    /// Examine a data folder: sound records, lost ones, and the next step.
+    /// Examine a data folder: intact records, lost records, and the next step.
     Doctor(Long<doctor::Args>),
     /// Verify an archive to its end, and restore the log.
     Restore(Long<restore::Args>),

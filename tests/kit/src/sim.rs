@@ -17,8 +17,7 @@ use parking_lot::Mutex;
 use motherlode_log::{Access, Disk, File, Folder, LockGuard};
 
 const SECTOR: usize = 512;
-/// Granularity of an interrupted write, in bytes. With 1, a block that lacks its last byte would look like a block
-/// with a wrong last byte.
+/// Granularity of an interrupted write, in bytes.
 const WRITE_GRAIN: usize = 2;
 
 #[derive(Debug, Clone, Default)]

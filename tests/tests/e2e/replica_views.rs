@@ -1,4 +1,5 @@
-//! A new replica begins with the writer's checkpoint; a copy that is damaged, cut or foreign is not used.
+//! A new replica begins with a copy of the writer's checkpoint. A copy that is damaged, cut off or of another log is
+//! not used.
 
 use crate::PROGRAM;
 use motherlode_ledger::{Handle, LogApi, Options, Origin, Proposal, join_all, open};
@@ -30,7 +31,7 @@ use tonic::{Request, Response, Status, Streaming, transport::Server, transport::
 type Part = Result<Vec<u8>, Status>;
 type Change = Arc<dyn Fn(u64, Vec<u8>) -> Part + Send + Sync>;
 
-/// Changes the parts of view files by their number.
+/// Log service that applies `change` to the number and content of each part of a view file.
 #[derive(Clone)]
 struct Changing {
     inner: LogApi,
@@ -137,7 +138,7 @@ fn opened(player: u64) -> Proposal {
     }
 }
 
-/// Ends with a checkpoint at the last position.
+/// Appends an account per player, then stops the service, which writes a checkpoint at the last position.
 async fn append(data: &Path, players: std::ops::Range<u64>) {
     let served = Served::new(data, unchanged()).await;
     for player in players {
@@ -168,7 +169,11 @@ async fn mf_34_2_a_new_replica_begins_with_the_writers_checkpoint() {
     answers(&replica, 43).await;
     replica.close().await;
     let again = served.join(&data.path().join("replica")).await;
-    assert_eq!((again.rests_on().position, served.parts.load(Ordering::Relaxed)), (44, 0), "it has its own");
+    assert_eq!(
+        (again.rests_on().position, served.parts.load(Ordering::Relaxed)),
+        (44, 0),
+        "the replica has a separate checkpoint"
+    );
     again.close().await;
     served.end().await;
 }
@@ -196,7 +201,7 @@ async fn mf_34_2_a_replica_folds_the_log_where_the_copy_is_damaged_cut_longer_or
     ];
     for (kind, change) in changes.into_iter().enumerate() {
         for changed in 0..parts {
-            // In every attempt.
+            // The change is made in every attempt.
             let change: Change =
                 Arc::new(move |number, content| if number >= changed { change(content) } else { Ok(content) });
             let served = Served::new(data.path(), change).await;
@@ -229,7 +234,7 @@ async fn mf_34_2_files_of_a_checkpoint_stay_while_a_replica_reads_them_and_no_ot
     for end in [content.len() as u64, u64::MAX] {
         assert_eq!(read(&digest, end).await.unwrap(), [] as [u8; 0]);
     }
-    assert_eq!(read(&[7; 32], 0).await.unwrap(), [] as [u8; 0], "of no file");
+    assert_eq!(read(&[7; 32], 0).await.unwrap(), [] as [u8; 0], "a digest of no file returns nothing");
     for wrong in [&[][..], b"../../0.views/catalogue/db"] {
         assert_eq!(reason(&read(wrong, 0).await.unwrap_err()), "INVALID_FIELD", "{wrong:?}");
     }
@@ -241,9 +246,9 @@ async fn mf_34_2_files_of_a_checkpoint_stay_while_a_replica_reads_them_and_no_ot
     let served = Served::new(data.path(), unchanged()).await;
     let request = ReadViewFileRequest { partition: 0, digest, offset: 0 };
     let after = served.api.read_view_file(Request::new(request)).await.unwrap().into_inner().content;
-    assert_eq!(after, content, "of the pinned checkpoint, two checkpoints later");
+    assert_eq!(after, content, "the file of a pinned checkpoint is readable two checkpoints later");
     let kept = fs::read_dir(data.path().join("0.views/checkpoints")).unwrap().count();
-    assert_eq!(kept, 2, "the pinned and the newest");
+    assert_eq!(kept, 2, "the pinned and the newest checkpoint are kept");
     served.end().await;
 }
 

@@ -24,16 +24,14 @@ use std::{
 pub const LOGS: [(&str, &[&str]); 5] = [
     // The first log with five games, before reports, voids and switches existed (git commit 6ba7d5f).
     ("five-games", &[include_str!("../../golden/five-games.hex")]),
-    // A log with all events of a service on one machine without operators (git commit d920879).
+    // A log of a service without operators (git commit d920879).
     ("one-machine", &[include_str!("../../golden/one-machine.hex")]),
-    // Two partitions with one pool (commit bb679cf). It has changes by two actors, a hit with its award in each partition,
-    // a void and a rate.
+    // Two partitions with one pool (commit bb679cf).
     (
         "two-partitions",
         &[include_str!("../../golden/two-partitions-0.hex"), include_str!("../../golden/two-partitions-1.hex")],
     ),
-    // The first log with sealed draws: client seeds, every game, automatic steps, a void that reveals its draws, and a void
-    // that cannot because the key is lost. The open round's draw was sealed with the tests' key.
+    // The first log with sealed draws. The open round's draw was sealed with the tests' key.
     ("sealed", &[include_str!("../../golden/sealed.hex")]),
     // The first log whose steps name the records that sealed their draws, with three rounds of each game.
     ("linked", &[include_str!("../../golden/linked.hex")]),

@@ -1,5 +1,5 @@
 //! Two hostile operators make all attacks at once, while an honest operator plays at a constant rate
-//! (`tests/run hostile`). Other tests alternate calm and one attack, or restart the service.
+//! (`tests/run hostile`).
 //!
 //! Attackers run with nice 19. The latency of honest rounds is measured from their scheduled starts. The tests must run
 //! one after another (`--test-threads=1`).

@@ -13,15 +13,14 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Archives a log up to its last signed checkpoint; without one, to its end. The service may be in use. A stopped run is
-/// continued by the next one.
+/// Archives a log up to its last signed checkpoint, or to its end if it has no checkpoint. The service may be in use. If the
+/// command is stopped, the next run continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to archive: a data folder, or nats://host:port,...
     #[arg(long, value_name = "PLACE")]
     from: String,
-    /// Archive: a folder, or s3://BUCKET/PREFIX. Region, address and credentials are in the AWS_* variables of the
-    /// environment.
+    /// Archive: a folder, or s3://BUCKET/PREFIX. The environment variables AWS_* set region, address and credentials.
     #[arg(long, value_name = "PLACE")]
     to: String,
     /// Bytes of a full segment, 4096 to 536870912.
@@ -45,7 +44,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             let signalled = stop::signalled().map_err(Failure::found)?;
             tokio::select! {
                 archived = all(args, &archive, (&from, partitions), &data, done) => archived,
-                _ = signalled => Err(Failure::found("stopped before the end of the log").with_step("Repeat the command to continue")),
+                _ = signalled => Err(Failure::found("stopped before the whole log was archived").with_step("Repeat the command to continue")),
             }
         })
     })?;
@@ -65,8 +64,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&text)
 }
 
-/// Archives home first, then every other partition up to the last record that refers to nothing at home beyond the archived
-/// records.
+/// Archives home first, then each other partition up to the first record that refers to a record at home that was not
+/// archived.
 async fn all(
     args: &Args,
     archive: &Archive,
@@ -124,7 +123,7 @@ async fn one(
     }
 }
 
-/// Reads the log's own checkpoint. The records show whether it is the log's; `restore --key` verifies the signature.
+/// Reads the checkpoint in the data folder. Its root is compared with the records; `restore --key` verifies the signature.
 fn checkpoint(data: &Path, partition: u32) -> Result<Option<(Checkpoint, Note)>, Failure> {
     let read = Files::unverified_checkpoint(&motherlode_proofs::proofs_folder(data, partition));
     read.map_err(|error| Failure::found(error).with_step("Start the service, which signs a damaged checkpoint again"))

@@ -28,7 +28,7 @@ pub struct Args {
     /// Copy only the records after the target's end without reading earlier records, as when earlier segments are damaged.
     #[arg(long, conflicts_with = "follow")]
     rest: bool,
-    /// Copy partition 0 up to this position, and the other partitions' records that refer to nothing after it.
+    /// Copy partition 0 up to this position, and the records of other partitions that refer to no later record.
     #[arg(long, value_name = "N", conflicts_with_all = ["follow", "rest"])]
     to_position: Option<Position>,
     #[command(flatten)]

@@ -12,14 +12,14 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Reads a stopped or running service's data folder, and prints for each partition the sound records, the lost ones, and the
-/// next step. It writes nothing. Exit code 1 if there is a finding.
+/// Reads the data folder of a stopped or running service, and prints for each partition the intact records, the lost records,
+/// and the next step. The command writes nothing. Exit code 1 if there is a finding.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Data folder.
     #[arg(value_name = "FOLDER")]
     data: PathBuf,
-    /// Configuration file (TOML) of `serve`, for keys that are elsewhere.
+    /// Configuration file (TOML) of `serve`, which names keys outside the data folder.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -50,18 +50,24 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged(damage) => {
-                write!(f, "{damage}\n    lost: the record there, and later ones cannot be verified\n    next: {REPAIR}")
+                write!(
+                    f,
+                    "{damage}\n    lost: the damaged record; later records cannot be verified\n    next: {REPAIR}"
+                )
             }
             Self::Missing { size } => write!(
                 f,
-                "a checkpoint was signed for {size} records\n    lost: the records up to there\n    next: restore from a newer copy; \
+                "a checkpoint was signed for {size} records\n    lost: the records after the log's end\n    next: restore from a newer copy; \
                  `serve --restored` accepts the loss"
             ),
             Self::Unsigned { size } => {
-                write!(f, "the records up to {size} are not those that were signed\n    next: {REPAIR}")
+                write!(f, "the first {size} records differ from the signed records\n    next: {REPAIR}")
             }
             Self::CheckpointUnreadable(error) => {
-                write!(f, "the signed checkpoint is not readable: {error}\n    next: none; a start signs again")
+                write!(
+                    f,
+                    "the signed checkpoint cannot be read: {error}\n    next: start the service, which signs a new checkpoint"
+                )
             }
             Self::Archived { first } => write!(f, "records before position {first} are archived"),
             Self::NoDrawKeys(path) => write!(
@@ -71,7 +77,7 @@ impl fmt::Display for Finding {
             ),
             Self::NoSigningKey(path) => write!(
                 f,
-                "signing key: {} is missing\n    next: copy it back; `serve --new-log-key` makes another log for verifiers",
+                "signing key: {} is missing\n    next: copy it back; with `serve --new-log-key`, verifiers treat the log as another one",
                 path.display()
             ),
             Self::Restoring(path) => write!(
@@ -88,7 +94,7 @@ struct Examined {
     end: Position,
     head: Hash,
     bytes: u64,
-    /// Bytes of an append without an acknowledgement, which a start removes.
+    /// Bytes of an unacknowledged append at the log's end, which a start removes.
     torn: u64,
     signed: Option<Position>,
     findings: Vec<Finding>,
@@ -171,7 +177,7 @@ fn examine(data: &Path, partition: u32, done: &AtomicU64) -> Result<Examined, Sc
     Ok(Examined { end, head, bytes, torn, signed, findings })
 }
 
-/// Returns whether the tree is that of a checkpoint of its size; `None` for another size.
+/// Returns whether the tree matches the checkpoint; `None` if their sizes differ.
 fn compared(signed: Option<&Checkpoint>, tree: &Tree) -> Option<bool> {
     signed.filter(|signed| signed.size == tree.size()).map(|signed| signed.root == tree.root())
 }
@@ -185,10 +191,10 @@ fn text(data: &Path, examined: &[Examined], folder: &[Finding]) -> String {
             hex(head)
         );
         if let Some(size) = signed {
-            let _ = writeln!(text, "    checkpoint for {size} records: the root is that of the log");
+            let _ = writeln!(text, "    checkpoint for {size} records: its root matches the log");
         }
         if *torn > 0 {
-            let _ = writeln!(text, "    {torn} bytes of an unacknowledged append at the end: a start removes them");
+            let _ = writeln!(text, "    {torn} bytes of an unacknowledged append at the end, which a start removes");
         }
         for finding in findings {
             let _ = writeln!(text, "    {finding}");

@@ -1,4 +1,4 @@
-//! The log is restored in the folder `restoring`, and renamed at the end, so that an incomplete log is never served.
+//! Restores the log to the folder `restoring`, which is renamed at the end, so that an incomplete log is never served.
 
 use super::{Failure, config_file, progress::shown, say};
 use motherlode_archive::{Archive, ArchiveError, Restored, restore};
@@ -17,7 +17,7 @@ use std::{
     sync::atomic::AtomicU64,
 };
 
-/// Restores a log from an archive to its end, or verifies the archive. A stopped run is continued by the next one.
+/// Restores a log from an archive to its end, or verifies the archive. If the command is stopped, the next run continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Archive: a folder, or s3://BUCKET/PREFIX, as in `motherlode archive`.
@@ -29,7 +29,7 @@ pub struct Args {
     /// Only verify the archive.
     #[arg(long, conflicts_with = "to")]
     check: bool,
-    /// Public key of the log, which must have signed the archived checkpoints.
+    /// Public key of the log, to verify the signatures of the archived checkpoints.
     #[arg(long, value_name = "KEY")]
     key: Option<VerifierKey>,
 }
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             let signalled = stop::signalled().map_err(Failure::found)?;
             tokio::select! {
                 restored = all(args, &archive, target.as_ref(), done) => restored,
-                _ = signalled => Err(Failure::found("stopped before the end of the archive").with_step("Repeat the command to continue")),
+                _ = signalled => Err(Failure::found("stopped before the whole archive was read").with_step("Repeat the command to continue")),
             }
         })
     })?;
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&text(args, &archive, &restored))
 }
 
-/// Restores home last: the other partitions then refer to no record that home lacks, even if the archive grows.
+/// Restores home last, so that the other partitions refer only to records that home has, even if the archive grows.
 async fn all(
     args: &Args,
     archive: &Archive,
@@ -79,7 +79,7 @@ struct Target {
 impl Target {
     fn new(data: &Path) -> Result<Self, Failure> {
         if data.join("log").exists() {
-            let what = format!("{} has a log", data.display());
+            let what = format!("{} already contains a log", data.display());
             return Err(Failure::unusable(what).with_step("Name a data folder without a log with --to"));
         }
         let location = config_file::location(&data.join("restoring").to_string_lossy(), &Config::default())?;
@@ -123,7 +123,8 @@ fn text(args: &Args, archive: &Archive, restored: &[Restored]) -> String {
         };
     }
     if args.to.is_some() {
-        text += "Copy back keys/draws and proofs.key, audit, and start once with `serve --restored`.\n";
+        text +=
+            "Copy keys/draws and proofs.key back, run `motherlode audit`, and start once with `serve --restored`.\n";
     }
     text
 }

@@ -72,7 +72,7 @@ pub fn copy(
     copy_by(from, to, (Source::Whole, follow, Position::MAX), stopped, copied)
 }
 
-/// Copies the records of partition 0 up to a position, and the other partitions' records that refer to nothing after it.
+/// Copies the records of partition 0 up to a position, and the records of other partitions that refer to no later record.
 pub fn copy_to_position(
     from: &LogLocation,
     to: &LogLocation,

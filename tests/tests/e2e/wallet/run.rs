@@ -1,5 +1,5 @@
 //! A long run under faults (PL-39): each round is opened and closed once at the wallet, and all amounts agree exactly.
-//! `MOTHERLODE_WALLET_ROUNDS` sets a larger number of bets; the store, partitions and roles are those of the run.
+//! `MOTHERLODE_WALLET_ROUNDS` sets a larger number of bets.
 
 use super::{
     facts::once,
