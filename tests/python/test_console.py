@@ -35,7 +35,7 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     page = enter(context, address)
     blocked = []
     page.on("console", lambda message: blocked.append(message.text) if message.type == "error" else None)
-    paths = ["", "find", "jackpots", "jackpots/bewitched", "reports", "reports/revenue", "trust", "log", "log/0/3"]
+    paths = ["", "find", "players", "runbook", "jackpots", "jackpots/bewitched", "reports", "reports/revenue", "trust", "log", "log/0/3"]
     game = "games/neptune/" + version(page, address)
     paths += ["games", game, game + "/par", game + "/reels", game + "/returns"]
     paths += [f"round/{name}" for name in rounds]

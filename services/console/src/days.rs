@@ -15,6 +15,15 @@ pub(crate) fn date(seconds: i64) -> String {
     text(seconds.div_euclid(SECONDS))
 }
 
+/// Returns the first and the last day of an interval of days that ends some days ago.
+pub(crate) fn interval(now_ms: i64, length: i64, ago: i64) -> (String, String) {
+    let last = now_ms / 1_000 - ago * SECONDS;
+    (date(last - (length - 1) * SECONDS), date(last))
+}
+
+/// Intervals that lists offer as links: name, length and days ago.
+pub(crate) const OFFERED: [(&str, i64, i64); 3] = [("Today", 1, 0), ("Yesterday", 1, 1), ("7 days", 7, 0)];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,6 +38,12 @@ mod tests {
         let fields = Fields::parse(b"from=2027-01-02&to=&at=yesterday");
         assert_eq!(field(&fields, "from").ok(), Some(Some(second)));
         assert_eq!((field(&fields, "to").ok(), field(&fields, "none").ok()), (Some(None), Some(None)));
+        let interval = |length, ago| interval(second * 1_000 + 999, length, ago);
+        assert_eq!(interval(1, 0), ("2027-01-02".into(), "2027-01-02".into()));
+        assert_eq!(
+            (interval(1, 1), interval(7, 0).0),
+            (("2027-01-01".into(), "2027-01-01".into()), "2026-12-27".into())
+        );
         assert!(field(&fields, "at").is_err() && begin("2027-02-30").is_err());
     }
 }

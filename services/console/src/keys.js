@@ -31,3 +31,35 @@ for (const code of navigator.clipboard ? document.querySelectorAll(".facts-list 
   });
   code.after(" ", button);
 }
+
+// A button changes all times between UTC and the browser's zone; the choice is kept in this browser.
+const ZONE = "zone";
+const shownTime = (time) => {
+  if (localStorage.getItem(ZONE) !== "local") return time.dateTime;
+  const minutes = -new Date(time.dateTime).getTimezoneOffset();
+  const local = new Date(Date.parse(time.dateTime) + minutes * 60000).toISOString().slice(0, -1);
+  const two = (number) => String(number).padStart(2, "0");
+  return `${local}${minutes < 0 ? "-" : "+"}${two(Math.floor(Math.abs(minutes) / 60))}:${two(Math.abs(minutes) % 60)}`;
+};
+const showTimes = () => {
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    const text = shownTime(time);
+    if (time.textContent !== text) time.textContent = text;
+  }
+};
+const who = document.querySelector(".who");
+if (who) {
+  const button = document.createElement("button");
+  const label = () => (button.textContent = localStorage.getItem(ZONE) === "local" ? "Times: local" : "Times: UTC");
+  button.type = "button";
+  button.className = "plain";
+  label();
+  button.addEventListener("click", () => {
+    localStorage.setItem(ZONE, localStorage.getItem(ZONE) === "local" ? "utc" : "local");
+    label();
+    showTimes();
+  });
+  who.prepend(button);
+  showTimes();
+  new MutationObserver(showTimes).observe(document.body, { childList: true, subtree: true });
+}

@@ -8,17 +8,22 @@ use crate::{
 use axum::response::Response;
 use http::StatusCode;
 use maud::{Markup, html};
+use motherlode_runtime::config::PLATFORM;
 
 /// Pages of the navigation, each with a call: a page is listed if the session may make its call.
-const PAGES: [(&str, &str, &str); 7] = [
+const PAGES: [(&str, &str, &str); 8] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),
+    (PLAYERS, "Players", "ListTransactions"),
     ("/jackpots", "Jackpots", "GetPool"),
     ("/games", "Games", "ListGames"),
     ("/reports", "Reports", "ListSignificantEvents"),
     ("/trust", "Trust", "GetCheckpoint"),
     ("/log", "Log", "FollowLog"),
 ];
+
+/// The platform's credentials see no operator's players.
+const PLAYERS: &str = "/players";
 
 pub(crate) async fn page(visit: &Visit, title: &str, content: Markup) -> Response {
     answer(StatusCode::OK, document(title, frame(visit, title, content).await))
@@ -39,7 +44,7 @@ async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
     let (notice, searches) = (visit.session.take_notice(), visit.session.searches());
     let here = |path: &str| match path {
         "/" => visit.path == "/",
-        _ => visit.path.starts_with(path),
+        _ => visit.path == path || visit.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')),
     };
     html! {
         body.console {
@@ -49,7 +54,7 @@ async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
                 nav aria-label="Pages" {
                     ul {
                         @for (path, name, call) in PAGES {
-                            @if visit.may(call) {
+                            @if visit.may(call) && (path != PLAYERS || visit.who().operator != PLATFORM) {
                                 li { a href=(path) aria-current=[here(path).then_some("page")] { (name) } }
                             }
                         }

@@ -4,8 +4,8 @@ use crate::{
     failure::Failure,
     guard, live, login,
     pages::{
-        check, find, games, incidents, jackpots, jobs, log, now, par, player, reconciliation, reports, revenue, round,
-        statement, switches, trust,
+        check, find, games, incidents, jackpots, jobs, log, now, par, player, players, reconciliation, reports,
+        revenue, round, rounds, runbook, statement, switches, trust,
     },
 };
 use axum::{
@@ -38,8 +38,12 @@ pub(crate) fn router(app: App) -> Router {
         .route("/round/{operator}/{player}/{number}/check", get(check::page))
         .route("/round/{operator}/{player}/{number}/void", post(round::void))
         .route("/round/{operator}/{player}/{number}/close", post(round::close))
+        .route("/players", get(players::page))
+        .route("/players.{form}", get(players::file))
         .route("/player/{operator}/{player}", get(player::page))
         .route("/player/{operator}/{player}/statement", get(statement::page))
+        .route("/player/{operator}/{player}/statement.{form}", get(statement::file))
+        .route("/player/{operator}/{player}/rounds.{form}", get(rounds::file))
         .route("/open/{operator}", get(player::open_rounds))
         .route("/jackpots", get(jackpots::page))
         .route("/jackpots/{pool}", get(jackpots::pool))
@@ -64,6 +68,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/reports/reconciliation.{form}", get(reconciliation::file))
         .route("/reports/revenue", get(revenue::page))
         .route("/reports/revenue.{form}", get(revenue::file))
+        .route("/runbook", get(runbook::page))
         .route("/trust", get(trust::page))
         .route("/trust/check", post(trust::check))
         .route("/log", get(log::page))

@@ -69,9 +69,10 @@ pub(crate) async fn stops(visit: &Visit) -> Vec<Markup> {
 }
 
 fn switched_off(off: &SwitchedOff) -> Markup {
-    let SwitchedOff { switch, reason, time, .. } = off;
+    let SwitchedOff { switch, reason, actor, time, .. } = off;
     html! {
-        "New rounds of " (part(&switch.clone().unwrap_or_default())) " are switched off since " (when(time.as_ref())) ": " (reason)
+        "New rounds of " (part(&switch.clone().unwrap_or_default())) " are switched off since " (when(time.as_ref()))
+        @if !actor.is_empty() { " by " (actor) } ": " (reason)
     }
 }
 

@@ -47,12 +47,19 @@ pub struct ServiceStatus {
     follower: Follower,
     calls: CallCounters,
     looks: Arc<Mutex<VecDeque<Look>>>,
+    wallets: Arc<dyn Fn() -> Vec<wire::WalletStatus> + Send + Sync>,
 }
 
 impl ServiceStatus {
     #[must_use]
     pub fn new(follower: Follower, calls: CallCounters) -> Self {
-        Self { follower, calls, looks: Arc::default() }
+        Self { follower, calls, looks: Arc::default(), wallets: Arc::new(Vec::new) }
+    }
+
+    /// Adds the state of operators' wallets.
+    #[must_use]
+    pub fn with_wallets(self, wallets: impl Fn() -> Vec<wire::WalletStatus> + Send + Sync + 'static) -> Self {
+        Self { wallets: Arc::new(wallets), ..self }
     }
 
     pub async fn run(self) {
@@ -85,6 +92,7 @@ impl ServiceStatus {
             latency_p99_us: calls.value_at_quantile(0.99),
             open_rounds: counts.open,
             partitions: partitions.map(|(ledger, reports)| of_partition(ledger, *reports)).collect(),
+            wallets: (self.wallets)(),
         }
     }
 }

@@ -19,7 +19,8 @@ use crate::{
 use motherlode_jackpot::{JackpotApi, PoolCoordinator};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
 use motherlode_ledger::{
-    Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms, offer,
+    Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms,
+    fields::timestamp, offer,
 };
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
@@ -28,6 +29,7 @@ use motherlode_proto::{
         JackpotServiceCalls, JobServiceCalls, LedgerServiceCalls, LogServiceCalls, ProofServiceCalls,
         ReportServiceCalls, SpinServiceCalls,
     },
+    report::v1::WalletStatus,
 };
 use motherlode_report::{CallCounters, Follower, Identity, ReportApi, SelfCheck, ServiceStatus};
 use motherlode_runtime::{
@@ -41,7 +43,7 @@ use motherlode_runtime::{
 use motherlode_slots::Ladders;
 use motherlode_spin::{AbandonedRounds, Dealer, SpinApi, Waits, highest_cost};
 use motherlode_state::{Minor, SessionLimits};
-use motherlode_wallet::{WalletOutbox, Wallets};
+use motherlode_wallet::{WalletOutbox, WalletState, Wallets};
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
     sync::Arc,
@@ -157,7 +159,9 @@ impl<'a> Services<'a> {
     pub(crate) fn report(mut self) -> Self {
         let follower = Follower::new(self.ledgers.clone(), &self.config.report);
         let check = SelfCheck::new(self.identity.clone(), follower.clone());
-        let status = ServiceStatus::new(follower.clone(), self.calls.clone());
+        let (wallets, clock) = (self.wallets.clone(), self.ledgers.clone());
+        let states = move || wallets.all().iter().map(|wallet| wallet_status(wallet.state(), clock.now_ms())).collect();
+        let status = ServiceStatus::new(follower.clone(), self.calls.clone()).with_wallets(states);
         let report = ReportApi::new(follower.clone(), check.clone(), status.clone(), self.stop.clone());
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(REPORT);
@@ -379,4 +383,21 @@ pub(crate) fn log_service<'a>(
     };
     let api = LogApi::new(ledgers, config.partitions, stop).with_terms(terms);
     LogServiceCalls::new(api, PROPOSAL_BYTES_MAX)
+}
+
+fn wallet_status(of: WalletState, now_ms: i64) -> WalletStatus {
+    let since = |failing: &(Duration, String)| {
+        let ms = i64::try_from(failing.0.as_millis()).unwrap_or(i64::MAX);
+        timestamp(now_ms.saturating_sub(ms))
+    };
+    WalletStatus {
+        operator_id: of.operator,
+        circuit_open: of.circuit_open,
+        failing_since_time: of.failing.as_ref().map(since),
+        last_error: of.failing.map(|(_, why)| why).unwrap_or_default(),
+        next_call_ms: of.next_call_ms,
+        bets_waiting: of.bets_waiting,
+        players_pending: of.players_pending,
+        players_overdue: of.players_overdue,
+    }
 }

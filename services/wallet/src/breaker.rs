@@ -56,7 +56,7 @@ impl Breaker {
         self.closed_until_ms = now_ms.saturating_add(self.rest_ms());
     }
 
-    fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.failed.len() < PLAYERS_MAX
     }
 

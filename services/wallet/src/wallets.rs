@@ -121,6 +121,19 @@ const GAUGES: [Gauge<OperatorWallet>; 4] = [
     }),
 ];
 
+/// State of a wallet as seen by this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WalletState {
+    pub operator: String,
+    pub circuit_open: bool,
+    /// Time since the first failed call after the last successful one, and the latest reason.
+    pub failing: Option<(Duration, String)>,
+    pub next_call_ms: u64,
+    pub bets_waiting: u64,
+    pub players_pending: u64,
+    pub players_overdue: u64,
+}
+
 #[derive(Debug)]
 pub struct OperatorWallet {
     operator: String,
@@ -128,6 +141,8 @@ pub struct OperatorWallet {
     settings: Seamless,
     credentials: WalletCredentials,
     breaker: Mutex<Breaker>,
+    /// Time of the first failed call since the last successful one, and the latest reason.
+    failing: Mutex<Option<(Instant, String)>>,
     bets: Arc<Semaphore>,
     asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,
     since: Instant,
@@ -139,10 +154,10 @@ impl OperatorWallet {
     fn new(operator: &str, settings: &Seamless, credentials: WalletCredentials) -> Result<Self, WalletError> {
         let client = client(operator, settings, &credentials)?;
         let bets = Arc::new(Semaphore::new(settings.bets_max.min(Semaphore::MAX_PERMITS)));
-        let (breaker, asked, since) = (Mutex::default(), Mutex::default(), Instant::now());
+        let (breaker, failing, asked, since) = (Mutex::default(), Mutex::default(), Mutex::default(), Instant::now());
         let (meters, under_way) = (Meters::new(operator), Mutex::default());
         let (operator, settings) = (operator.to_owned(), settings.clone());
-        Ok(Self { operator, client, settings, credentials, breaker, bets, asked, since, meters, under_way })
+        Ok(Self { operator, client, settings, credentials, breaker, failing, bets, asked, since, meters, under_way })
     }
 
     #[must_use]
@@ -172,6 +187,22 @@ impl OperatorWallet {
     #[must_use]
     pub fn left_ms(&self) -> u64 {
         self.breaker.lock().left_ms(self.now_ms())
+    }
+
+    #[must_use]
+    pub fn state(&self) -> WalletState {
+        let (players_pending, players_overdue) = self.under_way();
+        let breaker = self.breaker.lock().clone();
+        let failing = self.failing.lock().clone();
+        WalletState {
+            operator: self.operator.clone(),
+            circuit_open: !breaker.is_whole(),
+            failing: failing.map(|(since, why)| (since.elapsed(), why)),
+            next_call_ms: breaker.left_ms(self.now_ms()),
+            bets_waiting: self.bets_waiting(),
+            players_pending,
+            players_overdue,
+        }
     }
 
     pub(crate) fn bets_waiting(&self) -> u64 {
@@ -236,6 +267,7 @@ impl OperatorWallet {
                 "the operator's wallet refused a call as invalid: compare its implementation with the contract"
             );
         }
+        self.note_failure(&answer, begun);
         let mut breaker = self.breaker.lock();
         match &answer {
             Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => breaker.answered(),
@@ -244,6 +276,17 @@ impl OperatorWallet {
             Answer::Unknown { .. } => breaker.failed(leave, call.player(), self.now_ms()),
         }
         answer
+    }
+
+    fn note_failure(&self, answer: &Answer, begun: Instant) {
+        let mut failing = self.failing.lock();
+        match answer {
+            Answer::Unknown { why } => {
+                let since = failing.as_ref().map_or(begun, |(since, _)| *since);
+                *failing = Some((since, why.clone()));
+            }
+            Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => *failing = None,
+        }
     }
 
     fn now_ms(&self) -> u64 {
@@ -307,6 +350,8 @@ mod tests {
             wallet.breaker.lock().left_ms(0) > 0,
             "after five players in a row without an answer the circuit must be open"
         );
+        let state = wallet.state();
+        assert!(state.circuit_open && state.failing.is_some_and(|(_, why)| !why.is_empty()));
         assert!(wallet.asked.lock().is_empty(), "no call may be in progress");
         wallet.breaker.lock().failed(Leave::Probe, "a", wallet.now_ms() + 60_000);
         let refusal = wallet.admit().unwrap_err();

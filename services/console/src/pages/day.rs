@@ -32,6 +32,12 @@ fn shown(told: &GetPlayerDayResponse) -> Markup {
         ]
     };
     html! {
+        @if limits.loss_max.is_some() {
+            p.notice {
+                "The loss limit of the day is " (money(limits.loss_max.as_ref())) "; wins minus bets are " (money(told.net.as_ref()))
+                ". A bet that could pass the limit is refused (LOSS_LIMIT) until 00:00 UTC."
+            }
+        }
         (facts(&[
             ("Played", html! { (time(played)) (of_limit(limits.played_ms_max)) }),
             ("Since a reality check", html! { (time(unseen)) (of_limit(limits.reality_check_ms)) @if due { strong.bad { ", due" } } }),
@@ -62,7 +68,7 @@ fn time(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_proto::ledger::v1::PlayerLimits;
+    use motherlode_proto::{ledger::v1::PlayerLimits, round::v1::Money};
 
     #[test]
     fn pl_26_a_day_is_shown_beside_its_limits() {
@@ -78,6 +84,12 @@ mod tests {
         assert!(page.contains("1 h 1 min of 2 h 0 min"), "{page}");
         assert!(page.contains("10 min 0 s of 10 min 0 s<strong class=\"bad\">, due</strong>"), "{page}");
         assert!(page.contains("any bet that is offered") && page.contains("No session."), "{page}");
+        assert!(!page.contains("LOSS_LIMIT"), "{page}");
+        let euro = |amount_minor| Some(Money { amount_minor, currency_code: "EUR".into() });
+        let limits = PlayerLimits { loss_max: euro(5_000), ..Default::default() };
+        let page = shown(&GetPlayerDayResponse { net: euro(-4_900), limits: Some(limits), ..Default::default() });
+        let page = page.into_string();
+        assert!(page.contains("is 50.00 EUR; wins minus bets are -49.00 EUR"), "{page}");
         let session = PlayerSession { game: "neptune".into(), held_ms: 4_000, ..Default::default() };
         let page = shown(&GetPlayerDayResponse { sessions: vec![session], ..Default::default() }).into_string();
         assert!(page.contains("its game is interrupted for 4 s") && !page.contains("due"), "{page}");

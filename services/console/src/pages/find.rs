@@ -1,4 +1,4 @@
-use super::parts::facts;
+use super::{day, parts::facts};
 use crate::{
     failure::{Failure, capital},
     fields::query,
@@ -53,21 +53,31 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         Sought::Request { operator, player, request } => {
             let currency_code = if currency.is_empty() { "EUR" } else { currency }.to_owned();
             let account = Account { operator_id: operator.to_owned(), player_id: player.to_owned(), currency_code };
-            let asked =
-                GetRequestRequest { account: Some(account), request_id: request.to_owned(), ..Default::default() };
-            match visit.api.ledger().get_request(asked).await {
-                Ok(answer) => {
-                    let found = outcome(request, &answer.into_inner().outcome.unwrap_or_default());
-                    Ok(layout::page(&visit, "Find", form(&visit, found)).await)
-                }
-                Err(status) => refused(&visit, status).await,
-            }
+            asked_for(&visit, &account, request).await
         }
         Sought::Unclear => {
             let told = html! { p.notice role="status" { "Nothing has this name. Use one of the forms below." } };
             Ok(layout::page(&visit, "Find", form(&visit, told)).await)
         }
     }
+}
+
+/// Shows the outcome of a request. A refused bet is not in the log, so the player's limits are shown for an unseen one.
+async fn asked_for(visit: &Visit, account: &Account, request: &str) -> Result<Response, Failure> {
+    let asked =
+        GetRequestRequest { account: Some(account.clone()), request_id: request.to_owned(), ..Default::default() };
+    let of = match visit.api.ledger().get_request(asked).await {
+        Ok(answer) => answer.into_inner().outcome.unwrap_or_default(),
+        Err(status) => return refused(visit, status).await,
+    };
+    let found = html! {
+        (outcome(request, &of))
+        @if of.state() == State::Unseen {
+            p { "A refused bet leaves no record. These limits of the player refuse bets:" }
+            (day::today(visit, account).await?)
+        }
+    };
+    Ok(layout::page(visit, "Find", form(visit, found)).await)
 }
 
 async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
@@ -78,7 +88,8 @@ async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
-async fn only_operator(visit: &Visit) -> String {
+/// Returns the operator if only one is known.
+pub(super) async fn only_operator(visit: &Visit) -> String {
     let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
     let mut operators = answer.map(|answer| answer.into_inner().operator_ids).unwrap_or_default();
     operators.retain(|operator| operator != PLATFORM);

@@ -1,7 +1,7 @@
 use super::{
     days, jobs,
     parts::{facts, table},
-    returns::returned,
+    returns::{returned, verdict},
 };
 use crate::{
     failure::Failure,
@@ -73,6 +73,7 @@ pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -
     let (told, summary) = described(&visit, named).await?;
     let content = html! {
         ul.links { li { a href={ "/games/" (summary.game) "/" (summary.rules_version) } { "The game" } } }
+        (verdict(&visit, &told).await?)
         @if !visit.may("ListReturns") { p.note { "Your credential has no role for this." } }
         (days::course(&visit, &told).await?)
         (returned(&visit, &summary.game).await?)

@@ -1,5 +1,15 @@
-use super::parts::{facts, table};
-use crate::{failure::Failure, fields::query, json, layout, live, text::count, visit::Visit};
+use super::{
+    event::{Told, currency, kinds, told},
+    parts::{facts, table},
+};
+use crate::{
+    days,
+    failure::{Failure, capital},
+    fields::query,
+    json, layout, live,
+    text::count,
+    visit::Visit,
+};
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
 use motherlode_picture::figures;
@@ -9,11 +19,17 @@ use motherlode_proto::{
     log::v1::{Commit, Event},
 };
 use prost::Message;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 const RECORDS: usize = 25;
+/// Records read at once, and number of reads, in a search.
+const SEARCHED: usize = 500;
+const READS_MAX: usize = 20;
+/// Longest value of an event that is shown at once.
+const LONG: usize = 160;
+/// Earlier records of the stream on a record's page.
+const EARLIER: usize = 3;
 const TAIL_S: u32 = 2;
 /// Maximum fields per event in a line, and [`WORD_MAX`] characters per field; the record's page shows everything.
 const WORDS_MAX: usize = 5;
@@ -30,31 +46,92 @@ pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
     live::shared(&visit, async { Ok(shown(&visit).await?.1) }).await
 }
 
+/// Filters of the list; they stay in the address.
+const FILTERS: [&str; 4] = ["stream", "kind", "from", "until"];
+
+struct Filter<'a> {
+    stream: &'a str,
+    kind: String,
+    from_ms: i64,
+    end_ms: i64,
+}
+
+impl<'a> Filter<'a> {
+    fn new(visit: &'a Visit) -> Result<Self, Failure> {
+        let day = |name: &str| days::field(&visit.query, name);
+        let end = day("until")?.map_or(i64::MAX, |begin| (begin + days::SECONDS).saturating_mul(1_000));
+        let from = day("from")?.map_or(i64::MIN, |begin| begin.saturating_mul(1_000));
+        let kind = visit.query.get("kind").replace('_', " ");
+        Ok(Self { stream: visit.query.get("stream"), kind, from_ms: from, end_ms: end })
+    }
+
+    fn is_set(&self) -> bool {
+        !self.stream.is_empty() || !self.kind.is_empty() || (self.from_ms, self.end_ms) != (i64::MIN, i64::MAX)
+    }
+
+    fn has(&self, commit: &Commit) -> bool {
+        (self.stream.is_empty() || commit.stream.contains(self.stream))
+            && (self.kind.is_empty() || commit.events.iter().any(|event| told(event, "").kind == self.kind))
+            && (self.from_ms..self.end_ms).contains(&commit.time_unix_ms)
+    }
+
+    /// Returns matching records up to a position, the latest first, and the position to continue from.
+    async fn read(&self, visit: &Visit, partition: u32, end: u64) -> Result<(Vec<LogRecord>, u64), Failure> {
+        let step = if self.is_set() { SEARCHED } else { RECORDS };
+        let (mut found, mut at) = (vec![], end);
+        for _ in 0..READS_MAX {
+            let after = at.saturating_sub(step as u64);
+            for record in read(visit, partition, after, at).await?.into_iter().rev() {
+                let commit = Commit::decode(record.record.as_slice()).unwrap_or_default();
+                if commit.time_unix_ms < self.from_ms {
+                    return Ok((found, 0));
+                }
+                if !self.is_set() || self.has(&commit) {
+                    at = record.position.saturating_sub(1);
+                    found.push(record);
+                }
+                if self.is_set() && found.len() >= RECORDS {
+                    return Ok((found, at));
+                }
+            }
+            at = after;
+            if at == 0 || !self.is_set() {
+                break;
+            }
+        }
+        Ok((found, at))
+    }
+}
+
 async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
     let partition = visit.query.number::<u32>("partition").unwrap_or(0);
     let Some(part) = status.partitions.iter().find(|part| part.partition == partition) else {
         return Err(Failure::unknown("This process has not loaded the partition."));
     };
+    let filter = Filter::new(visit)?;
     let end = visit.query.number::<u64>("to").unwrap_or(part.position).min(part.position);
-    let after = end.saturating_sub(RECORDS as u64);
-    let mut records = read(visit, partition, after, end).await?;
-    records.reverse();
-    let path = |to: u64| query("/log", &[("partition", &partition.to_string()), ("to", &to.to_string())]);
+    let (records, after) = filter.read(visit, partition, end).await?;
+    let path = |page: &str, to: &str| {
+        let filters = FILTERS.map(|name| (name, visit.query.get(name)));
+        query(page, &[&[("partition", &*partition.to_string()), ("to", to)], &filters[..]].concat())
+    };
     let content = html! {
-        @if records.is_empty() { p { "No record that you may see between positions " (count(after)) " and " (count(end)) "." } }
+        @if records.is_empty() { p { "No record that you may see between positions " (count(after)) " and " (count(end)) " matches." } }
         @else { (table("Records, the latest first", &["Position", "Time", "Stream", "Events"], records.iter().map(|record| line(visit, record)).collect())) }
         ul.links {
-            @if after > 0 { li { a href=(path(after)) rel="next" { "Earlier" } } }
-            @if end < part.position { li { a href=(path(end.saturating_add(RECORDS as u64))) rel="prev" { "Later" } } }
+            @if after > 0 { li { a href=(path("/log", &after.to_string())) rel="next" { "Earlier" } } }
+            @if end < part.position && !filter.is_set() { li { a href=(path("/log", &end.saturating_add(RECORDS as u64).to_string())) rel="prev" { "Later" } } }
+            @if end < part.position { li { a href=(path("/log", "")) { "Latest" } } }
         }
     };
-    let tail = query("/live/log", &[("partition", &partition.to_string())]);
+    let tail = path("/live/log", "");
     let tail = Some(tail.as_str()).filter(|_| visit.query.get("to").is_empty());
-    Ok((choose(&status.partitions, partition, end), live::part(visit, tail, TAIL_S, content)))
+    Ok((choose(visit, &status.partitions, partition), live::part(visit, tail, TAIL_S, content)))
 }
 
-fn choose(partitions: &[PartitionStatus], partition: u32, end: u64) -> Markup {
+fn choose(visit: &Visit, partitions: &[PartitionStatus], partition: u32) -> Markup {
+    let get = |name: &str| visit.query.get(name);
     html! {
         form.row method="get" action="/log" {
             p { label for="partition" { "Partition" }
@@ -63,7 +140,15 @@ fn choose(partitions: &[PartitionStatus], partition: u32, end: u64) -> Markup {
                         option value=(part.partition) selected[part.partition == partition] { (part.partition) ", up to " (part.position) }
                     }
                 } }
-            p { label for="to" { "Up to position" } input #to name="to" inputmode="numeric" value=(end) size="14"; }
+            p { label for="stream" { "Stream contains" } input #stream name="stream" value=(get("stream")) maxlength="140" size="20" placeholder="player/operator/name"; }
+            p { label for="kind" { "Event" }
+                select #kind name="kind" {
+                    option value="" { "all" }
+                    @for name in kinds() { option value=(name) selected[name == get("kind")] { (name.replace('_', " ")) } }
+                } }
+            p { label for="from" { "First day" } input #from type="date" name="from" value=(get("from")); }
+            p { label for="until" { "Last day" } input #until type="date" name="until" value=(get("until")); }
+            p { label for="to" { "Up to position" } input #to name="to" inputmode="numeric" value=(get("to")) size="10" placeholder="end"; }
             p { button type="submit" { "Show" } }
         }
     }
@@ -80,22 +165,29 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
     let found = read(&visit, partition, before, position).await?;
     let record = found.iter().find(|record| record.position == position).ok_or_else(unknown)?;
     let commit = Commit::decode(record.record.as_slice()).unwrap_or_default();
-    let told = json::whole("motherlode.log.v1.Commit", &record.record).unwrap_or_default();
-    let events: Vec<_> = told["events"].as_array().into_iter().flatten().collect();
+    let raw = json::whole("motherlode.log.v1.Commit", &record.record).unwrap_or_default();
+    let earlier = earlier(&visit, partition, &commit).await?;
     let content = html! {
         (facts(&[
-            ("Partition", html! { (partition) }),
-            ("Stream", html! { (stream(&visit, &commit.stream)) ", version " (commit.version) }),
+            ("Stream", html! { (stream(&visit, &commit.stream)) ", version " (commit.version) ", partition " (partition) }),
             ("Time", html! { (at(commit.time_unix_ms)) }),
             ("Request id", html! { code { (commit.request_id) } }),
             ("Proposed by", proposer(&commit)),
-            ("Fingerprint", html! { code { (hex(&commit.fingerprint)) } }),
             ("SHA-256", html! { code { (hex(&Sha256::digest(&record.record))) } }),
-            ("Previous record", html! { code { (hex(&commit.previous_hash)) } }),
-            ("Bytes", html! { (count(record.record.len())) }),
         ]))
-        @for (event, told) in commit.events.iter().zip(events) {
-            section { h2 { (kind(event)) } pre.code { (json::pretty(told)) } }
+        @if !earlier.is_empty() {
+            section { h2 { "Before in its stream" }
+                (table("Before in its stream", &["Position", "Time", "Stream", "Events"], earlier.iter().map(|record| line(&visit, record)).collect())) }
+        }
+        @for event in &commit.events { (in_words(told(event, currency(&commit)))) }
+        section {
+            h2 { "As stored" }
+            (facts(&[
+                ("Record before", html! { code { (hex(&commit.previous_hash)) } }),
+                ("Fingerprint", html! { code { (hex(&commit.fingerprint)) } }),
+                ("Bytes", html! { (count(record.record.len())) }),
+            ]))
+            details { summary { "Raw" } @for event in raw["events"].as_array().into_iter().flatten() { pre.code { (json::pretty(event)) } } }
         }
         ul.links {
             @if commit.previous_position > 0 {
@@ -106,6 +198,26 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
         }
     };
     Ok(layout::page(&visit, &format!("Position {position}"), content).await)
+}
+
+/// Returns the latest records of the stream before a commit.
+async fn earlier(visit: &Visit, partition: u32, commit: &Commit) -> Result<Vec<LogRecord>, Failure> {
+    let (mut found, mut next) = (vec![], commit.previous_position);
+    while next > 0 && found.len() < EARLIER {
+        let Some(record) = read(visit, partition, next - 1, next).await?.pop() else { break };
+        next = Commit::decode(record.record.as_slice()).unwrap_or_default().previous_position;
+        found.push(record);
+    }
+    Ok(found)
+}
+
+fn in_words(event: Told) -> Markup {
+    let shown = |value: &str| match value.len() {
+        0..=LONG => html! { (value) },
+        length => html! { details { summary { (count(length)) " characters" } (value) } },
+    };
+    let fields: Vec<_> = event.fields.iter().map(|(name, value)| (name.as_str(), shown(value))).collect();
+    html! { section { h2 { (capital(&event.kind)) } (facts(&fields)) } }
 }
 
 fn proposer(commit: &Commit) -> Markup {
@@ -142,7 +254,7 @@ fn line(visit: &Visit, record: &LogRecord) -> Vec<Markup> {
         html! { a href={ "/log/" (record.partition) "/" (record.position) } { (count(record.position)) } },
         at(commit.time_unix_ms),
         stream(visit, &commit.stream),
-        html! { @for (at, event) in commit.events.iter().enumerate() { @if at > 0 { br; } (words(event)) } },
+        html! { @for (at, event) in commit.events.iter().enumerate() { @if at > 0 { br; } (words(event, currency(&commit))) } },
     ]
 }
 
@@ -160,33 +272,12 @@ fn stream(visit: &Visit, name: &str) -> Markup {
     }
 }
 
-fn kind(event: &Event) -> String {
-    named(event).0
-}
-
-fn words(event: &Event) -> Markup {
-    let (kind, fields) = named(event);
-    let short = |(name, value): (&String, &Value)| {
-        let value = match value {
-            Value::String(text) if !text.is_empty() && text.len() <= WORD_MAX => text.clone(),
-            Value::Number(number) => number.to_string(),
-            // A switch is on or off; other flags are shown only if set.
-            Value::Bool(is) if name == "on" => return Some(if *is { "on" } else { "off" }.to_owned()),
-            Value::Bool(true) => return Some(name.replace('_', " ")),
-            _ => return None,
-        };
-        Some(format!("{} {value}", name.replace('_', " ")))
-    };
-    let told: Vec<_> = fields.as_object().into_iter().flatten().filter_map(short).take(WORDS_MAX).collect();
+fn words(event: &Event, currency: &str) -> Markup {
+    let Told { kind, fields } = told(event, currency);
+    let short =
+        fields.into_iter().filter(|(_, value)| !value.is_empty() && value.len() <= WORD_MAX && !value.starts_with('('));
+    let told: Vec<_> = short.map(|(name, value)| format!("{name} {value}")).take(WORDS_MAX).collect();
     html! { (kind) @if !told.is_empty() { span.soft { ": " (told.join(", ")) } } }
-}
-
-fn named(event: &Event) -> (String, Value) {
-    let told = json::whole("motherlode.log.v1.Event", &event.encode_to_vec()).unwrap_or_default();
-    match told.as_object().and_then(|fields| fields.iter().next()) {
-        Some((name, fields)) => (name.replace('_', " "), fields.clone()),
-        None => ("unknown".to_owned(), Value::Null),
-    }
 }
 
 #[cfg(test)]
@@ -198,8 +289,8 @@ mod tests {
     fn pl_30_an_event_is_told_in_a_line_of_words() {
         let deposited = Deposited { currency: "EUR".into(), amount: 500 };
         let event = Event { kind: Some(event::Kind::Deposited(deposited)) };
-        let told = words(&event).into_string();
-        assert_eq!(told, "deposited<span class=\"soft\">: amount 500, currency EUR</span>");
-        assert_eq!(words(&Event::default()).into_string(), "unknown");
+        let told = words(&event, "").into_string();
+        assert_eq!(told, "deposited<span class=\"soft\">: currency EUR, amount 5.00 EUR</span>");
+        assert_eq!(words(&Event::default(), "").into_string(), "unknown");
     }
 }

@@ -1,4 +1,4 @@
-use super::parts::{changes, events, kind, section, switches, table};
+use super::parts::{changes, events, kind, round, section, switches, table};
 use crate::{
     days,
     failure::{Failure, capital, reason},
@@ -11,12 +11,15 @@ use crate::{
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
 use motherlode_proto::{
-    ledger::v1::GetLogStatusRequest,
+    ledger::v1::{Change, GetLogStatusRequest, ListChangesRequest},
     report::v1::{
         GetIdentityRequest, GetServiceStatusRequest, ListReturnsRequest, ListSignificantEventsRequest, PartitionStatus,
-        SignificantKind,
+        SignificantKind, WalletStatus,
     },
+    spin::v1::ListOpenRoundsRequest,
 };
+use prost_types::Timestamp;
+use std::collections::BTreeSet;
 use tonic::{Code, Status};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
 
@@ -25,16 +28,19 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let health = visit.api.health().check(HealthCheckRequest::default()).await;
     let serving = health.is_ok_and(|health| health.into_inner().status() == ServingStatus::Serving);
     let content = html! {
-        div.tiles {
-            (tile("Service", if serving { "serving" } else { "not serving" }))
-            (tile("Version", &identity.version))
-            (tile("Dealer", if identity.test_build { "test script" } else { "sealed draws" }))
-        }
         @if identity.test_build { p.notice { "Test build: a script selects the outcomes. Do not use it for play." } }
         (going(&visit).await?)
         (switches(&visit).await?)
         (changes(&visit).await?)
         (latest(&visit).await?)
+        section {
+            h2 { "The service" }
+            div.tiles {
+                (tile("Service", if serving { "serving" } else { "not serving" }))
+                (tile("Version", &identity.version))
+                (tile("Dealer", if identity.test_build { "test script" } else { "sealed draws" }))
+            }
+        }
     };
     Ok(layout::live_page(&visit, "Now", content).await)
 }
@@ -46,6 +52,7 @@ pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
 async fn going(visit: &Visit) -> Result<Markup, Failure> {
     let content = html! {
         (alerts(visit).await?)
+        (open(visit).await?)
         (vitals(visit).await?)
         section { h2 { "Jackpots" } (figures(visit).await?) }
         (log(visit).await?)
@@ -62,70 +69,186 @@ async fn figures(visit: &Visit) -> Result<Markup, Failure> {
     }
 }
 
-const ALARMING: [SignificantKind; 7] = [
-    SignificantKind::IntegrityFailed,
-    SignificantKind::AwardSetAside,
-    SignificantKind::ClockSkewed,
-    SignificantKind::DrawKeyLost,
-    SignificantKind::SealsEnded,
-    SignificantKind::WalletOverdue,
-    SignificantKind::WalletCallHeld,
+/// Alarming kinds of events, and their entries of the runbook.
+const ALARMING: [(SignificantKind, &str); 6] = [
+    (SignificantKind::IntegrityFailed, "MotherlodeIntegrityFailed"),
+    (SignificantKind::ClockSkewed, "MotherlodeClockSkewed"),
+    (SignificantKind::DrawKeyLost, "MotherlodeDrawKeyLost"),
+    (SignificantKind::SealsEnded, "MotherlodeSealsEnded"),
+    (SignificantKind::WalletOverdue, "MotherlodeWalletOverdue"),
+    (SignificantKind::WalletCallHeld, "MotherlodeWalletCallHeld"),
 ];
 const NAMED_MAX: u8 = 5;
 
-/// Returns alerts: stopped parts, partitions that accept no appends, returns outside their bands, alarming events of the last day.
+/// Records after which a follower of the log is an alert.
+const BEHIND: u64 = 1_000;
+
+/// A state that needs a person; the gravest are listed first.
+struct Alert {
+    severity: Severity,
+    since: Option<Timestamp>,
+    told: Markup,
+    /// Entry of the runbook.
+    entry: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Severity {
+    Page,
+    Ticket,
+    Notice,
+}
+
+impl Alert {
+    fn new(severity: Severity, entry: &'static str, told: Markup) -> Self {
+        Self { severity, since: None, told, entry }
+    }
+
+    fn since(self, since: Option<Timestamp>) -> Self {
+        Self { since, ..self }
+    }
+}
+
+/// Returns alerts: stopped parts, partitions without appends, followers that are behind, returns outside their bands,
+/// awards that wait, and alarming events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
-    let mut told: Vec<Markup> = stops(visit).await;
+    let stopped = |told| Alert::new(Severity::Ticket, "MotherlodeSwitchedOff", told);
+    let mut told: Vec<Alert> = stops(visit).await.into_iter().map(stopped).collect();
     if visit.may("GetLogStatus") {
         let status = had(visit.api.ledger().get_log_status(GetLogStatusRequest {}).await, &mut told)?;
         let stopped = status.partitions.iter().filter(|part| !part.writable);
-        told.extend(stopped.map(|part| html! { "Partition " (part.partition) " takes no appends." }));
+        told.extend(stopped.map(|part| {
+            let text = html! { "Partition " (part.partition) " takes no appends." };
+            Alert::new(Severity::Page, "MotherlodeTakesNoAppends", text)
+        }));
+    }
+    if visit.may("GetServiceStatus") {
+        let status = had(visit.api.report().get_service_status(GetServiceStatusRequest {}).await, &mut told)?;
+        told.extend(status.partitions.iter().flat_map(behind));
+        told.extend(status.wallets.iter().filter(|of| of.circuit_open).map(away));
+    }
+    if visit.may("ListChanges") {
+        let changes = had(visit.api.ledger().list_changes(ListChangesRequest {}).await, &mut told)?.changes;
+        told.extend(waiting(&changes));
     }
     if !visit.may("ListReturns") || !visit.may("ListSignificantEvents") {
-        return Ok(if told.is_empty() { Markup::default() } else { alarms(&told) });
+        return Ok(if told.is_empty() { Markup::default() } else { alarms(told) });
     }
     let request = ListReturnsRequest { out_of_band_only: true, ..Default::default() };
     let out = had(visit.api.report().list_returns(request).await, &mut told)?.returns;
     told.extend(out.iter().take(NAMED_MAX.into()).map(|of| {
         let stake = of.stake.clone().unwrap_or_default();
-        html! {
+        let text = html! {
             a href={ "/games/" (of.game) "/" (of.rules_version) "/returns" } { (of.game) " " (of.rules_version) }
             " at " (stake.lines) " x " (stake.coins_per_line) " of " (stake.coin_value) " has returned " (percent(&of.rtp)) " in " (count(of.rounds))
             " rounds: out of its band around " (percent(&of.theoretical_rtp)) "."
-        }
+        };
+        Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text)
     }));
     let more = out.len().saturating_sub(NAMED_MAX.into());
     if more > 0 {
-        told.push(html! { (count(more)) " more stakes are out of their bands." });
+        let text = html! { (count(more)) " more stakes are out of their bands." };
+        told.push(Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text));
     }
-    let kinds = ALARMING.map(i32::from).to_vec();
-    let request = ListSignificantEventsRequest { kinds, page_size: NAMED_MAX.into(), ..Default::default() };
-    let events = had(visit.api.report().list_significant_events(request).await, &mut told)?.events;
-    let since = visit.app.sessions.now_ms() / 1_000 - days::SECONDS;
-    let late = events.iter().filter(|event| event.time.is_some_and(|time| time.seconds >= since));
-    told.extend(late.map(|event| {
-        html! { (capital(&kind(event.kind()))) ", " (event.subject) ", " (when(event.time.as_ref())) @if !event.reason.is_empty() { ": " (event.reason) } "." }
-    }));
-    Ok(alarms(&told))
+    awards(visit, &mut told).await?;
+    alarming(visit, &mut told).await?;
+    Ok(alarms(told))
 }
 
-fn had<T: Default>(answer: Result<tonic::Response<T>, Status>, told: &mut Vec<Markup>) -> Result<T, Failure> {
+fn behind(part: &PartitionStatus) -> Vec<Alert> {
+    let partition = part.partition;
+    let readers = part.readers.iter().filter(|of| of.behind >= BEHIND).map(|of| {
+        let text =
+            html! { (capital(&of.name)) " is " (count(of.behind)) " records behind in partition " (partition) "." };
+        Alert::new(Severity::Ticket, "MotherlodeReplicaBehind", text)
+    });
+    let views = [
+        (part.index_behind, "index", "MotherlodeIndexBehind"),
+        (part.reports_behind, "reports", "MotherlodeReportsBehind"),
+    ];
+    let views = views.into_iter().filter(|(behind, ..)| *behind >= 100 * BEHIND).map(|(behind, name, entry)| {
+        let text = html! { "The " (name) " of partition " (partition) " are " (count(behind)) " records behind." };
+        Alert::new(Severity::Ticket, entry, text)
+    });
+    readers.chain(views).collect()
+}
+
+fn away(of: &WalletStatus) -> Alert {
+    let told = html! {
+        "The wallet of " (of.operator_id) " does not answer: its circuit is open, and bets are refused. Last error: " (of.last_error)
+        ". " (count(of.players_pending)) " players have a pending debit or credit, " (count(of.players_overdue)) " of them overdue. Next try: "
+        @if of.next_call_ms == 0 { "with the next call" } @else { "in " (time(of.next_call_ms * 1_000)) } "."
+    };
+    Alert::new(Severity::Page, "MotherlodeWalletAway", told).since(of.failing_since_time)
+}
+
+fn waiting(changes: &[Change]) -> Option<Alert> {
+    let first = changes.first()?;
+    let number = match changes.len() {
+        1 => "1 change waits".to_owned(),
+        several => format!("{several} changes wait"),
+    };
+    let told = html! { a href="#changes-waiting-for-a-second-actor" { (number) } " for a second actor." };
+    Some(Alert::new(Severity::Notice, "", told).since(first.propose_time))
+}
+
+/// Adds set-aside awards of any age.
+async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
+    let kinds = vec![SignificantKind::AwardSetAside.into()];
+    let request = ListSignificantEventsRequest { kinds, page_size: 50, ..Default::default() };
+    let events = had(visit.api.report().list_significant_events(request).await, told)?.events;
+    let mut seen = BTreeSet::new();
+    // The latest event of an award decides.
+    let wait = events.into_iter().filter(|event| seen.insert(event.subject.clone()) && event.after == "set aside");
+    told.extend(wait.take(NAMED_MAX.into()).map(|event| {
+        let text = html! {
+            "An award is set aside: " (round(visit, &event.subject, Some((event.partition, event.position)))) ", " (event.before) ": " (event.reason)
+            ". It is paid when the account has room, after a withdrawal (role wallet). A void (role support) that the platform approves cancels it."
+        };
+        Alert::new(Severity::Ticket, "MotherlodeAwardsWait", text).since(event.time)
+    }));
+    Ok(())
+}
+
+async fn alarming(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
+    let kinds = ALARMING.map(|(kind, _)| i32::from(kind)).to_vec();
+    let request = ListSignificantEventsRequest { kinds, page_size: NAMED_MAX.into(), ..Default::default() };
+    let events = had(visit.api.report().list_significant_events(request).await, told)?.events;
+    let since = visit.app.sessions.now_ms() / 1_000 - days::SECONDS;
+    let late = events.into_iter().filter(|event| event.time.is_some_and(|time| time.seconds >= since));
+    told.extend(late.map(|event| {
+        let entry = ALARMING.iter().find(|(kind, _)| *kind == event.kind()).map_or("", |(_, entry)| entry);
+        let text = html! { (capital(&kind(event.kind()))) ", " (event.subject) @if !event.reason.is_empty() { ": " (event.reason) } "." };
+        Alert::new(Severity::Page, entry, text).since(event.time)
+    }));
+    Ok(())
+}
+
+fn had<T: Default>(answer: Result<tonic::Response<T>, Status>, told: &mut Vec<Alert>) -> Result<T, Failure> {
     match answer {
         Ok(answer) => Ok(answer.into_inner()),
         Err(status) if status.code() == Code::Unauthenticated => Err(status.into()),
         Err(status) => {
-            told.push(html! { (capital(status.message())) "." });
+            told.push(Alert::new(Severity::Ticket, "MotherlodeFailsCalls", html! { (capital(status.message())) "." }));
             Ok(T::default())
         }
     }
 }
 
-fn alarms(told: &[Markup]) -> Markup {
+fn alarms(mut told: Vec<Alert>) -> Markup {
+    told.sort_by_key(|alert| alert.severity);
+    let shown = |alert: &Alert| {
+        html! {
+            strong class=[(alert.severity == Severity::Page).then_some("bad")] { (format!("{:?}", alert.severity)) } ": " (alert.told)
+            @if alert.since.is_some() { " Since " (when(alert.since.as_ref())) "." }
+            @if !alert.entry.is_empty() { " " a href={ "/runbook#" (alert.entry) } { "Runbook" } }
+        }
+    };
     html! {
         section {
             h2 { "Alerts" }
             @if told.is_empty() { p { "None." } }
-            @else { ul.notice role="status" { @for alarm in told { li { (alarm) } } } }
+            @else { ul.notice.alerts role="status" { @for alert in &told { li { (shown(alert)) } } } }
         }
     }
 }
@@ -172,7 +295,24 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
             }
             (table("Partitions and their followers, in records", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))
+            (wallets(&told.wallets))
         }
+    })
+}
+
+/// Number of the open rounds of the credential's own operator.
+async fn open(visit: &Visit) -> Result<Markup, Failure> {
+    let Some(path) = own(visit) else { return Ok(Markup::default()) };
+    let operator_id = visit.who().operator.clone();
+    let request = ListOpenRoundsRequest { operator_id, page_size: 100, ..Default::default() };
+    let answer = match visit.api.spin().list_open_rounds(request).await {
+        Ok(answer) => answer.into_inner(),
+        Err(status) if status.code() == Code::Unauthenticated => return Err(status.into()),
+        Err(_) => return Ok(Markup::default()),
+    };
+    let more = if answer.next_page_token.is_empty() { "" } else { " or more" };
+    Ok(html! {
+        div.tiles { div.tile { span { "Open rounds" } b { a href=(path) { (count(answer.rounds.len())) (more) } } } }
     })
 }
 
@@ -180,6 +320,27 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
 fn own(visit: &Visit) -> Option<String> {
     let operator = &visit.who().operator;
     (!visit.sees_all() && visit.may("ListOpenRounds")).then(|| format!("/open/{operator}"))
+}
+
+fn wallets(all: &[WalletStatus]) -> Markup {
+    let row = |of: &WalletStatus| {
+        vec![
+            html! { (of.operator_id) },
+            html! { @if of.circuit_open { strong.bad { "open" } } @else { "closed" } },
+            when(of.failing_since_time.as_ref()),
+            html! { (of.last_error) },
+            html! { (count(of.bets_waiting)) },
+            html! { (count(of.players_pending)) },
+            html! { (count(of.players_overdue)) },
+        ]
+    };
+    let head = ["Wallet of", "Circuit", "Failing since", "Last error", "Bets waiting", "Players pending", "Overdue"];
+    html! {
+        @if !all.is_empty() {
+            h3 { "Wallets of operators" }
+            (table("Wallets of operators", &head, all.iter().map(row).collect()))
+        }
+    }
 }
 
 fn readers(partitions: &[PartitionStatus]) -> Markup {
@@ -261,10 +422,36 @@ mod tests {
     use motherlode_proto::report::v1::LogReader;
 
     #[test]
-    fn pl_23_what_is_not_as_it_should_be_is_an_alert() {
-        assert!(alarms(&[]).into_string().contains("<p>None.</p>"));
-        let told = alarms(&[html! { "Partition 2 takes no appends." }]).into_string();
-        assert!(told.contains("<li>Partition 2 takes no appends.</li>") && !told.contains("None."), "{told}");
+    fn pl_23_what_is_not_as_it_should_be_is_an_alert_the_gravest_first_with_its_entry_of_the_runbook() {
+        assert!(alarms(vec![]).into_string().contains("<p>None.</p>"));
+        let stopped = Alert::new(Severity::Page, "MotherlodeTakesNoAppends", html! { "Partition 2 takes no appends." });
+        let off = Alert::new(Severity::Ticket, "MotherlodeSwitchedOff", html! { "neptune is off." });
+        let told = alarms(vec![off, stopped]).into_string();
+        assert!(told.find("Partition 2") < told.find("neptune is off") && !told.contains("None."), "{told}");
+        assert!(told.contains("<a href=\"/runbook#MotherlodeTakesNoAppends\">Runbook</a>"), "{told}");
+        let reader = |behind| LogReader { name: "standby b".into(), behind, since_time: None };
+        let of = PartitionStatus { readers: vec![reader(2_300), reader(7)], ..PartitionStatus::default() };
+        let away_of = WalletStatus {
+            operator_id: "bravo".into(),
+            last_error: "no answer".into(),
+            players_pending: 41,
+            ..Default::default()
+        };
+        let told = alarms(vec![away(&away_of)]).into_string();
+        assert!(told.contains("wallet of bravo") && told.contains("no answer. 41 players"), "{told}");
+        let told = alarms(behind(&of)).into_string();
+        assert!(told.contains("Standby b is 2,300 records behind") && told.matches("<li>").count() == 1, "{told}");
+    }
+
+    #[test]
+    fn every_alert_has_an_entry_in_the_runbook() {
+        let named = include_str!("now.rs")
+            .split('"')
+            .filter(|text| text.starts_with("Motherlode"))
+            .filter(|text| text.len() > 10);
+        for entry in named {
+            assert!(super::super::runbook::TEXT.contains(&format!("## {entry}\n")), "{entry}");
+        }
     }
 
     #[test]

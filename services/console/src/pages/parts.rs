@@ -12,6 +12,7 @@ use motherlode_proto::{
     log::v1::event::Kind,
     report::v1::{SignificantEvent, SignificantKind},
 };
+use motherlode_runtime::config::PLATFORM;
 use prost::Message;
 use tonic::{Code, Response, Status};
 
@@ -29,7 +30,17 @@ pub(crate) fn section<T>(
         }
         Err(status) => html! { p.note { (capital(status.message())) ". " code { (reason(&status)) } } },
     };
-    Ok(html! { section { h2 { (title) } (inner) } })
+    Ok(html! { section id=(slug(title)) { h2 { (title) } (inner) } })
+}
+
+/// Id of a section: `Open rounds` as `open-rounds`.
+fn slug(title: &str) -> String {
+    title
+        .chars()
+        .filter(|letter| letter.is_ascii_alphanumeric() || *letter == ' ')
+        .collect::<String>()
+        .to_lowercase()
+        .replace(' ', "-")
 }
 
 pub(crate) fn facts(rows: &[(&str, Markup)]) -> Markup {
@@ -41,32 +52,44 @@ pub(crate) fn facts(rows: &[(&str, Markup)]) -> Markup {
 }
 
 pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
-    table_of("scroll", label, head, rows)
+    table_of("scroll", label, &texts(head), rows, vec![])
 }
 
 /// Renders a wide table. Put the most important column after the names, because narrow windows show only these two.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
-    table_of("scroll figures", label, head, rows)
+    table_of("scroll figures", label, &texts(head), rows, vec![])
+}
+
+/// A wide table whose last rows are totals.
+pub(crate) fn summed_table(label: &str, head: &[Markup], rows: Vec<Vec<Markup>>, totals: Vec<Vec<Markup>>) -> Markup {
+    table_of("scroll figures", label, head, rows, totals)
+}
+
+pub(crate) fn texts(head: &[&str]) -> Vec<Markup> {
+    head.iter().map(|title| html! { (title) }).collect()
 }
 
 /// Renders a table; columns of figures are aligned to the right.
-fn table_of(class: &str, label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
+fn table_of(class: &str, label: &str, head: &[Markup], rows: Vec<Vec<Markup>>, totals: Vec<Vec<Markup>>) -> Markup {
     let align: Vec<_> = (0..head.len()).map(|column| has_figures(&rows, column).then_some("n")).collect();
     let align = |column: usize| align.get(column).copied().flatten();
     html! {
         div class=(class) tabindex="0" role="region" aria-label=(label) {
             table {
                 thead { tr { @for (at, title) in head.iter().enumerate() { th scope="col" class=[align(at)] { (title) } } } }
-                tbody {
-                    @for row in rows {
-                        tr {
-                            @for (at, cell) in row.into_iter().enumerate() {
-                                @if at == 0 { th scope="row" class=[align(0)] { (cell) } }
-                                @else { td class=[align(at)] { (cell) } }
-                            }
-                        }
-                    }
-                }
+                tbody { @for row in rows { (line(row, align)) } }
+                @if !totals.is_empty() { tfoot { @for row in totals { (line(row, align)) } } }
+            }
+        }
+    }
+}
+
+fn line(row: Vec<Markup>, align: impl Fn(usize) -> Option<&'static str>) -> Markup {
+    html! {
+        tr {
+            @for (at, cell) in row.into_iter().enumerate() {
+                @if at == 0 { th scope="row" class=[align(0)] { (cell) } }
+                @else { td class=[align(at)] { (cell) } }
             }
         }
     }
@@ -104,15 +127,30 @@ pub(crate) fn act(
     asks_reason: bool,
     more: &Markup,
 ) -> Result<Markup, Failure> {
+    form(visit, action, button, asks_reason.then_some(None), more)
+}
+
+/// A form with a reason, whose field has the given id.
+pub(crate) fn act_at(visit: &Visit, action: &str, button: &str, id: &str, more: &Markup) -> Result<Markup, Failure> {
+    form(visit, action, button, Some(Some(id)), more)
+}
+
+fn form(
+    visit: &Visit,
+    action: &str,
+    button: &str,
+    reason: Option<Option<&str>>,
+    more: &Markup,
+) -> Result<Markup, Failure> {
     let id = request_id()?;
-    let reason = format!("reason-{}", &id[8..16]);
+    let reason = reason.map(|named| named.map_or_else(|| format!("reason-{}", &id[8..16]), str::to_owned));
     let ticket = format!("ticket-{}", &id[8..16]);
     Ok(html! {
         form.act method="post" action=(action) {
             (layout::word(visit))
             input type="hidden" name="request" value=(id);
             (more)
-            @if asks_reason {
+            @if let Some(reason) = reason {
                 label for=(reason) { "Reason" }
                 input id=(reason) name="reason" required maxlength="256";
             }
@@ -187,6 +225,7 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
     let form = |path: &str, button: &str, reason, parts: &Markup| {
         act(visit, &format!("/changes/{change_id}/{path}"), button, reason, parts)
     };
+    let own = *actor == own_actor(visit);
     let is_void = event.as_ref().is_some_and(|event| matches!(event.kind, Some(Kind::VoidProposed(_))));
     let cost = if is_void { award_cost(*change_id) } else { Markup::default() };
     html! {
@@ -199,11 +238,18 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
             ]))
             @if let Some(told) = told { pre.code { (crate::json::pretty(&told)) } }
             div.acts {
-                (form("approve", "Approve", false, &cost).unwrap_or_default())
-                (form("reject", "Reject", true, &Markup::default()).unwrap_or_default())
+                @if own { p { "You proposed it, so another actor must approve it." } }
+                @else { (form("approve", "Approve", false, &cost).unwrap_or_default()) }
+                (form("reject", if own { "Withdraw" } else { "Reject" }, true, &Markup::default()).unwrap_or_default())
             }
         }
     }
+}
+
+/// Name of the session's credential in proposed changes.
+fn own_actor(visit: &Visit) -> String {
+    let who = visit.who();
+    if who.operator == PLATFORM { who.credential.clone() } else { format!("{}/{}", who.operator, who.credential) }
 }
 
 /// Form field for the party that bears a paid award when the void of its round is approved (PL-38).

@@ -1,6 +1,8 @@
 use super::{
     day,
     parts::{round, section, table},
+    players,
+    rounds::{self, path},
 };
 use crate::{
     failure::Failure,
@@ -10,33 +12,34 @@ use crate::{
     visit::Visit,
 };
 use axum::{extract::Path, response::Response};
+use http::StatusCode;
 use maud::{Markup, html};
 use motherlode_picture::shelf;
 use motherlode_proto::{
     ledger::v1::{
-        GetAccountRequest, GetAccountResponse, ListCollectionsRequest, ListExchangeRatesRequest, ListRoundsRequest,
-        ListRoundsResponse, SetSwitchRequest, Switch, set_switch_request::State,
+        GetAccountRequest, GetAccountResponse, ListCollectionsRequest, ListExchangeRatesRequest, SetSwitchRequest,
+        Switch, set_switch_request::State,
     },
-    round::v1::{Account, CarriedFigure, Round},
-    spin::v1::{ListCampaignsRequest, ListOpenRoundsRequest, OpenRound},
+    round::v1::{Account, CarriedFigure, Money},
+    spin::v1::{Campaign, ListCampaignsRequest, ListOpenRoundsRequest, ListOpenRoundsResponse, OpenRound},
 };
-use std::collections::BTreeSet;
-use tonic::Code;
-
-const ROUNDS: i32 = 20;
+use std::collections::{BTreeMap, BTreeSet};
+use tonic::{Code, Status};
 
 pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
     let accounts = accounts(&visit, &operator, &player).await?;
     let asked = visit.query.get("currency").to_owned();
     let shown = accounts.iter().find(|(account, _)| account.currency_code == asked).or(accounts.first());
     let Some((account, _)) = shown.cloned() else {
-        return Err(Failure::unknown("There is no such player."));
+        return unknown(&visit, &operator, &player).await;
     };
+    let open = open(&visit, &account).await;
     let content = html! {
         div.tiles {
             @for (of, state) in &accounts {
                 div.tile {
                     span {
+                        @if state.reported_balance.is_some() { span.badge { "seamless" } " " }
                         @if of.currency_code == account.currency_code { (of.currency_code) ", shown below" }
                         @else { a href=(path(of, &[])) { (of.currency_code) } }
                     }
@@ -44,16 +47,31 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
                 }
             }
         }
-        @if visit.may("ListTransactions") {
-            ul.links { li { a href=(query(&format!("/player/{operator}/{player}/statement"), &[("currency", &account.currency_code)])) { "Statement" } } }
-        }
-        (open(&visit, &account).await?)
+        (ways(&visit, &account, &open))
+        @if let Some(open) = open { (section("Open rounds", open, |answer| waiting(&visit, &answer.rounds))?) }
+        (rounds::history(&visit, &account).await?)
+        (campaigns(&visit, &account).await?)
         (day::today(&visit, &account).await?)
         (collections(&visit, &account).await?)
-        (campaigns(&visit, &account).await?)
-        (history(&visit, &account).await?)
     };
     Ok(layout::page(&visit, &format!("Player {operator}/{player}"), content).await)
+}
+
+/// Offers names like an unknown one of the credential's own operator.
+async fn unknown(visit: &Visit, operator: &str, player: &str) -> Result<Response, Failure> {
+    let own = visit.owns(operator) && visit.may("ListTransactions");
+    let names = if own { players::near(visit, player).await } else { vec![] };
+    if names.is_empty() {
+        return Err(Failure::unknown("There is no such player."));
+    }
+    let content = html! {
+        p { "There is no such player. Recently active players with a similar name:" }
+        ul.links { @for name in names { li { a href={ "/player/" (operator) "/" (name) } { (name) } } } }
+        p { a href=(query("/players", &[("prefix", player)])) { "Players whose name begins with " (player) } }
+    };
+    let mut page = layout::page(visit, "Not found", content).await;
+    *page.status_mut() = StatusCode::NOT_FOUND;
+    Ok(page)
 }
 
 pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
@@ -84,14 +102,36 @@ async fn accounts(visit: &Visit, operator: &str, player: &str) -> Result<Vec<(Ac
     Ok(accounts)
 }
 
-async fn open(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
+type OpenRounds = Result<tonic::Response<ListOpenRoundsResponse>, Status>;
+
+async fn open(visit: &Visit, account: &Account) -> Option<OpenRounds> {
     if !visit.may("ListOpenRounds") {
-        return Ok(Markup::default());
+        return None;
     }
     let (operator_id, player_id) = (account.operator_id.clone(), account.player_id.clone());
     let request = ListOpenRoundsRequest { operator_id, player_id, page_size: 50, ..Default::default() };
-    let answer = visit.api.spin().list_open_rounds(request).await;
-    section("Open rounds", answer, |answer| waiting(visit, &answer.rounds))
+    Some(visit.api.spin().list_open_rounds(request).await)
+}
+
+/// Links to the parts of the page, with the number of open rounds; of one open round, to the round.
+fn ways(visit: &Visit, account: &Account, open: &Option<OpenRounds>) -> Markup {
+    let rounds = open.iter().flatten().flat_map(|answer| &answer.get_ref().rounds).filter_map(|of| of.round.as_ref());
+    let rounds: Vec<_> = rounds.map(|of| of.round_id.as_str()).collect();
+    let statement = path(account, &[]).replacen('?', "/statement?", 1);
+    html! {
+        ul.links {
+            @match rounds.as_slice() {
+                [] => {}
+                [one] => li { a.badge href={ "/round/" (one) } { "1 open round" } },
+                all => li { a.badge href="#open-rounds" { (all.len()) " open rounds" } },
+            }
+            @if visit.may("ListTransactions") { li { a href=(statement) { "Statement" } } }
+            @if visit.may("ListRounds") { li { a href="#history" { "Rounds" } } }
+            @if visit.may("ListCampaigns") { li { a href="#free-rounds" { "Free rounds" } } }
+            @if visit.may("GetPlayerDay") { li { a href="#today-limits-and-sessions" { "Limits" } } }
+            @if visit.may("ListCollections") { li { a href="#collections" { "Collections" } } }
+        }
+    }
 }
 
 /// Shows the platform only the number of another operator's open rounds.
@@ -167,80 +207,50 @@ async fn campaigns(visit: &Visit, account: &Account) -> Result<Markup, Failure> 
     }
     let request = ListCampaignsRequest { account: Some(account.clone()), page_size: 50, ..Default::default() };
     let answer = visit.api.spin().list_campaigns(request).await;
+    let all = answer.as_ref().map_or_else(|_| vec![], |answer| answer.get_ref().campaigns.clone());
+    let paid = paid(visit, account, &all).await;
     section("Free rounds", answer, |answer| match answer.campaigns.as_slice() {
         [] => html! { p { "None were granted." } },
         all => {
-            let row = |of: &motherlode_proto::spin::v1::Campaign| {
+            let row = |of: &Campaign| {
                 vec![
-                    html! { (of.campaign_id) },
+                    html! { a href=(path(account, &[("campaign", &of.campaign_id)]) + "#history") { (of.campaign_id) } },
                     html! { (of.game) },
                     html! { (money(of.bet.as_ref())) },
                     html! { (of.rounds_left) " of " (of.rounds) },
+                    html! { (paid.get(&of.campaign_id).map_or("–", String::as_str)) },
                     html! { (words(of.state().as_str_name(), "CAMPAIGN_STATE_")) },
                     when(of.grant_time.as_ref()),
                     when(of.expire_time.as_ref()),
                 ]
             };
-            let head = ["Campaign", "Game", "Stake", "Left", "State", "Granted", "Expires"];
+            let head = ["Campaign", "Game", "Stake", "Left", "Won", "State", "Granted", "Expires"];
             table("Free rounds", &head, all.iter().map(row).collect())
         }
     })
 }
 
-async fn history(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
-    if !visit.may("ListRounds") {
-        return Ok(Markup::default());
+/// Returns the wins of each campaign's rounds; without campaigns it reads nothing.
+async fn paid(visit: &Visit, account: &Account, all: &[Campaign]) -> BTreeMap<String, String> {
+    let mut since: BTreeMap<&str, i64> = BTreeMap::new();
+    for of in all {
+        let granted = of.grant_time.map_or(0, |time| time.seconds);
+        let first = since.entry(&of.game).or_insert(granted);
+        *first = granted.min(*first);
     }
-    let (game, page_token) = (visit.query.get("game").to_owned(), visit.query.get("page").to_owned());
-    let request =
-        ListRoundsRequest { account: Some(account.clone()), game: game.clone(), page_size: ROUNDS, page_token };
-    let answer = visit.api.ledger().list_rounds(request).await;
-    section("History", answer, |answer| {
-        html! {
-            form.row method="get" action=(path(account, &[])) {
-                input type="hidden" name="currency" value=(account.currency_code);
-                p { label for="game" { "Game" }
-                    input #game name="game" value=(game) maxlength="64" placeholder="all"; }
-                p { button type="submit" { "Filter" } }
-            }
-            (rounds(visit, &answer))
-            (further(&path(account, &[("game", &game), ("page", &answer.next_page_token)]), &answer.next_page_token))
+    let mut paid = BTreeMap::new();
+    let games = since.into_iter().filter(|_| visit.may("ListRounds"));
+    for (game, since) in games {
+        let Ok((wins, whole)) = rounds::paid(visit, account, game, since).await else { continue };
+        for of in all.iter().filter(|of| of.game == game) {
+            let amount_minor = wins.iter().filter(|(id, _)| *id == of.campaign_id).map(|(_, win)| win).sum();
+            let won = money(Some(&Money { amount_minor, currency_code: account.currency_code.clone() }));
+            paid.insert(of.campaign_id.clone(), if whole { won } else { format!("at least {won}") });
         }
-    })
-}
-
-fn rounds(visit: &Visit, answer: &ListRoundsResponse) -> Markup {
-    let row = |of: &Round| {
-        vec![
-            round(visit, &of.round_id, None),
-            when(of.start_time.as_ref()),
-            html! { (of.game) },
-            html! { (money(of.bet.as_ref())) },
-            html! { (money(of.win.as_ref())) },
-            html! {
-                (words(of.state().as_str_name(), "ROUND_STATE_"))
-                @if !of.campaign_id.is_empty() { span.badge title={ "Campaign " (of.campaign_id) } { "free" } }
-                @if !of.jackpots.is_empty() { span.badge { "jackpot" } }
-            },
-            html! { (money(of.balance_after.as_ref())) },
-        ]
-    };
-    match answer.rounds.as_slice() {
-        [] => html! { p { "No round." } },
-        all => table(
-            "Rounds, the latest first",
-            &["Round", "Bet at", "Game", "Bet", "Win", "State", "Balance after"],
-            all.iter().map(row).collect(),
-        ),
     }
+    paid
 }
 
 pub(super) fn further(path: &str, token: &str) -> Markup {
     html! { @if !token.is_empty() { p { a href=(path) rel="next" { "Earlier" } } } }
-}
-
-fn path(account: &Account, more: &[(&str, &str)]) -> String {
-    let fields: Vec<_> =
-        [("currency", account.currency_code.as_str())].into_iter().chain(more.iter().copied()).collect();
-    query(&format!("/player/{}/{}", account.operator_id, account.player_id), &fields)
 }

@@ -84,7 +84,7 @@ fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
     let row = |of: &GetPoolStatementResponse| {
         let closing = of.closing.clone().unwrap_or_default();
         let figure = |figure: &str| html! { span.cash { (eur(figure)) } };
-        let day = query(&format!("/jackpots/{}", of.pool_id), &[("date", &of.date)]);
+        let day = query(&format!("/jackpots/{}", of.pool_id), &[("date", &of.date)]) + "#statement-of-a-day";
         vec![
             html! { a.cash href=(day) { (of.date) } },
             html! { (of.pool_id) },
@@ -115,6 +115,8 @@ fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
     match rows {
         [] => html! { p { "No activity." } },
         rows => html! {
+            @if rows.iter().all(|of| is_zero(&of.difference_eur)) { p.notice { "Reconciled: every difference is 0.00 EUR." } }
+            @else { p.notice { strong.bad { "Not reconciled: a difference is not zero." } } }
             (wide_table("Reconciliation by day", &head, rows.iter().take(SHOWN).map(row).collect()))
             @if rows.len() > SHOWN { p.note { "The latest " (SHOWN) " of " (count(rows.len())) " rows; the files have all." } }
         },
@@ -183,7 +185,8 @@ mod tests {
             difference_eur: difference.into(),
             ..Default::default()
         };
-        assert!(!shown(&[day("0")]).into_string().contains("bad"));
+        let fair = shown(&[day("0")]).into_string();
+        assert!(fair.contains("Reconciled: every") && !fair.contains("bad"), "{fair}");
         assert!(shown(&[day("0.000000001")]).into_string().contains("bad"));
         assert_eq!(shown(&[]).into_string(), "<p>No activity.</p>");
     }

@@ -1,7 +1,7 @@
 use super::parts::{events as shown, kind};
 use crate::{days, document, failure::Failure, fields::query, json, layout, visit::Visit};
 use axum::{extract::Path, response::Response};
-use maud::html;
+use maud::{Markup, html};
 use motherlode_proto::report::v1::{
     ListReturnsRequest, ListSignificantEventsRequest, SignificantEvent, SignificantKind,
 };
@@ -79,8 +79,10 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let file = |path: &str| query(path, &wanted);
     let later = [&wanted[..], &[("page", &next)]].concat();
     let content = html! {
+        (money_of_days(&visit))
         section {
             h2 { "Significant events" }
+            (offers(&visit))
             form.row method="get" action="/reports" {
                 p { label for="kind" { "Kind" }
                     select #kind name="kind" {
@@ -100,16 +102,6 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             }
         }
         section {
-            h2 { "Revenue by day" }
-            p { "Bets, wins, jackpots and voids by day, operator, game and currency. " a href="/reports/revenue" { "Revenue of any interval" } }
-        }
-        @if visit.may("GetPoolStatement") {
-            section {
-                h2 { "Reconciliation" }
-                p { "Each pool's meters by day, with their differences. " a href="/reports/reconciliation" { "Reconciliation of any interval" } }
-            }
-        }
-        section {
             h2 { "Returns by stake" }
             p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Against their bands: Games" } }
             ul.links {
@@ -120,6 +112,57 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         }
     };
     Ok(layout::page(&visit, "Reports", content).await)
+}
+
+/// Links to the revenue and the reconciliation of intervals.
+fn money_of_days(visit: &Visit) -> Markup {
+    let now_ms = visit.app.sessions.now_ms();
+    let ways = |title: &str, path: &str| {
+        html! {
+            ul.links {
+                @for (name, length, ago) in days::OFFERED {
+                    @let (from, to) = days::interval(now_ms, length, ago);
+                    li { a href=(query(path, &[("from", &from), ("to", &to)])) { (title) " of " (name.to_lowercase()) } }
+                }
+                li { a href=(path) { (title) " of any interval" } }
+            }
+        }
+    };
+    html! {
+        section {
+            h2 { "Money" }
+            (ways("Revenue", "/reports/revenue"))
+            @if visit.may("GetPoolStatement") { (ways("Reconciliation", "/reports/reconciliation")) }
+        }
+    }
+}
+
+/// Kinds and intervals of events as links, each keeps the other.
+fn offers(visit: &Visit) -> Markup {
+    const OFFERED: [(&str, SignificantKind); 4] = [
+        ("Voids", SignificantKind::Void),
+        ("Large wins", SignificantKind::LargeWin),
+        ("Switches", SignificantKind::Switched),
+        ("Changes proposed", SignificantKind::ChangeProposed),
+    ];
+    let now_ms = visit.app.sessions.now_ms();
+    let link = |name: &str, others: &[(&str, &str)]| {
+        let value =
+            |name| others.iter().find(|(other, _)| *other == name).map_or(visit.query.get(name), |(_, value)| value);
+        let on = others.iter().all(|(name, value)| visit.query.get(name) == *value);
+        let path = query("/reports", &["kind", "from", "to"].map(|name| (name, value(name))));
+        html! { li { a href=(path) aria-current=[on.then_some("true")] { (name) } } }
+    };
+    html! {
+        ul.links {
+            @for (name, kind) in OFFERED { (link(name, &[("kind", &i32::from(kind).to_string())])) }
+            (link("All kinds", &[("kind", "")]))
+            @for (name, length, ago) in days::OFFERED {
+                @let (from, to) = days::interval(now_ms, length, ago);
+                (link(name, &[("from", &from), ("to", &to)]))
+            }
+        }
+    }
 }
 
 /// Returns whether a file would have more rows than allowed; such a file is refused.
@@ -201,18 +244,29 @@ pub(super) fn table<M: prost::Message>(
     all: &[M],
     row: impl Fn(&M, &mut dyn Rows) -> Result<(), TableError>,
 ) -> Result<Response, Failure> {
+    if form == "jsonl" {
+        let line = |mut text: String, of: &M| {
+            let _ = writeln!(text, "{}", json::value(message, of));
+            text
+        };
+        let text = all.iter().fold(String::new(), line);
+        return Ok(document::file("application/x-ndjson; charset=utf-8", &format!("{name}.jsonl"), text));
+    }
+    file(form, name, columns, all, row)
+}
+
+/// Writes CSV and Parquet.
+pub(super) fn file<R>(
+    form: &str,
+    name: &str,
+    columns: &'static [Column],
+    all: &[R],
+    row: impl Fn(&R, &mut dyn Rows) -> Result<(), TableError>,
+) -> Result<Response, Failure> {
     let (media_type, format) = match form {
         "csv" => ("text/csv; charset=utf-8", Format::Csv),
         "parquet" => ("application/vnd.apache.parquet", Format::Parquet),
-        "jsonl" => {
-            let line = |mut text: String, of: &M| {
-                let _ = writeln!(text, "{}", json::value(message, of));
-                text
-            };
-            let text = all.iter().fold(String::new(), line);
-            return Ok(document::file("application/x-ndjson; charset=utf-8", &format!("{name}.jsonl"), text));
-        }
-        _ => return Err(Failure::unknown("Reports are available as csv, jsonl and parquet.")),
+        _ => return Err(Failure::unknown("There is no file of this table in that format.")),
     };
     let mut content = vec![];
     let written = (|| {
@@ -230,7 +284,7 @@ pub(super) fn table<M: prost::Message>(
 }
 
 /// Escapes user input that spreadsheets would read as a formula.
-fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
+pub(super) fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
     match form == "csv" && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),
         false => text.into(),

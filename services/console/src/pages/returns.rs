@@ -8,7 +8,10 @@ use crate::{
     visit::Visit,
 };
 use maud::{Markup, PreEscaped, html};
-use motherlode_proto::report::v1::{FeatureFrequency, ListReturnsRequest, Return, r#return::Weighting};
+use motherlode_proto::{
+    report::v1::{FeatureFrequency, ListReturnsRequest, Return, r#return::Weighting},
+    spin::v1::GetGameResponse,
+};
 use std::cmp::Reverse;
 
 const STAKES_MAX: usize = 40;
@@ -31,6 +34,35 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
             }
         }
     })
+}
+
+/// Returns the verdict on a version's rounds: its sum by stake in the currency with the most rounds, and the stakes
+/// that are out of their bands.
+pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
+    if !visit.may("ListReturns") {
+        return Ok(Markup::default());
+    }
+    let summary = told.summary.clone().unwrap_or_default();
+    let request = ListReturnsRequest { game: summary.game, ..Default::default() };
+    let answer = visit.api.report().list_returns(request).await?.into_inner();
+    let of_version = |of: &&Return| of.rules_version == summary.rules_version;
+    let sums = answer.totals.iter().filter(of_version).filter(|of| of.weighting() == Weighting::Stake);
+    let Some(sum) = sums.max_by_key(|of| of.rounds) else { return Ok(html! { p { "No round of this version yet." } }) };
+    let out = answer.returns.iter().chain(&answer.totals).filter(of_version).filter(|of| of.out_of_band).count();
+    Ok(judged(&told.rtp, sum, out))
+}
+
+fn judged(published: &str, sum: &Return, out: usize) -> Markup {
+    let tile = |name: &str, figure: Markup| html! { div.tile { span { (name) } b { (figure) } } };
+    html! {
+        div.tiles {
+            (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", " (count(out)) " of its rows below" } }))
+            (tile("Published", html! { (percent(published)) }))
+            (tile(&format!("Returned in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
+            (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
+            (tile("Rounds, and weighted", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
+        }
+    }
 }
 
 fn total(of: &Return) -> Vec<Markup> {
@@ -130,6 +162,15 @@ mod tests {
         for part in ["Features of 1.0.1 in EUR", "Treasure", "1,234", "1.2340 %", "1.2360 %", "-0.06 σ"] {
             assert!(told.contains(part), "{part}: {told}");
         }
+    }
+
+    #[test]
+    fn pl_23_a_games_verdict_names_what_is_out_of_its_band() {
+        let sum = Return { currency_code: "EUR".into(), held_rtp: "0.5".into(), rounds: 1_200, ..Return::default() };
+        let fair = judged("0.9460", &sum, 0).into_string();
+        assert!(fair.contains("Within its bands") && fair.contains("94.60 %") && fair.contains("50 %"), "{fair}");
+        let out = judged("0.9460", &sum, 2).into_string();
+        assert!(out.contains("Out of its band</strong>, 2 of its rows") && out.contains("1,200"), "{out}");
     }
 
     #[test]

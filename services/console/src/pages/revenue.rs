@@ -1,7 +1,7 @@
 //! Revenue per day, operator, game and currency, as page and files (PL-34).
 
 use super::{
-    parts::wide_table,
+    parts::{summed_table, texts},
     reports::{self, minor},
 };
 use crate::{failure::Failure, fields::query, layout, text::count, visit::Visit};
@@ -13,6 +13,7 @@ use motherlode_proto::{
     round::v1::Money,
 };
 use motherlode_tables::{Column, Kind, Value, column};
+use std::collections::BTreeMap;
 
 const ROWS: i32 = 100;
 const READ: i32 = 500;
@@ -34,6 +35,10 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let answer = rows(&visit, ROWS, visit.query.get("page")).await?;
     let asked = ["from", "to", "operator", "game"].map(|name| (name, visit.query.get(name)));
     let later = [&asked[..], &[("page", &answer.next_page_token)]].concat();
+    let totals = match (visit.query.get("page"), answer.next_page_token.as_str()) {
+        ("", "") => sums(&answer.rows),
+        _ => sums(&all(&visit).await.unwrap_or_default()),
+    };
     let content = html! {
         p { "Days are in UTC by the log's time. A win counts on the day of its settlement, a void on its own day. "
             "Revenue is bets less refunds, less wins, plus wins taken back. Jackpots are paid by the pools and not included." }
@@ -44,7 +49,9 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             p { label for="game" { "Game" } input #game name="game" value=(visit.query.get("game")) placeholder="all"; }
             p { button type="submit" { "Show" } }
         }
-        (shown(&answer.rows))
+        (shown(&answer.rows, &totals))
+        @if totals.is_empty() && !answer.rows.is_empty() { p.note { "More than 10,000 rows: choose a shorter interval for totals." } }
+        p.note { "Agrees with the log up to position " (count(answer.position)) " of partition 0." }
         @if !answer.next_page_token.is_empty() { p { a href=(query("/reports/revenue", &later)) rel="next" { "Later days" } } }
         ul.links {
             li { a href=(query("/reports/revenue.csv", &asked)) { "This interval as CSV" } }
@@ -55,7 +62,38 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Revenue by day", content).await)
 }
 
-fn shown(rows: &[Revenue]) -> Markup {
+/// Sums over days, operators and games, by currency. A sum above 128 bits is not shown.
+fn sums(rows: &[Revenue]) -> Vec<Revenue> {
+    let mut sums: BTreeMap<&str, Revenue> = BTreeMap::new();
+    for row in rows {
+        let named =
+            || Revenue { date: "Total".to_owned(), currency_code: row.currency_code.clone(), ..Revenue::default() };
+        let sum = sums.entry(&row.currency_code).or_insert_with(named);
+        sum.rounds += row.rounds;
+        sum.free_rounds += row.free_rounds;
+        sum.voided_rounds += row.voided_rounds;
+        for (sum, of) in amounts(sum).into_iter().zip(amounts(&mut row.clone())) {
+            let minor = |text: &str| text.parse::<i128>().unwrap_or_default();
+            *sum = minor(sum).saturating_add(minor(of)).to_string();
+        }
+    }
+    sums.into_values().collect()
+}
+
+fn amounts(of: &mut Revenue) -> [&mut String; 8] {
+    [
+        &mut of.revenue_minor,
+        &mut of.bets_minor,
+        &mut of.refunds_minor,
+        &mut of.wins_minor,
+        &mut of.wins_taken_back_minor,
+        &mut of.jackpots_minor,
+        &mut of.free_bets_minor,
+        &mut of.free_bets_returned_minor,
+    ]
+}
+
+fn shown(rows: &[Revenue], totals: &[Revenue]) -> Markup {
     let row = |of: &Revenue| {
         let cash = |amount: &str| html! { span.cash { (cash(amount, &of.currency_code)) } };
         vec![
@@ -93,7 +131,12 @@ fn shown(rows: &[Revenue]) -> Markup {
     ];
     match rows {
         [] => html! { p { "No activity." } },
-        rows => wide_table("Revenue by day", &head, rows.iter().map(row).collect()),
+        rows => summed_table(
+            "Revenue by day",
+            &texts(&head),
+            rows.iter().map(row).collect(),
+            totals.iter().map(row).collect(),
+        ),
     }
 }
 
@@ -105,16 +148,20 @@ fn cash(amount: &str, currency: &str) -> String {
     }
 }
 
-pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
+async fn all(visit: &Visit) -> Result<Vec<Revenue>, Failure> {
     let (mut all, mut page_token) = (vec![], String::new());
     loop {
-        let answer = rows(&visit, READ, &page_token).await?;
+        let answer = rows(visit, READ, &page_token).await?;
         all.extend(answer.rows);
         page_token = answer.next_page_token;
         if !reports::goes_on(all.len(), &page_token)? {
-            break;
+            return Ok(all);
         }
     }
+}
+
+pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
+    let all = all(&visit).await?;
     reports::table(&form, "revenue", COLUMNS, "motherlode.report.v1.Revenue", &all, |of, rows| {
         rows.row(&[
             Value::Text(&of.date),
@@ -155,3 +202,23 @@ const COLUMNS: &[Column] = &[
     column("wins_taken_back_minor", Kind::Integer),
     column("revenue_minor", Kind::Integer),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_34_totals_are_by_currency() {
+        let row = |currency: &str, rounds, revenue: &str| Revenue {
+            currency_code: currency.into(),
+            rounds,
+            revenue_minor: revenue.into(),
+            bets_minor: "100".into(),
+            ..Revenue::default()
+        };
+        let sums = sums(&[row("SEK", 2, "5"), row("EUR", 1, "-20"), row("EUR", 3, "9223372036854775807")]);
+        let told: Vec<_> =
+            sums.iter().map(|of| (&*of.currency_code, of.rounds, &*of.revenue_minor, &*of.bets_minor)).collect();
+        assert_eq!(told, [("EUR", 4, "9223372036854775787", "200"), ("SEK", 2, "5", "100")]);
+    }
+}

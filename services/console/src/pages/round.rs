@@ -1,13 +1,13 @@
 use super::{
     frames::{self, anchor, part},
-    parts::{act, position},
+    parts::{act, act_at, facts, position},
     postings,
 };
 use crate::{
     document,
     failure::Failure,
     json, layout,
-    text::money,
+    text::{money, when, words as in_words},
     visit::{Form, Visit},
 };
 use axum::{
@@ -21,7 +21,7 @@ use motherlode_proto::{
     ledger::v1::{GetLogStatusRequest, GetRoundRequest, VoidRoundRequest, VoidRoundResponse},
     proof::v1::GetRoundProofRequest,
     round::v1::{JackpotWin, Round, RoundState, jackpot_win},
-    spin::v1::CloseRoundRequest,
+    spin::v1::{CloseRoundRequest, ListOpenRoundsRequest},
 };
 use motherlode_state::StreamId;
 
@@ -54,6 +54,7 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
     }
     let content = html! {
         (head(&visit, &round, round.steps.first().map(|first| record(&first.position.to_string()))))
+        @if round.state() == RoundState::Open { (waits(&visit, &round).await?) }
         (parts(&round, &frames::linked(&round), &record))
         (postings::shown(&round))
         (actions(&visit, &round)?)
@@ -115,6 +116,7 @@ fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
             li { a href={ "/games/" (round.game) "/" (round.rules_version) } { "Game " (round.game) " " (round.rules_version) } }
             li { a href=(frames::address(round, 0, false)) { "Step through it" } }
             li { a href=(frames::address(round, 0, true)) { "Play it" } }
+            @if round.state() != RoundState::Voided && visit.may("VoidRound") { li { a href={ "#" (VOID) } { "Void" } } }
             li { a href={ (path) "/json" } { "Raw JSON" } }
             @if ended && visit.may("GetRoundProof") {
                 li { a href={ (path) "/proof" } { "Download proof" } }
@@ -123,6 +125,42 @@ fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
             @if let Some(record) = record { li { "Log position " (record) } }
         }
     }
+}
+
+/// Shows the awaited choice of an open round, its automatic end, and the form to close it.
+async fn waits(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
+    let account = round.account.clone().unwrap_or_default();
+    let (operator_id, player_id) = (account.operator_id, account.player_id);
+    let request = ListOpenRoundsRequest { operator_id, player_id, page_size: 100, ..Default::default() };
+    let open = visit.api.spin().list_open_rounds(request).await.map(|answer| answer.into_inner().rounds);
+    let of = open
+        .unwrap_or_default()
+        .into_iter()
+        .find(|of| of.round.as_ref().is_some_and(|of| of.round_id == round.round_id));
+    let resolve = of.and_then(|of| of.resolve_time);
+    let close = close_form(visit, round)?;
+    Ok(html! {
+        section #open {
+            h2 { "Open" }
+            (facts(&[
+                ("Waits for", html! { (in_words(round.awaiting().as_str_name(), "AWAITING_")) " of the player" }),
+                ("Since", when(round.steps.last().and_then(|step| step.time.as_ref()))),
+                ("Finished for the player at", html! { @if resolve.is_some() { (when(resolve.as_ref())) } @else { "no time: the rules state none" } }),
+                ("Closed by", html! { "the role support" }),
+            ]))
+            (close)
+        }
+    })
+}
+
+fn close_form(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
+    if !visit.may("CloseRound") {
+        return Ok(Markup::default());
+    }
+    Ok(html! {
+        p { "Closing the round finishes it for the player by the game's rule, and pays it." }
+        (act(visit, &format!("/round/{}/close", round.round_id), "Close the round", true, &Markup::default())?)
+    })
 }
 
 fn steps(round: &Round, sections: &[Section]) -> Markup {
@@ -153,24 +191,19 @@ pub(crate) async fn words(named: Named, visit: Visit) -> Result<Response, Failur
     Ok(([(http::header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
 }
 
+/// Id of the field that the link to the void leads to.
+const VOID: &str = "void-reason";
+
 fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
-    let (open, voided) = (round.state() == RoundState::Open, round.state() == RoundState::Voided);
-    let path = format!("/round/{}", round.round_id);
-    let close = open && visit.may("CloseRound");
-    let void = !voided && visit.may("VoidRound");
+    if round.state() == RoundState::Voided || !visit.may("VoidRound") {
+        return Ok(Markup::default());
+    }
+    let path = format!("/round/{}/void", round.round_id);
     Ok(html! {
-        @if close || void {
-            section {
-                h2 { "Support" }
-                @if close {
-                    p { "Closing the round finishes it for the player by the game's rule, and pays it." }
-                    (act(visit, &format!("{path}/close"), "Close the round", true, &Markup::default())?)
-                }
-                @if void {
-                    p { "Voiding is for malfunctions: the bet is refunded, and the win is taken back. If the round hit the jackpot, the platform must approve it." }
-                    (act(visit, &format!("{path}/void"), "Void the round", true, &Markup::default())?)
-                }
-            }
+        section {
+            h2 { "Support" }
+            p { "Voiding is for malfunctions: the bet is refunded, and the win is taken back. If the round hit the jackpot, the platform must approve it." }
+            (act_at(visit, &path, "Void the round", VOID, &Markup::default())?)
         }
     })
 }

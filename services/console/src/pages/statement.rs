@@ -2,9 +2,10 @@
 
 use super::{
     parts::{self, wide_table},
-    player,
+    player, reports,
 };
 use crate::{
+    days,
     failure::Failure,
     fields::query,
     layout,
@@ -13,37 +14,96 @@ use crate::{
 };
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
-use motherlode_proto::report::v1::{ListTransactionsRequest, Transaction};
+use motherlode_proto::{
+    report::v1::{ListTransactionsRequest, ListTransactionsResponse, Transaction},
+    round::v1::Money,
+};
+use motherlode_tables::{Column, Kind, Value, column};
 
 const TRANSACTIONS: i32 = 50;
 
-pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
-    let (currency, date, token) = (visit.query.get("currency"), visit.query.get("date"), visit.query.get("page"));
+const FILTERS: [&str; 2] = ["currency", "date"];
+
+async fn read(visit: &Visit, operator: &str, player: &str) -> Result<ListTransactionsResponse, Failure> {
+    let get = |name: &str| visit.query.get(name).to_owned();
     let request = ListTransactionsRequest {
-        operator_id: operator.clone(),
-        player_id: player.clone(),
-        date: date.to_owned(),
-        currency_code: currency.to_owned(),
+        operator_id: operator.to_owned(),
+        player_id: player.to_owned(),
+        date: get("date"),
+        currency_code: get("currency"),
         page_size: TRANSACTIONS,
-        page_token: token.to_owned(),
+        page_token: get("page"),
     };
-    let answer = visit.api.report().list_transactions(request).await?.into_inner();
-    let path = format!("/player/{operator}/{player}");
-    let next = [("currency", currency), ("date", date), ("page", &answer.next_page_token)];
+    Ok(visit.api.report().list_transactions(request).await?.into_inner())
+}
+
+pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
+    let answer = read(&visit, &operator, &player).await?;
+    let (currency, date) = (visit.query.get("currency"), visit.query.get("date"));
+    let (path, statement) = (format!("/player/{operator}/{player}"), format!("/player/{operator}/{player}/statement"));
+    let filters = FILTERS.map(|name| (name, visit.query.get(name)));
+    let with = |page: &str, token: &str| query(page, &[&filters[..], &[("page", token)]].concat());
+    let file = |form: &str| with(&format!("{statement}.{form}"), visit.query.get("page"));
     let rows = answer.transactions.iter().map(|of| row(&visit, of)).collect();
+    let days = days::OFFERED.iter().filter(|(_, length, _)| *length == 1);
     let content = html! {
-        ul.links { li { a href=(query(&path, &[("currency", currency)])) { "Player " (player) } } }
+        ul.links {
+            li { a href=(query(&path, &[("currency", currency)])) { "Player " (player) } }
+            @for (name, length, ago) in days {
+                @let day = days::interval(visit.app.sessions.now_ms(), *length, *ago).0;
+                li { a href=(query(&statement, &[("currency", currency), ("date", &day)])) { (name) } }
+            }
+        }
         form.row method="get" {
             p { label for="currency" { "Currency" } input #currency name="currency" value=(currency) maxlength="3" size="4" placeholder="all"; }
             p { label for="date" { "Day in UTC" } input #date type="date" name="date" value=(date); }
             p { button type="submit" { "Show" } }
         }
         @if answer.transactions.is_empty() { p { "No transaction on this page." } }
-        @else { (wide_table("Transactions, the latest first", &HEAD, rows)) }
-        (player::further(&query(&format!("{path}/statement"), &next), &answer.next_page_token))
+        @else {
+            (wide_table("Transactions, the latest first", &HEAD, rows))
+            ul.links {
+                li { a href=(file("csv")) { "These as CSV" } }
+                li { a href=(file("parquet")) { "These as Parquet" } }
+            }
+        }
+        (player::further(&with(&statement, &answer.next_page_token), &answer.next_page_token))
     };
     Ok(layout::page(&visit, &format!("Statement of {operator}/{player}"), content).await)
 }
+
+pub(crate) async fn file(
+    Path((operator, player, form)): Path<(String, String, String)>,
+    visit: Visit,
+) -> Result<Response, Failure> {
+    let all = read(&visit, &operator, &player).await?.transactions;
+    reports::table(&form, "statement", COLUMNS, "motherlode.report.v1.Transaction", &all, |of, rows| {
+        let amount = |money: Option<&Money>| Value::Int(money.map_or(0, |money| money.amount_minor));
+        rows.row(&[
+            Value::Time(of.time.map(|time| time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000)),
+            Value::Text(&words(of.kind().as_str_name(), "KIND_")),
+            Value::Text(of.account.as_ref().map_or("", |account| &account.currency_code)),
+            amount(of.amount.as_ref()),
+            amount(of.balance.as_ref()),
+            Value::Text(&of.round_id),
+            Value::Text(&reports::safe(&form, &of.request_id)),
+            Value::Int(of.partition.into()),
+            Value::from_number(of.position)?,
+        ])
+    })
+}
+
+const COLUMNS: &[Column] = &[
+    column("time", Kind::Time),
+    column("kind", Kind::Text),
+    column("currency", Kind::Text),
+    column("amount_minor", Kind::Integer),
+    column("balance_minor", Kind::Integer),
+    column("round", Kind::Text),
+    column("request", Kind::Text),
+    column("partition", Kind::Integer),
+    column("position", Kind::Integer),
+];
 
 const HEAD: [&str; 7] = ["Time", "Kind", "Amount", "Balance after", "Round", "Request", "Position"];
 

@@ -314,7 +314,7 @@ async fn at_d3_the_platform_is_led_to_records_and_not_told_that_no_round_waits()
     let link = now.body.split("href=\"").map(|rest| rest.split('"').next().unwrap());
     let record = link.into_iter().find(|link| link.starts_with("/log/")).unwrap().to_owned();
     let page = platform.get(&record).await;
-    assert!(page.status == 200 && page.body.contains("round voided"), "{}", page.body);
+    assert!(page.status == 200 && page.body.contains("Round voided"), "{}", page.body);
     assert!(!page.body.contains("href=\"/player/"), "the page of another operator's player is not linked");
     service.server.stop().await.unwrap();
 }
@@ -342,7 +342,7 @@ async fn at_d3_a_record_of_a_switch_says_off_and_on() {
     for (position, state) in positions.iter().zip([false, true]) {
         let page = browser.get(&format!("/log/0/{position}")).await;
         assert!(page.body.contains(&format!("&quot;on&quot;: {state}")), "{}", page.body);
-        let word = if state { "on" } else { "off" };
+        let word = if state { "switched on" } else { "switched off" };
         let line = between(&log.body, &format!("href=\"/log/0/{position}\""), "</tr>");
         let told = between(line, "switch set<span class=\"soft\">: ", "</span>");
         assert!(told.split(", ").any(|part| part == word), "{line}");

@@ -76,6 +76,10 @@ async fn pl_19_a_statement_explains_the_balance_by_each_transaction() {
     let balance = client.ledger.get_account(request).await.unwrap().into_inner().balance.unwrap();
     assert_eq!(rows[0][1], balance.amount_minor);
     assert!(page.body.contains(&format!("href=\"/round/{over}\"")) && page.body.contains("deposit"));
+    let file = browser.get("/player/acme/alice/statement.csv?currency=EUR").await;
+    let told: Vec<Vec<_>> = file.body.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let told: Vec<_> = told.iter().map(|row| [row[3], row[4]].map(|minor| minor.parse::<i64>().unwrap())).collect();
+    assert_eq!(told, rows, "the file has the rows of the page: {}", file.body);
     service.server.stop().await.unwrap();
 }
 

@@ -1,0 +1,268 @@
+//! Players of the credential's operator with transactions on a day, as a list and as files of the shown rows (PL-34).
+
+use super::{
+    parts::{summed_table, texts},
+    reports,
+};
+use crate::{
+    days,
+    failure::Failure,
+    fields::query,
+    layout,
+    pages::find::only_operator,
+    text::{count, money, when},
+    visit::Visit,
+};
+use axum::{extract::Path, response::Response};
+use maud::{Markup, html};
+use motherlode_proto::{
+    ledger::v1::ListSwitchesRequest,
+    report::v1::{ListTransactionsRequest, Transaction, transaction::Kind as Of},
+    round::v1::Money,
+};
+use motherlode_tables::{Column, Kind, Value, column};
+use prost_types::Timestamp;
+use std::{cmp::Reverse, collections::BTreeMap};
+
+const READ: i32 = 500;
+const READS_MAX: usize = 20;
+/// Calls that look for names like one that is unknown.
+const NEAR_READS_MAX: usize = 4;
+const NEAR: usize = 10;
+const SHOWN: usize = 100;
+const FILTERS: [&str; 4] = ["operator", "prefix", "day", "sort"];
+const SORTS: [(&str, &str); 3] = [("", "Last active"), ("name", "Name"), ("net", "Net")];
+
+/// A player's day in one currency.
+#[derive(Debug, Default, Clone, PartialEq)]
+struct Active {
+    player: String,
+    currency: String,
+    last: Option<Timestamp>,
+    rounds: u64,
+    /// Wins, jackpots and refunds minus bets and wins taken back.
+    net_minor: i64,
+    balance: Option<Money>,
+}
+
+/// Returns the operator of the list; empty if several are possible and none is chosen.
+async fn operator(visit: &Visit) -> String {
+    let chosen = visit.query.get("operator");
+    if !chosen.is_empty() {
+        return chosen.to_owned();
+    }
+    if visit.sees_all() { only_operator(visit).await } else { visit.who().operator.clone() }
+}
+
+async fn read(visit: &Visit, date: &str, reads_max: usize) -> Result<(Vec<Transaction>, bool), Failure> {
+    let (operator_id, mut page_token, mut all) = (operator(visit).await, String::new(), vec![]);
+    for _ in 0..reads_max {
+        let (operator_id, date) = (operator_id.clone(), date.to_owned());
+        let request = ListTransactionsRequest { operator_id, date, page_size: READ, page_token, ..Default::default() };
+        let answer = visit.api.report().list_transactions(request).await?.into_inner();
+        all.extend(answer.transactions);
+        page_token = answer.next_page_token;
+        if page_token.is_empty() {
+            return Ok((all, true));
+        }
+    }
+    Ok((all, false))
+}
+
+/// Returns recently active players whose names begin with, or else contain, a text.
+pub(super) async fn near(visit: &Visit, text: &str) -> Vec<String> {
+    let Ok((all, _)) = read(visit, "", NEAR_READS_MAX).await else { return vec![] };
+    let mut names: Vec<_> = all.into_iter().filter_map(|of| of.account).map(|account| account.player_id).collect();
+    names.sort();
+    names.dedup();
+    let like =
+        |is: fn(&str, &str) -> bool| names.iter().filter(|name| is(name, text)).take(NEAR).cloned().collect::<Vec<_>>();
+    let begin = like(|name, text| name.starts_with(text));
+    if begin.is_empty() { like(|name, text| name.contains(text)) } else { begin }
+}
+
+fn active(all: &[Transaction], prefix: &str) -> Vec<Active> {
+    let mut players: BTreeMap<(String, String), Active> = BTreeMap::new();
+    for of in all {
+        let account = of.account.clone().unwrap_or_default();
+        if !account.player_id.starts_with(prefix) {
+            continue;
+        }
+        let (player, currency) = (account.player_id, account.currency_code);
+        let new = || Active { player: player.clone(), currency: currency.clone(), ..Active::default() };
+        let row = players.entry((player.clone(), currency.clone())).or_insert_with(new);
+        if row
+            .last
+            .is_none_or(|last| of.time.is_some_and(|time| (time.seconds, time.nanos) > (last.seconds, last.nanos)))
+        {
+            (row.last, row.balance) = (of.time, of.balance.clone());
+        }
+        row.rounds += u64::from(matches!(of.kind(), Of::Bet | Of::FreeBet));
+        if matches!(of.kind(), Of::Bet | Of::Win | Of::Jackpot | Of::Refund | Of::WinTakenBack) {
+            let amount = of.amount.as_ref().map_or(0, |amount| amount.amount_minor);
+            row.net_minor = row.net_minor.saturating_add(amount);
+        }
+    }
+    players.into_values().collect()
+}
+
+async fn rows(visit: &Visit) -> Result<(Vec<Active>, bool), Failure> {
+    let today = days::interval(visit.app.sessions.now_ms(), 1, 0).0;
+    let day = Some(visit.query.get("day")).filter(|day| !day.is_empty()).unwrap_or(&today);
+    days::begin(day)?;
+    let (all, whole) = read(visit, day, READS_MAX).await?;
+    let mut rows = active(&all, visit.query.get("prefix"));
+    match visit.query.get("sort") {
+        "name" => {}
+        "net" => rows.sort_by_key(|of| Reverse(of.net_minor)),
+        _ => rows.sort_by_key(|of| Reverse(of.last.map(|time| (time.seconds, time.nanos)))),
+    }
+    rows.truncate(SHOWN);
+    Ok((rows, whole))
+}
+
+pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
+    let operator = operator(&visit).await;
+    if operator.is_empty() {
+        return choose_operator(&visit).await;
+    }
+    if !visit.owns(&operator) {
+        return Err(Failure::unknown("There is no such operator."));
+    }
+    let (rows, whole) = rows(&visit).await?;
+    let asked = FILTERS.map(|name| (name, visit.query.get(name)));
+    let content = html! {
+        (choose(&visit))
+        @if !whole { p.notice { "The day has more transactions than one page reads: these are its latest players." } }
+        @if rows.is_empty() { p { "No player has a transaction on this day." } }
+        @else { (shown(&operator, &rows)) }
+        ul.links {
+            @if visit.may("ListOpenRounds") { li { a href={ "/open/" (operator) } { "Open rounds" } } }
+            li { a href=(query("/players.csv", &asked)) { "These as CSV" } }
+            li { a href=(query("/players.parquet", &asked)) { "These as Parquet" } }
+        }
+    };
+    Ok(layout::page(&visit, "Players", content).await)
+}
+
+async fn choose_operator(visit: &Visit) -> Result<Response, Failure> {
+    let operators = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().operator_ids;
+    let content = html! {
+        p { "Players are listed for one operator, to its own credentials." }
+        ul.links { @for operator in operators.iter().filter(|operator| visit.owns(operator)) { li { a href=(query("/players", &[("operator", operator)])) { (operator) } } } }
+    };
+    Ok(layout::page(visit, "Players", content).await)
+}
+
+fn choose(visit: &Visit) -> Markup {
+    let now_ms = visit.app.sessions.now_ms();
+    let [operator, prefix, sort] = ["operator", "prefix", "sort"].map(|name| visit.query.get(name));
+    let days = days::OFFERED.iter().filter(|(_, length, _)| *length == 1);
+    html! {
+        ul.links {
+            @for (name, length, ago) in days {
+                @let day = days::interval(now_ms, *length, *ago).0;
+                li { a href=(query("/players", &[("operator", operator), ("day", &day), ("prefix", prefix), ("sort", sort)])) { (name) } }
+            }
+        }
+        form.row method="get" action="/players" {
+            input type="hidden" name="operator" value=(operator);
+            p { label for="prefix" { "Name begins with" } input #prefix name="prefix" value=(prefix) maxlength="64" spellcheck="false" autocomplete="off"; }
+            p { label for="day" { "Day in UTC" } input #day type="date" name="day" value=(visit.query.get("day")); }
+            p { label for="sort" { "Order" }
+                select #sort name="sort" { @for (value, name) in SORTS { option value=(value) selected[value == sort] { (name) } } } }
+            p { button type="submit" { "Show" } }
+        }
+    }
+}
+
+fn shown(operator: &str, rows: &[Active]) -> Markup {
+    let cash = |amount_minor, currency: &str| money(Some(&Money { amount_minor, currency_code: currency.to_owned() }));
+    let row = |of: &Active| {
+        let path = query(&format!("/player/{operator}/{}", of.player), &[("currency", &of.currency)]);
+        vec![
+            html! { a href=(path) { (of.player) } },
+            when(of.last.as_ref()),
+            html! { (count(of.rounds)) },
+            html! { (cash(of.net_minor, &of.currency)) },
+            html! { (money(of.balance.as_ref())) },
+        ]
+    };
+    let mut sums: BTreeMap<&str, (usize, u64, i64)> = BTreeMap::new();
+    for of in rows {
+        let sum = sums.entry(&of.currency).or_default();
+        *sum = (sum.0 + 1, sum.1 + of.rounds, sum.2.saturating_add(of.net_minor));
+    }
+    let total = |(currency, (players, rounds, net)): (&str, (usize, u64, i64))| {
+        vec![
+            html! { "Total of " (count(players)) },
+            html! {},
+            html! { (count(rounds)) },
+            html! { (cash(net, currency)) },
+            html! {},
+        ]
+    };
+    let head = texts(&["Player", "Last active", "Rounds", "Wins minus bets", "Balance after"]);
+    summed_table("Players", &head, rows.iter().map(row).collect(), sums.into_iter().map(total).collect())
+}
+
+pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
+    if !visit.owns(&operator(&visit).await) {
+        return Err(Failure::unknown("There is no such operator."));
+    }
+    let (rows, _) = rows(&visit).await?;
+    reports::file(&form, "players", COLUMNS, &rows, |of, table| {
+        let last = of.last.map(|time| time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000);
+        table.row(&[
+            Value::Text(&of.player),
+            Value::Text(&of.currency),
+            Value::Time(last),
+            Value::from_number(of.rounds)?,
+            Value::Int(of.net_minor),
+            Value::Int(of.balance.as_ref().map_or(0, |balance| balance.amount_minor)),
+        ])
+    })
+}
+
+const COLUMNS: &[Column] = &[
+    column("player", Kind::Text),
+    column("currency", Kind::Text),
+    column("last_active", Kind::Time),
+    column("rounds", Kind::Integer),
+    column("net_minor", Kind::Integer),
+    column("balance_minor", Kind::Integer),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::round::v1::Account;
+
+    #[test]
+    fn pl_34_a_players_day_is_the_sum_of_its_transactions() {
+        let of = |player: &str, kind: Of, amount: i64, seconds| {
+            let money = |amount_minor| Some(Money { amount_minor, currency_code: "EUR".into() });
+            Transaction {
+                account: Some(Account { player_id: player.into(), currency_code: "EUR".into(), ..Account::default() }),
+                kind: kind.into(),
+                amount: money(amount),
+                balance: money(amount + 1_000),
+                time: Some(Timestamp { seconds, nanos: 0 }),
+                ..Transaction::default()
+            }
+        };
+        let all = [
+            of("alice", Of::Win, 70, 9),
+            of("alice", Of::Bet, -50, 8),
+            of("bob", Of::Deposit, 5_000, 7),
+            of("alice", Of::FreeBet, 0, 6),
+        ];
+        let rows = active(&all, "");
+        assert_eq!((rows[0].rounds, rows[0].net_minor, rows[1].net_minor), (2, 20, 0), "{rows:?}");
+        assert_eq!(rows[0].last.map(|last| last.seconds), Some(9));
+        assert_eq!(rows[0].balance.as_ref().map(|of| of.amount_minor), Some(1_070), "the balance after the latest");
+        assert_eq!(active(&all, "bo").len(), 1);
+        let page = shown("acme", &rows).into_string();
+        assert!(page.contains("<tfoot><tr><th scope=\"row\">Total of 2</th>") && page.contains("0.20 EUR"), "{page}");
+    }
+}

@@ -1,0 +1,299 @@
+"""Twenty tasks of daily work, each from the front page to its answer, with clicks and seconds counted. `./tests/run tasks` prints the table.
+
+The log is made during the test, so tasks about yesterday ask about the last 7 days, with as many clicks."""
+
+import csv
+import io
+import re
+import statistics
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import pytest
+from browsing import browser, needs_chromium, patient
+from conftest import STORE
+from daily import Daily, cash
+
+pytestmark = [needs_chromium, pytest.mark.skipif(bool(STORE), reason="an account above its ceiling is made in files")]
+
+WIDTH, HEIGHT = 1440, 900
+CLICK_S, LETTER_S = 0.4, 0.15
+CLICKS_MAX, CLICKS_MEDIAN = 5, 3
+
+
+@pytest.fixture(scope="module")
+def daily(tmp_path_factory):
+    daily = Daily(tmp_path_factory.mktemp("daily"))
+    yield daily
+    daily.end()
+
+
+@dataclass
+class Hand:
+    """Counts a click per click, key command, Enter, choice, and field entered; pasted text is free."""
+
+    page: object
+    scripts: bool = True
+    clicks: int = 0
+    seconds: float = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def pause(self, seconds):
+        self.seconds += seconds
+
+    def count(self):
+        self.clicks += 1
+        self.pause(CLICK_S)
+
+    def press(self, key):
+        self.page.keyboard.press(key)
+        self.count()
+
+    def type(self, text):
+        self.page.keyboard.type(text)
+        self.pause(LETTER_S * len(text))
+
+    def paste(self, text):
+        self.page.keyboard.insert_text(text)
+
+    def search(self, text):
+        if self.scripts:
+            self.press("/")
+        else:
+            self.page.locator("#search").focus()
+            self.count()
+        self.type(text)
+        self.press("Enter")
+        self.page.wait_for_load_state()
+
+    def click(self, role, name, within="main"):
+        scope = self.page.locator(within)
+        scope.get_by_role(role, name=name, exact=isinstance(name, str)).first.click()
+        self.count()
+        self.page.wait_for_load_state()
+
+    def enter(self, text):
+        """Types into the field that has the focus."""
+        assert self.page.evaluate("document.activeElement.tagName") == "INPUT"
+        self.type(text)
+
+    def sees(self, *texts):
+        for text in texts:
+            found = self.page.locator("body").get_by_text(text)
+            found.first.wait_for(state="attached", timeout=10_000)
+            if self.page.viewport_size["width"] < WIDTH:
+                continue
+            boxes = [found.nth(at).bounding_box() for at in range(min(found.count(), 40))]
+            inside = [box for box in boxes if box and box["y"] >= 0 and box["y"] + min(box["height"], 40) <= HEIGHT]
+            assert inside, f"{text} is not in the window of {self.page.url}: {boxes[:3]}"
+
+    def total(self):
+        return self.seconds + time.monotonic() - self.began
+
+
+TASKS = {}
+
+
+def task(number, who):
+    def named(function):
+        TASKS[number] = (who, function)
+        return function
+
+    return named
+
+
+@task(1, "acme/support")
+def missing_win(hand, daily):
+    hand.search("alice")
+    hand.click("link", "Won")
+    hand.click("link", "7 days")
+    round = daily.round(daily.r1)
+    hand.sees(daily.r1, cash(round.win), cash(round.balance_before), cash(round.balance_after))
+
+
+@task(2, "acme/support")
+def round_in_progress(hand, daily):
+    hand.search("alice")
+    hand.click("link", "1 open round")
+    hand.sees(f"Round {daily.r2}", "Waits for", "Finished for the player at", "Close the round")
+
+
+@task(3, "acme/support")
+def refused_bet(hand, daily):
+    assert "LOSS_LIMIT" in str(daily.b1) or "loss" in str(daily.b1).lower()
+    hand.search("frank req-9001")
+    hand.sees("loss limit", "0.10 EUR", "00:00 UTC")
+
+
+@task(4, "acme/support")
+def void(hand, daily):
+    hand.search(daily.neighbour)
+    hand.click("link", "Void")
+    hand.enter("the reels froze")
+    hand.press("Enter")
+    hand.sees("Voided:", "taken back")
+
+
+@task(5, "acme/support")
+def free_rounds(hand, daily):
+    hand.search("carol")
+    hand.click("link", "Free rounds")
+    hand.sees("spring-26", "2 of 3", cash(daily.round(daily.r5).win))
+
+
+@task(6, "acme/finance")
+def earned(hand, daily):
+    hand.click("link", "Reports", "header")
+    hand.click("link", "Revenue of 7 days")
+    hand.sees("Total", "EUR", "Agrees with the log")
+
+
+@task(7, "acme/finance")
+def table_as_file(hand, daily):
+    hand.click("link", "Reports", "header")
+    hand.click("link", "Revenue of 7 days")
+    shown = hand.page.locator("tfoot tr").first.inner_text()
+    with hand.page.expect_download() as download:
+        hand.click("link", "This interval as CSV")
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    rounds = sum(int(row["rounds"]) for row in rows)
+    revenue = sum(int(row["revenue_minor"]) for row in rows)
+    assert f"{rounds:,}" in shown and f"{revenue / 100:,.2f} EUR" in shown, shown
+
+
+@task(8, "acme/finance")
+def balance(hand, daily):
+    hand.search("alice")
+    hand.click("link", "Statement")
+    hand.sees(cash(daily.balance("acme/alice")), "withdrawal")
+
+
+@task(9, "acme/finance")
+def campaign_cost(hand, daily):
+    hand.search("carol")
+    hand.click("link", "Free rounds")
+    hand.sees("spring-26", cash(daily.round(daily.r5).win), "2 of 3")
+
+
+@task(10, "platform/anna")
+def reconciled(hand, daily):
+    hand.click("link", "Reports", "header")
+    hand.click("link", "Reconciliation of 7 days")
+    hand.sees("bewitched", "Reconciled", "0.00 EUR")
+
+
+@task(11, "acme/auditor")
+def proof(hand, daily):
+    hand.search(daily.r1)
+    hand.click("link", "Check it here")
+    hand.click("button", "Check it here")
+    hand.page.locator("#verdict.good").wait_for()
+    hand.sees("All checks passed.")
+
+
+@task(12, "platform/audit")
+def voids(hand, daily):
+    hand.click("link", "Reports", "header")
+    hand.click("link", "Voids")
+    hand.click("link", "7 days")
+    hand.sees("reel froze", "duplicate", "TCK-12", "TCK-13", "sue", "sam")
+
+
+@task(13, "platform/audit")
+def switched_off(hand, daily):
+    hand.sees("witch-feature", "wild reels stick", "anna")
+
+
+@task(14, "platform/audit")
+def returns(hand, daily):
+    hand.click("link", re.compile("^dwarf-mine"))
+    hand.sees("Published", "Returned", "Out of its band")
+
+
+@task(15, "platform/audit")
+def record(hand, daily):
+    position = daily.round(daily.r1).steps[0].position
+    hand.search(f"0:{position}")
+    hand.sees(f"Position {position}", "acme/alice", "Before in its stream", "Round started")
+
+
+@task(16, "platform/anna")
+def wrong_now(hand, daily):
+    hand.sees("witch-feature", "dwarf-mine", "bewitched", "bravo", "Runbook")
+
+
+@task(17, "platform/anna")
+def wallet_away(hand, daily):
+    hand.sees("The wallet of bravo does not answer", "its circuit is open", "Last error", "Next try")
+
+
+@task(18, "bravo/support")
+def rolled_back(hand, daily):
+    hand.search("gina gina-2")
+    hand.sees("refused or rolled back")
+
+
+@task(19, "platform/ben")
+def approve(hand, daily):
+    hand.click("link", "1 change waits")
+    hand.click("button", "Approve")
+    hand.sees("is approved")
+
+
+@task(20, "platform/anna")
+def award(hand, daily):
+    hand.sees("An award is set aside", daily.j1, "role wallet", "role support")
+
+
+def logged_in(browser, daily, who, width=WIDTH, **options):
+    context = patient(browser, ignore_https_errors=True, viewport={"width": width, "height": HEIGHT}, **options)
+    page = context.new_page()
+    page.goto(daily.service.console)
+    page.get_by_label("Token").fill(daily.protected.tokens[who])
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Now").wait_for()
+    return context, page
+
+
+def test_each_of_twenty_tasks_of_daily_work_has_its_answer_within_a_few_clicks(browser, daily):
+    rows, failed = [], {}
+    for number, (who, function) in TASKS.items():
+        context, page = logged_in(browser, daily, who)
+        context.set_default_timeout(10_000)
+        hand = Hand(page)
+        try:
+            function(hand, daily)
+        except Exception as error:
+            failed[number] = f"{type(error).__name__}: {str(error)[:300]}"
+        rows.append((number, function.__name__.replace("_", " "), who, hand.clicks, hand.total(), failed.get(number)))
+        context.close()
+    print("\n| task | | credential | clicks | seconds |\n|---|---|---|---|---|")
+    for number, name, who, clicks, seconds, why in rows:
+        print(f"| {number} | {name} | {who} | {'not possible' if why else clicks} | {seconds:.1f} |")
+    assert failed == {}
+    assert statistics.median(row[3] for row in rows) <= CLICKS_MEDIAN and max(row[3] for row in rows) <= CLICKS_MAX
+
+
+@pytest.mark.parametrize("number", [1, 6, 16])
+def test_a_task_needs_no_javascript_and_fits_a_telephone(browser, daily, number):
+    who, function = TASKS[number]
+    context, page = logged_in(browser, daily, who, width=390, java_script_enabled=False)
+    hand = Hand(page, scripts=False)
+    function(hand, daily)
+    assert hand.clicks <= CLICKS_MAX
+    context.close()
+
+
+def test_every_time_of_a_page_changes_its_zone(browser, daily):
+    context, page = logged_in(browser, daily, "acme/support", timezone_id="Asia/Tokyo")
+    page.goto(f"{daily.service.console}player/acme/alice")
+    times = page.locator("time[datetime]")
+    assert times.count() and all(text.endswith("Z") for text in times.all_inner_texts())
+    page.get_by_role("button", name="Times: UTC").click()
+    page.reload()
+    page.get_by_role("button", name="Times: local").wait_for()
+    for time in times.all():
+        text = time.inner_text()
+        assert text.endswith("+09:00") and datetime.fromisoformat(text) == datetime.fromisoformat(time.get_attribute("datetime"))
+    context.close()

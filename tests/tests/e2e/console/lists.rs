@@ -1,0 +1,155 @@
+//! Lists with filters in their addresses.
+
+use super::{Browser, Page, service};
+use motherlode_proto::{
+    ledger::v1::ListRoundsRequest,
+    round::v1::{Account, Round, RoundState},
+    spin::v1::SkipRoundRequest,
+};
+use motherlode_tests::{EUR, Force, bet, operators::Service};
+
+const ROUNDS: usize = 70;
+
+/// Plays rounds of bewitched, all finished but the last; returns them, the latest first.
+async fn played(service: &Service) -> (Account, Vec<Round>) {
+    let mut client = service.client("acme-all").await;
+    let ben = client.fund("ben", EUR, 1_000_000).await;
+    for number in 1..ROUNDS {
+        let played = client.spin(bet(&format!("r{number}"), &ben, "0.01"), None).await.unwrap();
+        if played.state() == RoundState::Open {
+            let skip = SkipRoundRequest {
+                request_id: format!("skip{number}"),
+                round_id: played.round_id,
+                ..Default::default()
+            };
+            client.spin.skip_round(skip).await.unwrap();
+        }
+    }
+    client.spin(bet("open", &ben, "0.01"), Some(Force::Open)).await.unwrap();
+    let request = ListRoundsRequest { account: Some(ben.clone()), page_size: 100, ..Default::default() };
+    let rounds = client.ledger.list_rounds(request).await.unwrap().into_inner().rounds;
+    assert_eq!(rounds.len(), ROUNDS);
+    (ben, rounds)
+}
+
+/// Names of the rounds that a page lists, in order.
+fn listed(page: &Page) -> Vec<String> {
+    assert_eq!(page.status, 200, "{}", page.body);
+    let history = page.body.split("id=\"history\"").nth(1).unwrap();
+    let table = history.split("<tbody>").nth(1).unwrap_or_default().split("</tbody>").next().unwrap();
+    table
+        .split("<th scope=\"row\"><a href=\"/round/")
+        .skip(1)
+        .map(|row| row.split('"').next().unwrap().to_owned())
+        .collect()
+}
+
+fn link<'a>(page: &'a Page, text: &str) -> Option<&'a str> {
+    let before = page.body.split(&format!(">{text}</a>")).next().filter(|before| before.len() < page.body.len())?;
+    before.rsplit("href=\"").next()?.split('"').next()
+}
+
+fn names<'a>(rounds: impl IntoIterator<Item = &'a Round>) -> Vec<String> {
+    rounds.into_iter().map(|round| round.round_id.clone()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dm_20_a_list_of_rounds_keeps_its_filters_skips_nothing_and_has_its_rows_as_a_file() {
+    let service = service().await;
+    let (_, rounds) = played(&service).await;
+    let mut browser = Browser::logged_in(service.server.console(), "acme-support").await;
+    let path = "/player/acme/ben?currency=EUR";
+    let mut page = browser.get(path).await;
+    let mut all = listed(&page);
+    assert!(all.len() < ROUNDS, "it has pages");
+    while let Some(next) = link(&page, "Earlier") {
+        let next = next.replace("&amp;", "&").replace("#history", "");
+        page = browser.get(&next).await;
+        all.extend(listed(&page));
+    }
+    assert_eq!(all, names(&rounds), "each round once, the latest first");
+
+    let win = |round: &Round| round.win.as_ref().map_or(0, |win| win.amount_minor);
+    let most = rounds.iter().map(win).max().unwrap();
+    let least = format!("{}.{:02}", most / 100, most % 100);
+    let date = rounds[0].start_time.unwrap().to_string()[..10].to_owned();
+    for (filter, wanted) in [
+        ("&won=0".to_owned(), names(rounds.iter().filter(|round| win(round) > 0))),
+        (format!("&won={least}"), names(rounds.iter().filter(|round| win(round) == most))),
+        ("&state=open".to_owned(), names(&rounds[..1])),
+        ("&state=void".to_owned(), vec![]),
+        ("&free=yes".to_owned(), vec![]),
+        (format!("&from={date}&to={date}&state=open"), names(&rounds[..1])),
+        ("&from=2001-01-01&to=2001-01-02".to_owned(), vec![]),
+        ("&game=neptune".to_owned(), vec![]),
+    ] {
+        let page = browser.get(&format!("{path}{filter}")).await;
+        assert_eq!(listed(&page), wanted, "{filter}");
+    }
+    let sorted = listed(&browser.get(&format!("{path}&sort=win")).await);
+    let wins = sorted.iter().map(|name| win(rounds.iter().find(|round| round.round_id == *name).unwrap()));
+    assert!(sorted.len() == ROUNDS && wins.is_sorted_by(|one, next| one >= next), "the highest win first");
+    for wrong in ["&won=much", "&from=yesterday"] {
+        assert_eq!(browser.get(&format!("{path}{wrong}")).await.status, 400, "{wrong}");
+    }
+
+    let page = browser.get(&format!("{path}&won=0")).await;
+    let file = browser.get(&link(&page, "These as CSV").unwrap().replace("&amp;", "&")).await;
+    let column = |at: usize| file.body.lines().skip(1).map(move |line| line.split(',').nth(at).unwrap().to_owned());
+    assert_eq!(column(0).collect::<Vec<_>>(), listed(&page), "exactly the shown rows: {}", file.body);
+    let sum: i64 = column(6).map(|minor| minor.parse::<i64>().unwrap()).sum();
+    let total = page.body.split("<tfoot>").nth(1).unwrap();
+    assert!(total.contains(&format!("{}.{:02} EUR", sum / 100, sum % 100)), "{sum}: {total}");
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_34_players_of_a_day_are_listed_by_prefix_and_an_unknown_name_has_its_neighbours() {
+    let service = service().await;
+    let (ben, rounds) = played(&service).await;
+    let mut client = service.client("acme-all").await;
+    client.fund("benedict", EUR, 500).await;
+    client.fund("carl", EUR, 500).await;
+    let mut browser = Browser::logged_in(service.server.console(), "acme-support").await;
+    let page = browser.get("/players?prefix=ben&sort=name").await;
+    assert!(page.body.contains(">ben</a>") && page.body.contains(">benedict</a>"), "{}", page.body);
+    assert!(!page.body.contains(">carl</a>"), "{}", page.body);
+    let net = client.balance(&ben).await - 1_000_000;
+    let file = browser.get("/players.csv?prefix=ben&sort=name").await;
+    let rows: Vec<Vec<_>> = file.body.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    assert_eq!(
+        (rows[0][0], rows[0][3], rows[0][4]),
+        ("ben", &*rounds.len().to_string(), &*net.to_string()),
+        "{rows:?}"
+    );
+    assert_eq!(browser.get("/players?day=today").await.status, 400);
+
+    let page = browser.get("/player/acme/bene").await;
+    assert!(page.status == 404 && page.body.contains("href=\"/player/acme/benedict\""), "{}", page.body);
+    let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
+    for path in ["/player/acme/bene", "/player/bravo/bene", "/players?prefix=ben"] {
+        let page = bravo.get(path).await;
+        assert!(!page.body.contains("benedict"), "{path}: {}", page.body);
+    }
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_records_are_searched_by_stream_and_kind_and_shown_in_words() {
+    let service = service().await;
+    let (_, rounds) = played(&service).await;
+    let ledger = service.server.ledger_of("ben");
+    let mut browser = Browser::logged_in(service.server.console(), "acme-audit").await;
+    let path = format!("/log?partition={}", ledger.partition());
+    let page = browser.get(&format!("{path}&stream=player%2Facme%2Fben&kind=deposited")).await;
+    assert_eq!(page.body.matches("<th scope=\"row\"").count(), 1, "{}", page.body);
+    assert!(page.body.contains("currency EUR, amount 10,000.00 EUR"), "{}", page.body);
+    let page = browser.get(&format!("{path}&stream=nobody")).await;
+    assert!(page.status == 200 && page.body.contains("matches."), "{}", page.body);
+    let position = rounds[1].steps[0].position;
+    let page = browser.get(&format!("/log/{}/{position}", ledger.partition())).await;
+    for told in ["Round started", "bet", "0.15 EUR", "Before in its stream", "<summary>Raw</summary>"] {
+        assert!(page.body.contains(told), "{told}: {}", page.body);
+    }
+    service.server.stop().await.unwrap();
+}
