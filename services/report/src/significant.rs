@@ -1,4 +1,5 @@
-//! Significant events of the log, with the values before and after, actor and reason (PL-22; GLI-19 2.8.8).
+//! Significant events of the log (PL-22; GLI-19 2.8.8), each with the values before and after the event, the actor and the
+//! reason.
 
 use crate::{events::Events, open_round::OpenRound};
 use motherlode_ledger::fields::{round_name, timestamp};
@@ -342,7 +343,7 @@ fn of_start(begun: &GenerationBegun) -> Option<Content> {
     }
 }
 
-/// Returns proposer and approver, if the event needed both (PL-27).
+/// Returns the proposer and the approver if the event needed approval (PL-27).
 fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
     let before = usize::try_from(number).ok()?.checked_sub(2)?;
     match logged.commit.events.get(before)? {
