@@ -30,13 +30,14 @@ def rounded(coins, worth):
 class Drawn:
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
-        # Returns the chances, with a common denominator, by the crystals that landed on earlier reels and on this reel.
+        # Chances, by the number of crystals on earlier reels and the number on this reel. All have the common denominator
+        # `self.of`.
         chances = [self.landing(cells, before) for before in range(CRYSTALS + 1)]
         self.of = lcm(*(chance.denominator for row in chances for chance in row)) * self.all**number
         self.landed = [
             [int(chance * self.of / self.all ** (number - n)) for n, chance in enumerate(row)] for row in chances
         ]
-        # Numbers of ways of the other cells, by crystals.
+        # Numbers of ways to fill the cells without crystals, by the number of crystals.
         weights = [cells.symbols.get(symbol, 0) for symbol in symbols]
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 

@@ -8,7 +8,8 @@
 //! operators.acme = { profile = "se", limits = { reality_check_ms = 3_600_000 } }
 //! ```
 //!
-//! A configured profile with the name of a compiled profile can only add restrictions; so can an operator's own limits.
+//! A configured profile with the name of a compiled profile can only add restrictions to it. An operator's own limits can
+//! only add restrictions, too.
 
 use crate::config::error::ConfigError;
 use motherlode_state::Profile;

@@ -49,7 +49,6 @@ impl Operators {
         operator != PLATFORM && self.0.read().contains_key(operator)
     }
 
-    /// Returns the fair-share weight for calls, log bytes and the queue.
     #[must_use]
     pub fn weight(&self, operator: &str) -> u32 {
         self.of(operator).map_or(1, |settings| settings.weight)
@@ -60,7 +59,6 @@ impl Operators {
         self.0.read().values().map(|settings| settings.weight).max().unwrap_or(1)
     }
 
-    /// Returns the limit of the open campaigns' total cost in EUR (PL-36).
     #[must_use]
     pub fn campaign_cap(&self, operator: &str) -> Option<Nano> {
         self.of(operator)?.campaign_cap

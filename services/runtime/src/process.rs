@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn memory_is_estimated_by_players_and_buffers() {
         let mut config = Config::default();
-        // Defaults: 1,000,000 players at 2 KiB, 256 MiB of buffers, 512 MiB.
+        // With the default limits: 1,000,000 players at 2 KiB, 256 MiB of buffers, and 512 MiB for the rest.
         assert_eq!(memory_estimate(&config), 2_048_000_000 + (768 << 20));
         config.limits.players_in_memory = 1_000;
         config.limits.buffer_bytes_max = 1 << 20;

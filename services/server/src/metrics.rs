@@ -20,7 +20,8 @@ use rustix::fs::{StatVfs, statvfs};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// Service that the meter's callbacks read. They outlive it, so it is removed when the service closes, to release the index.
+/// Service that the meter's callbacks read. The callbacks outlive the service, so the reference is removed when the service
+/// closes, which releases the index.
 #[derive(Clone)]
 pub struct Metrics(Arc<RwLock<Option<Source>>>);
 

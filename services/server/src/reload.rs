@@ -83,7 +83,7 @@ pub struct Reloads {
 #[derive(Default)]
 struct State {
     reloader: Option<Reloader>,
-    /// Whether SIGHUP arrived before the process served.
+    /// Whether SIGHUP arrived before the process began to serve.
     pending: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Plain HTTP for Prometheus and probes: `/metrics`, `/healthz` (the process answers) and `/readyz` (it is SERVING).
 //!
-//! It answers from the beginning of startup: during a replay or standby, the process is live but not ready.
+//! The port answers from the beginning of startup. During a replay or standby, the process is live but not ready.
 
 use crate::{
     error::ServeError,

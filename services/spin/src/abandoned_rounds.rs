@@ -1,6 +1,6 @@
 //! Resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds that have an automatic step.
 //!
-//! Sweeps are stateless and idempotent. Each reads all open rounds from the books; operators take turns, and each
+//! Sweeps are stateless and idempotent. Each sweep reads all open rounds from the books; operators take turns, and each
 //! operator's oldest bet is first.
 
 use crate::{

@@ -154,7 +154,7 @@ impl SpinApi {
     }
 }
 
-/// `None` for a round that has ended, an error for an unreadable player.
+/// Makes an entry per open round: `None` if the round has ended, or an error if the player is unreadable.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,

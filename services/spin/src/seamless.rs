@@ -207,7 +207,7 @@ impl SpinApi {
         Ok(draft.started)
     }
 
-    /// `None` if the debit was rolled back or the request has ended.
+    /// Returns the confirmed debit; `None` if it was rolled back or the request has ended.
     async fn confirmed(
         &self,
         ledger: &Handle,

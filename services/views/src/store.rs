@@ -88,8 +88,8 @@ impl Store {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Newest first; usually there is one. After an interrupted commit, or with an outdated catalogue, the newest one
-    /// is not the catalogue's. Each is correct for its own position.
+    /// Returns the checkpoints, newest first; usually there is one. After an interrupted commit, or with an outdated
+    /// catalogue, the catalogue does not name the newest checkpoint. Each checkpoint is correct for its own position.
     #[must_use]
     pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
         let mut found = vec![];

@@ -265,7 +265,7 @@ impl Table {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(hash))
     }
 
-    /// Empty if the table has no entries.
+    /// Returns the first key; empty if the table has no entries.
     #[must_use]
     pub fn first_key(&self) -> &[u8] {
         self.index.first_key(0)
@@ -343,7 +343,6 @@ fn open(path: &Path, id: Hash, partition: u32) -> Result<(File, Footer), ViewErr
     Ok((file, footer))
 }
 
-/// Verifies all bytes of a table.
 pub(crate) fn verify(path: &Path, id: Hash, partition: u32) -> Result<(), ViewError> {
     let (file, footer) = open(path, id, partition)?;
     let mut at = 0;

@@ -36,8 +36,8 @@ struct Open {
 }
 
 impl<'a> Writer<'a> {
-    /// For the entries of positions after `from` up to `to`. A filter longer than `filter_bytes_max` bytes is written
-    /// but not loaded.
+    /// Creates a writer for the entries of positions after `from` up to and including `to`. A filter longer than
+    /// `filter_bytes_max` bytes is written but not loaded.
     #[must_use]
     pub fn new(
         store: &'a Store,

@@ -150,7 +150,7 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
         assert!((number(&coin.rtp) - stated).abs() < 1e-9 && coin.rtp_now == coin.rtp, "{coin:?}");
     }
 
-    // DM-01, DM-05, DM-10, DM-25.
+    // Tests DM-01, DM-05, DM-10 and DM-25.
     assert_eq!((dwarf_mine.ways.as_slice(), dwarf_mine.rows_max), (&[1_024, 3_125, 7_776, 16_807][..], 7));
     assert_eq!((dwarf_mine.bet_coins.unwrap().min, dwarf_mine.bet_coins.unwrap().max), (25, 25));
     for (role, count) in [(SymbolRole::SuperHigh, 4), (SymbolRole::Collected, 4), (SymbolRole::Wild, 0)] {
@@ -302,7 +302,7 @@ async fn pl_13_what_is_played_is_what_is_described() {
     server.stop().await.unwrap();
 }
 
-/// NP-10, ME-04, WF-07 to WF-10.
+/// Tests NP-10, ME-04 and WF-07 to WF-10.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_mf_d8_descriptions_state_amounts_values_and_combinations() {
     let data = tempfile::tempdir().unwrap();

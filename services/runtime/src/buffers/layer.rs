@@ -9,7 +9,7 @@ use http::{HeaderMap, Request, Response};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tonic::body::Body;
 
-/// Layer that limits buffered bytes, inside the access layer.
+/// Layer that limits buffered bytes. It runs inside the access layer.
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,

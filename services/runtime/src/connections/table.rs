@@ -1,6 +1,7 @@
 //! The connections of a process.
 //!
-//! A new connection and its first admitted call iterate over all connections; other calls access only their own connection.
+//! Only a new connection and its first admitted call iterate over all connections. Later calls access only their own
+//! connection.
 
 use super::{
     rounds,
@@ -218,7 +219,7 @@ impl Table {
 }
 
 impl State {
-    /// Closes a connection to make room for a new one. `own` counts the new address's connections.
+    /// Closes a connection to make room for a new connection from `peer`, which already has `own` connections.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {
@@ -290,7 +291,7 @@ impl Connection {
     fn kind(&self) -> Kind {
         let at_rest = self.calls.load(Ordering::Relaxed) == 0;
         match (self.greeted.load(Ordering::Relaxed), self.is_known()) {
-            // A young connection may be an honest client's, so it ranks with idle connections.
+            // A young connection may belong to an honest client, so it ranks with idle connections.
             (false, _) if self.began.elapsed() < YOUNG => Kind::Unknown,
             (false, _) => Kind::Ungreeted,
             (true, false) if at_rest => Kind::Unknown,
@@ -310,7 +311,7 @@ impl Connection {
     }
 
     /// Assigns the connection to the operator and credential of its first admitted call, if any. Fails with
-    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS at the operator's limit if no connection can be closed.
+    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS if the operator's limit is reached and no connection can be closed.
     pub fn belongs_to(&self, holder: Option<(&str, &str)>) -> Result<(), Refusal> {
         if self.is_known() {
             return Ok(());
@@ -367,8 +368,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Returns the number of calls to start before other connections have their turn: the operator's remaining work in the
-    /// thread's round, at least 1; or `alone` if no operators compete.
+    /// Returns the number of calls to start before other connections get their turn. If operators compete, this is the
+    /// operator's remaining work in the thread's round, at least 1; otherwise it is `alone`.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),

@@ -31,7 +31,7 @@ where
 
 /// Number of warnings and errors that one call site may log without a pause.
 const BURST: u32 = 100;
-/// Time between further lines of a call site.
+/// Time after which a call site may log one more line.
 const REFILL: Duration = Duration::from_secs(6);
 
 /// Prefixes each line with its priority for the journal, sd-daemon(3), and limits the warnings and errors of each call site.
@@ -125,7 +125,7 @@ fn priority(level: Level) -> u8 {
     }
 }
 
-/// Returns whether standard error is the journal, whose device and inode systemd sets.
+/// Returns whether standard error is the journal. systemd states the journal's device and inode in JOURNAL_STREAM.
 pub(super) fn is_journal() -> bool {
     let stream = env::var("JOURNAL_STREAM").ok();
     let Some((device, inode)) = stream.as_deref().and_then(|stream| stream.split_once(':')) else { return false };

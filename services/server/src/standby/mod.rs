@@ -195,7 +195,7 @@ impl Candidate {
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();
         let why = tokio::select! {
-            // `failed` comes first, because it includes replicas that a standby cannot repair.
+            // `failed` is polled first, because it includes failures of replicas that a standby cannot repair.
             biased;
             signal = signalled => {
                 tracing::info!(signal, "stopping");

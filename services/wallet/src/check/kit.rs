@@ -10,7 +10,7 @@ use motherlode_runtime::config::Seamless;
 use std::{mem::take, time::Duration};
 use tokio::time::{Instant, timeout};
 
-/// Amount that a run credits for its bets.
+/// Amount that a run credits to a player, to pay for the run's bets.
 const FUNDS: i64 = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
