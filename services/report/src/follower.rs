@@ -37,7 +37,6 @@ struct Partition {
 }
 
 impl Follower {
-    /// Creates a follower that continues from the partitions' checkpoints.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, config: &Report) -> Self {
         let ledgers = ledgers.into();

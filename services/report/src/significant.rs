@@ -307,7 +307,6 @@ impl Significant {
         }
     }
 
-    /// Returns whether a win reaches the operator's threshold. Play money does not count (PL-17).
     fn is_large(&self, operator: &str, amount: Minor, currency: Currency, rate: FxRate) -> bool {
         if !currency.is_real() {
             return false;
@@ -318,7 +317,6 @@ impl Significant {
     }
 }
 
-/// Describes a start that revoked seals or accepted a loss of draw keys (PL-40).
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
     let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
     let subject = format!("generation {number} of draws");

@@ -22,7 +22,6 @@ use std::collections::VecDeque;
 
 const PAGE_SIZE: usize = 100;
 const PAGE_SIZE_MAX: usize = 500;
-/// Maximum number of a log's records that one call reads.
 const RECORDS_MAX: u64 = 20_000;
 const COMMITS_MAX: usize = 4_096;
 const STRETCH: u64 = 512;

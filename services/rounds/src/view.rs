@@ -113,7 +113,7 @@ impl RoundView {
         figures.filter(|(_, value)| *value != 0).collect()
     }
 
-    /// Adds displayed figures to the outcomes, as [`shown::complete`] does. After an error, some outcomes may be incomplete.
+    /// Adds displayed figures to the outcomes, as [`shown::complete`] does.
     pub fn complete(&mut self, dealt_of: &DealtOf<'_>) -> Result<(), Unresolvable> {
         let over = self.state() != v1::RoundState::Open;
         let name = &self.name;

@@ -85,7 +85,6 @@ pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connect
     Ok(Connection { channel: endpoint.connect_lazy(), authorization })
 }
 
-/// Checks an address and its credentials without connecting.
 pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError> {
     prepare(target, credentials).map(drop).map_err(|error| match error {
         // The target comes from the configuration, so the message must not name the flag.

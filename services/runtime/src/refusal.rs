@@ -63,7 +63,6 @@ impl Refusal {
         refusal
     }
 
-    /// Creates ALREADY_EXISTS, REQUEST_ID_REUSED (PL-11).
     pub fn request_id_reused(request_id: &str) -> Self {
         Refusal::new(Reason::RequestIdReused, "this request id was used for a different request")
             .with("request_id", request_id)
@@ -79,7 +78,6 @@ impl Refusal {
         self
     }
 
-    /// Sets the wait before a retry with the same request id.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);

@@ -107,7 +107,7 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
     Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
 }
 
-/// Starts telemetry for a process with this role and name. An OTLP endpoint requires a tokio runtime.
+/// An OTLP endpoint requires a tokio runtime.
 pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
     let filter = targets(asked.as_ref().unwrap_or(&settings.filter))?;

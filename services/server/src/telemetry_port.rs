@@ -63,7 +63,6 @@ impl TelemetryPort {
         }
     }
 
-    /// Serves until dropped; returns only on error.
     pub(crate) async fn serve(&self, config: &Config) -> Result<(), ServeError> {
         let Some(listener) = self.listener.lock().take() else { return pending().await };
         let unbound = |source| ServeError::Bind { address: config.telemetry.listen.unwrap_or(config.listen), source };

@@ -298,7 +298,6 @@ fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
 }
 
 impl Bet {
-    /// The fingerprint includes the series' limits.
     fn of_series(caller: &Caller, api: &SpinApi, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),

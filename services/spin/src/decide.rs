@@ -195,7 +195,6 @@ pub(crate) fn with_series(series: Option<&SmolStr>) -> Option<Event> {
     series.map(|series| Event::PartOf { request_id: series.clone() })
 }
 
-/// Fails if a switch is off; the refusal names the switch (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
@@ -332,7 +331,6 @@ fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
     .with("round_id", round)
 }
 
-/// Refusal of a step if this build lacks the round's rules version (PL-01).
 fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
     tracing::error!(round, %error, "cannot continue an open round: this program lacks its game or model");
     if matches!(error, Unresolvable::KeyLost { .. }) {

@@ -23,7 +23,6 @@ pub(crate) struct PlayRules {
 }
 
 impl PlayRules {
-    /// Fails if the limits require a session.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
             return Err(Refusal::new(

@@ -37,7 +37,6 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// A catalogue that cannot be opened is replaced by an empty one.
     pub(crate) fn open(folder: &Path) -> Result<Self, ViewError> {
         if File::open(folder.join("db"))
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

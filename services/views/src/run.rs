@@ -90,7 +90,6 @@ impl Run {
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
         match &self.tables[..] {
-            // Fast path without an index lookup.
             [table] => table.may_contain(hash),
             _ => self.tables_of(prefix).iter().any(|table| table.may_contain(hash)),
         }

@@ -226,13 +226,11 @@ impl Store {
         self.unfinished(&self.tables())
     }
 
-    /// Renames a finished table to its digest; returns its new path.
     pub(crate) fn take_table(&self, path: &Path, id: Hash) -> Result<PathBuf, ViewError> {
         rename(path, &self.tables(), &id)?;
         Ok(self.tables().join(hex(&id)))
     }
 
-    /// Returns the paths of a checkpoint and of a table with a digest.
     pub(crate) fn places(&self, id: &Hash) -> [PathBuf; 2] {
         [self.checkpoints_folder(), self.tables()].map(|folder| folder.join(hex(id)))
     }

@@ -52,7 +52,6 @@ pub struct Keyspace {
 }
 
 impl Keyspace {
-    /// `None` if there is no filter or the key is too short.
     #[must_use]
     pub fn filtered<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
         match self.filtered {
@@ -265,7 +264,6 @@ impl Table {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(hash))
     }
 
-    /// Returns the first key; empty if the table has no entries.
     #[must_use]
     pub fn first_key(&self) -> &[u8] {
         self.index.first_key(0)
@@ -322,7 +320,6 @@ fn place(keyspace: &Keyspace, block: &[u8], begin: usize) -> Option<EntryRange> 
     (end <= block.len() && end > begin).then_some((key, value, end))
 }
 
-/// Opens a table of any keyspace and verifies its footer.
 fn open(path: &Path, id: Hash, partition: u32) -> Result<(File, Footer), ViewError> {
     let unusable = |reason| ViewError::unusable(path, reason);
     let file = File::open(path).map_err(at(path))?;

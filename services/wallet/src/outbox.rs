@@ -315,7 +315,6 @@ fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, lane: Lane)
     owed.dues.get(next?).cloned().map(Todo::Send)
 }
 
-/// Ends when no call is left or a call fails.
 async fn turn(ledger: &Handle, wallet: &OperatorWallet, sender: Sender, mut attempt: u32) -> (Sender, Turn) {
     let stream = StreamId::player(wallet.operator(), &sender.0);
     let mut progress = false;

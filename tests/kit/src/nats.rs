@@ -48,7 +48,6 @@ pub struct Node {
 }
 
 impl Node {
-    /// `more` is appended to the server's configuration.
     #[must_use]
     pub fn start(folder: &Path, more: &str) -> Self {
         Self::start_as("alone", folder, "sync_interval: always", more).expect("nats-server starts")

@@ -113,13 +113,11 @@ impl Folder {
         self.0.path().join("0.views")
     }
 
-    /// Replaces the views folder by a copy of the folder `others`.
     fn set_views(&self, others: &Path) {
         let _ = fs::remove_dir_all(self.views());
         copy(others, &self.views());
     }
 
-    /// Returns the files of a keyspace's tables in the newest checkpoint.
     fn tables(&self, keyspace: &str) -> Vec<PathBuf> {
         let (_, newest) = Store::read_only(&self.views(), 0).checkpoints().into_iter().next().unwrap();
         let of = newest.keyspaces.iter().find(|of| of.keyspace == keyspace).unwrap();

@@ -50,7 +50,6 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub struct Denied {
     pub refusal: Refusal,
-    /// Caller of the request; empty if no credential matched.
     pub caller: Caller,
 }
 

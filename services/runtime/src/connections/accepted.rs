@@ -37,7 +37,6 @@ impl Admission {
         Self { table: Table::new(bounds), handshakes: Arc::default(), tls_handshakes_max }
     }
 
-    /// Gives open connections the changed weights of their operators.
     pub fn reweigh(&self) {
         self.table.reweigh();
     }

@@ -359,7 +359,6 @@ impl Connection {
         self.called();
     }
 
-    /// Counts a call, or a stream's message that counts as a call.
     pub fn called(&self) {
         self.table.turns.called(self.share(), || self.table.now());
     }
@@ -431,7 +430,6 @@ impl Connection {
         self.shed.notified().await;
     }
 
-    /// Returns the time left; `None` once it has elapsed.
     pub(super) fn left(&self) -> Option<Duration> {
         let idle = self.table.bounds.idle;
         if self.calls.load(Ordering::Relaxed) > 0 {

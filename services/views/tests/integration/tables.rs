@@ -84,7 +84,6 @@ fn of_kind(keyspace: &'static Keyspace) -> impl Strategy<Value = Entries> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Tables, alone and merged, must return the same entries as a plain map.
     #[test]
     fn tables_answer_as_a_map_does(
         parts in prop_oneof![Just(&PACKED), Just(&LENGTHS), Just(&PLAIN)]

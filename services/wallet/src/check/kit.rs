@@ -184,7 +184,6 @@ impl Kit {
         self.opened -= 1;
     }
 
-    /// `None` if the wallet reports no balance.
     pub(super) async fn balance(&mut self) -> Option<i64> {
         let account = self.account();
         self.balance_of(account).await
