@@ -2,8 +2,8 @@
 
     python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 
-SCRIPTED is the service with the tests' dealer, LONG_LOG the example of services/audit. ROUNDS is the length of Find's
-log, 10,000,000 by default. If no figure is named, measures all except `spinning` and `lengths`.
+SCRIPTED is the service with the tests' dealer. LONG_LOG is the example long_log of services/audit. ROUNDS is the
+length of Find's log, 10,000,000 by default. If no figure is named, measures all except `spinning` and `lengths`.
 
 `spinning` is the control measurement for `readers`, with two busy processes of the lowest priority instead of readers.
 Readers run with SCHED_IDLE unless FIGURES_READERS is `equal`. `lengths` plays on the logs in the folders of FIGURES_LOGS,

@@ -98,7 +98,8 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """Returns wrong values: a value from another place, and the next number. Does not replace a whole window, because the other window could have been drawn."""
+    """Returns wrong values: a value from another place, and the next number. Does not replace a whole
+    window, because the other window could have been drawn."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

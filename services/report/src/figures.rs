@@ -35,8 +35,6 @@ impl Figures {
         }
     }
 
-    /// Adds runs of events to decoded figures; returns `None` if the runs do not contain exactly as many events as were
-    /// counted.
     pub(crate) fn with(self, config: &Report, events: Vec<Run>) -> Option<Self> {
         Some(Self { significant: self.significant.with(config, events)?, ..self })
     }

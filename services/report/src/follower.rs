@@ -205,16 +205,16 @@ impl Partition {
     }
 }
 
-/// Counts for this process's metrics. `rounds` and `significant` are empty until the existing log is read, so that rates in
-/// metrics exclude past events.
+/// Counts for this process's metrics. `rounds` and `significant` are empty until the existing log is read, so that rates
+/// exclude past events.
 #[derive(Debug, Clone)]
 pub struct Counts {
     pub positions: Vec<u64>,
     pub open: u64,
     pub rounds: Vec<(String, u64)>,
     pub voids: Vec<(String, VoidShare)>,
-    /// Significant events by kind. Kinds without events are listed with a count of zero, so that a rate in the metrics
-    /// includes the first event.
+    /// Significant events by kind. Kinds without events are listed with a count of zero, so that a rate includes the first
+    /// event.
     pub significant: Vec<(String, u64)>,
 }
 

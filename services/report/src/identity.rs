@@ -166,7 +166,7 @@ impl SelfCheck {
         check.await
     }
 
-    /// Begins a check in its own task, which continues even if no caller waits for the result any longer.
+    /// Begins a check in its own task, which is completed even if no caller waits for the result.
     fn begin(&self, at_start: bool) -> RunningCheck {
         let (check, done) = (self.clone(), Arc::clone(&self.under_way));
         let task = tokio::spawn(async move {

@@ -4,7 +4,7 @@
 //! | keyspace | key | value |
 //! |---|---|---|
 //! | figures | `all` | thresholds and figures, in [postcard's wire format](https://postcard.jamesmunns.com/wire-format) |
-//! | events | number (8), contiguous from 0 | `SignificantEvent` |
+//! | events | number (8 bytes), contiguous from 0 | `SignificantEvent` |
 //!
 //! Figures are folded again from the log if they are damaged or have another [version](FIGURES_VERSION) or other thresholds
 //! than this program.
@@ -26,8 +26,8 @@ use tokio::sync::watch;
 
 /// Version of the stored figures. Builds with the same version can read each other's figures.
 ///
-/// Raise the version by 1 in a change after which the same log gives other figures (in this crate, the books'
-/// statements and revenue, or the reading of an outcome) or other serialized bytes. Otherwise the tests
+/// Raise the version by 1 with every change after which the same log gives other figures or other serialized bytes. Such a
+/// change can be in this crate, in the books' statements and revenue, or in the decoding of outcomes. Otherwise the tests
 /// `state_version_*` fail.
 const FIGURES_VERSION: u32 = 4;
 static FIGURES: Keyspace = Keyspace { name: "figures", version: FIGURES_VERSION, widths: None, filtered: 0 };

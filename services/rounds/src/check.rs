@@ -45,7 +45,7 @@ pub struct Before<'a> {
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Compares a commit's events with those that resolving its step again requires. Ignores events that do not concern rounds.
+/// Checks the events of a commit, except events that do not concern rounds.
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {

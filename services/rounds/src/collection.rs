@@ -92,8 +92,8 @@ fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// Returns the figures to store in a scope: figures that the round changed from `after`, all others from `own`. So a shared
-/// figure is not copied from another scope unless it changed.
+/// Returns the figures to store: from `after` if the round changed them, otherwise from `own`. So an unchanged shared figure
+/// is not copied from another scope.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))

@@ -104,7 +104,7 @@ impl Live {
         Ok(self.resolve(&choice, seed, outcome)?)
     }
 
-    /// Resolves a logged step again. Fails if the step is automatic but its choice is not that of the game's rule (PL-03).
+    /// Resolves a logged step again. Fails if an automatic step's choice is not that of the game's rule (PL-03).
     pub fn logged(&mut self, step: &StepResolved, seed: Seed, outcome: &mut Outcome) -> Result<(), Unresolvable> {
         if step.automatic.is_some() {
             let rule = self.automatic();

@@ -1,4 +1,4 @@
-//! Refusals of requests, which had no effect, as `google.rpc.Status` with details (PL-12).
+//! Refusals of requests, as `google.rpc.Status` with details (PL-12). A refused request had no effect.
 //!
 //! Each refusal has an `ErrorInfo`, a `BadRequest` for faulty fields, and a `RetryInfo` if a retry helps. Texts may
 //! quote the caller's input, so they are [excerpts](excerpt).

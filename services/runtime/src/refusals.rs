@@ -125,7 +125,6 @@ impl Refusals {
 }
 
 impl LineLimit {
-    /// Returns the number of suppressed lines if another line may be written.
     fn line(&mut self, now: Instant) -> Option<u64> {
         if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
             (self.since, self.lines) = (Some(now), 0);

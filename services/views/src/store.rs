@@ -125,8 +125,8 @@ impl Store {
         run.ok_or_else(|| ViewError::unusable(&self.tables(), "the checkpoint lists tables of another run"))
     }
 
-    /// Sets the checkpoint's number, and removes files that no checkpoint or pin names. On an error the previous
-    /// checkpoint stays current.
+    /// Makes a checkpoint the current one: sets its number, and removes files that no checkpoint or pin names. On an error
+    /// the previous checkpoint stays current.
     pub fn commit(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
         let mut state = self.state.lock();
         let id = self.write(&mut state, checkpoint)?;

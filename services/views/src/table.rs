@@ -37,7 +37,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"MLTABL01";
 pub(crate) const FOOTER: usize = 256;
 /// Maximum bytes per block; a longer entry has a block of its own.
 pub(crate) const BLOCK_BYTES: usize = 8192;
-/// Bytes per read of a verification.
+/// Bytes per read during a verification.
 const VERIFIED: u64 = 1 << 20;
 const LINE: usize = 10;
 

@@ -58,8 +58,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The runs must have consecutive ranges, oldest first; of equal keys the newest entry is kept. Fails while the
-    /// store closes.
+    /// Merges runs, which must have consecutive ranges, oldest first. If several entries have one key, the newest is kept.
+    /// Fails while the store closes.
     pub fn merge(
         store: &'a Store,
         keyspace: &'static Keyspace,

@@ -185,7 +185,6 @@ impl State {
         }
     }
 
-    /// Returns the error of a failing operation and how much of the operation was done, below `bound`.
     fn fault(&mut self, bound: usize) -> Option<(io::Error, usize)> {
         let Faults { percent, chance } = self.faults.as_mut()?;
         let fails = chance.below(100) < *percent;

@@ -201,7 +201,7 @@ async fn mf_34_2_a_replica_folds_the_log_where_the_copy_is_damaged_cut_longer_or
     ];
     for (kind, change) in changes.into_iter().enumerate() {
         for changed in 0..parts {
-            // The change is made in every attempt.
+            // The parts are changed in every attempt to copy them.
             let change: Change =
                 Arc::new(move |number, content| if number >= changed { change(content) } else { Ok(content) });
             let served = Served::new(data.path(), change).await;

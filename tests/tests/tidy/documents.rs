@@ -6,7 +6,7 @@ use std::{
 
 const FILES: [&str; 5] = [".rs", ".py", ".proto", ".toml", ".md"];
 
-/// Files whose path contains one of these parts are omitted: they are generated or belong to other projects.
+/// Parts of paths that are omitted, because the files are generated or belong to other projects.
 const ELSEWHERE: [&str; 4] = ["target/", "tests/.venv/", "fuzz/corpus/", "fuzz/artifacts/"];
 
 pub(crate) fn paths() -> Vec<PathBuf> {

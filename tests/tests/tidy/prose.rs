@@ -100,7 +100,6 @@ fn clean(text: &str) -> String {
     URL.replace_all(&text, "LINK").trim().to_owned()
 }
 
-/// Joins lines to paragraphs. Omits fenced code, drawings and table rules.
 fn paragraphs(lines: impl IntoIterator<Item = Line>) -> Vec<Vec<Line>> {
     let (mut found, mut fenced, mut previous) = (Vec::<Vec<Line>>::new(), false, None);
     for (number, text) in lines {

@@ -24,7 +24,6 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Returns whether both identities permit the same calls, ignoring rates.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.operator.id == other.operator.id
             && self.name == other.name

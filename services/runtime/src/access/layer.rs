@@ -43,7 +43,7 @@ impl Access {
         }
     }
 
-    /// Checks in the order of the [module](super)'s documentation.
+    /// Makes the checks in the order stated in the [module](super)'s documentation.
     pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Denied> {
         if OPEN.iter().any(|open| path.starts_with(open)) {
             return Ok(Caller::ANYONE);

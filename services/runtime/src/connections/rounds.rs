@@ -68,7 +68,7 @@ impl Round {
         }
     }
 
-    /// Ends the round and wakes each operator's oldest tasks. Returns whether any task was woken.
+    /// Ends the round and wakes each operator's oldest tasks.
     fn end(&mut self) -> bool {
         self.lanes.retain(|_, lane| !lane.waiting.is_empty());
         for lane in self.lanes.values_mut() {
@@ -94,7 +94,6 @@ pub(super) fn spend(share: usize, work: usize) {
     });
 }
 
-/// Like `Round::enter`, for the round of the current thread; `most` is the operator's work per round.
 pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
     let (entered, begins) = ROUND.with_borrow_mut(|round| {
         let begins = round.lanes.is_empty();

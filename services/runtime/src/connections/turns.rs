@@ -50,7 +50,6 @@ impl Turns {
         }
     }
 
-    /// Returns the work units per round of a thread; `None` if no operators compete.
     pub(super) fn work(&self, share: &Share, now_ms: impl Fn() -> u64) -> Option<usize> {
         let until = self.compete_until.load(Ordering::Relaxed);
         let competes = until > 0 && until > now_ms();

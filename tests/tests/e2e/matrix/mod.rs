@@ -1,5 +1,5 @@
-//! Every call against every kind of bad request (PL-12, PL-27): a call without a row fails the test. Refusals log
-//! nothing.
+//! Tests every call with every kind of bad request (PL-12, PL-27). A call without a row in the table fails the test. A
+//! refused call writes nothing to the log.
 
 mod json;
 mod pages;
