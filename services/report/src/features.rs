@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn pl_23_frequencies_are_those_of_all_stakes_and_states_together() {
-        // Expected: 100 x 0.1 + 60 x 0.2 + 40 x 0.2 = 30; variance 9 + 16.
+        // The expected number is 100 x 0.1 + 60 x 0.2 + 40 x 0.2 = 30; the variance is 9 + 16.
         let features = [Feature::cash("treasure", "Treasure", Sign::Bonus)];
         let at = |seen: u64| {
             let mut all = [0; MAX];

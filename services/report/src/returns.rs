@@ -5,7 +5,7 @@
 //! rounds (crystals, Potions) can be won at another stake than that of the bets that paid for them, so figures of single
 //! levels and unweighted sums exclude these features.
 //!
-//! The expected return is in cash (DM-19): the exact return in coins, plus the effect of rounding wins to minor units.
+//! The expected return is in cash (DM-19): it is the exact return in coins plus the effect of rounding wins to minor units.
 
 use crate::{
     band::{self, Stratum, Theory, Verdict, Wins},

@@ -12,7 +12,7 @@ pub struct KeyLost {
 /// Function that returns a draw's dealt value, or `None` if its key is missing.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
-/// [`DealtOf`] for readers of the log, which have no draw keys.
+/// Implements [`DealtOf`] for readers of the log, which have no draw keys.
 #[must_use]
 pub fn no_key(_: DrawName) -> Option<Dealt> {
     None

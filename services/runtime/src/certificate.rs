@@ -1,7 +1,7 @@
 use rustls_pki_types::{CertificateDer, pem::PemObject};
 use x509_parser::parse_x509_certificate;
 
-/// Returns the earliest expiry of a chain in PEM, in Unix seconds; `None` without a readable certificate.
+/// Returns the earliest expiry of a chain in PEM, in Unix seconds; `None` if no certificate is readable.
 #[must_use]
 pub fn expiry(pem: &[u8]) -> Option<i64> {
     let chain = CertificateDer::pem_slice_iter(pem).filter_map(Result::ok);

@@ -33,7 +33,7 @@ const COMPILED: [(&str, &str); 6] = [
 pub struct Jurisdictions {
     /// Profile of operators that name no profile.
     pub default: String,
-    /// Further profiles, or additional restrictions of compiled profiles.
+    /// Additional profiles, and additional restrictions for compiled profiles.
     pub profiles: BTreeMap<String, Profile>,
     /// Maps operators to their settings.
     pub operators: BTreeMap<String, Operator>,

@@ -5,7 +5,8 @@ use motherlode_state::Nano;
 use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Maps operators to settings. All clones share the map. An unknown operator has weight 1, no cap and a transfer wallet.
+/// Maps operators to settings. All clones share the map. An unknown operator has weight 1, no campaign cap and a transfer
+/// wallet.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<RwLock<BTreeMap<String, Settings>>>);
 

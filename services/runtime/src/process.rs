@@ -20,7 +20,7 @@ pub fn commit() -> &'static str {
     COMMIT.get().copied().unwrap_or("unknown")
 }
 
-/// Returns `host:port`, which stays the same after a restart, or `host:process id` without a fixed port.
+/// Returns `host:port`, which stays the same after a restart. If the port is not fixed, returns `host:process id`.
 #[must_use]
 pub fn instance(listen: SocketAddr) -> String {
     let host = uname().nodename().to_string_lossy().into_owned();
@@ -42,7 +42,7 @@ pub fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
-/// Returns the lowest memory limit in bytes of the process's control group (version 2) and the groups above it.
+/// Returns the lowest memory limit, in bytes, among the process's control group (version 2) and the groups above it.
 #[must_use]
 pub fn memory_limit() -> Option<u64> {
     limit_in(Path::new("/sys/fs/cgroup"), &fs::read_to_string("/proc/self/cgroup").ok()?)

@@ -1,7 +1,7 @@
 //! Refused calls, counted by reason in `motherlode.refusals` and logged.
 //!
-//! At most [`LINES_MAX`] lines are logged per operator, reason and [`WINDOW`]; the next line states how many were
-//! suppressed.
+//! At most [`LINES_MAX`] lines are logged per operator and reason in each [`WINDOW`]; the next line states how many lines
+//! were suppressed.
 
 use crate::{
     access::Caller,

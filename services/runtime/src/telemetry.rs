@@ -128,7 +128,6 @@ pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard
     Ok(Guard(spans, metrics))
 }
 
-/// Returns the metrics in Prometheus's text format; `None` if the process does not serve them.
 #[must_use]
 pub fn prometheus() -> Option<Vec<u8>> {
     let mut text = vec![];
@@ -140,7 +139,7 @@ fn colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|asked| asked.is_empty())
 }
 
-/// Names the process, because several processes can share a collector.
+/// Identifies the process in telemetry, because several processes can share a collector.
 fn resource(role: Role, instance: String) -> Resource {
     let attributes = [
         KeyValue::new("service.instance.id", instance),

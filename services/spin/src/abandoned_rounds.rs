@@ -59,8 +59,8 @@ impl AbandonedRounds {
         })
     }
 
-    /// Ignores jumps of the clock, since a resolved round cannot be reopened. A round that fails is retried in the next
-    /// sweep.
+    /// A jump of the clock resolves no rounds, because a resolved round cannot be reopened. A round that fails is retried in
+    /// the next sweep.
     pub async fn sweep(&self) {
         for ledger in self.completer.ledgers.all() {
             self.sweep_partition(ledger).await;

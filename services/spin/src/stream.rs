@@ -58,7 +58,7 @@ struct Playing {
     calls: PlayQueue<u64>,
 }
 
-/// Calls that the stream may still begin in its turn.
+/// Number of calls that the stream may still begin in its turn.
 struct Turn {
     connection: Option<Arc<Connection>>,
     left: Option<usize>,

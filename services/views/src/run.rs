@@ -122,7 +122,7 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge, at most [`TOGETHER_MAX`]. The newest runs, up to some size level, are merged once there are
+/// Returns the runs to merge. The newest runs, up to some size level, are merged once there are
 /// more than three per level. Four runs of a level become one run of the next level, so the number of runs grows with the
 /// logarithm of their total size.
 #[must_use]

@@ -7,11 +7,11 @@
 //! footer    256 bytes: MAGIC, a Footer in postcard's wire format, zeros
 //! ```
 //!
-//! Integers are little-endian. An entry is a key and a value; unless both have fixed widths, they are preceded by the
-//! lengths of the key (2 bytes) and the value (4 bytes). The file's name is the SHA-256 of the footer, which contains
-//! the SHA-256 of each other section. Opening verifies footer, filter and index; each read of a block verifies the
-//! block's checksum. A 12-byte entry with a filter costs 13.5 bytes on disk and 1.5 bytes in memory, plus 24 bytes of
-//! memory per block.
+//! Integers are little-endian. An entry is a key and a value. Unless both have fixed widths, an entry begins with the
+//! lengths of the key (2 bytes) and the value (4 bytes). The file's name is the SHA-256 of the footer, which contains the
+//! SHA-256 of each other section. Opening verifies footer, filter and index; each read of a block verifies the block's
+//! checksum. A 12-byte entry with a filter costs 13.5 bytes on disk and 1.5 bytes in memory, plus 24 bytes of memory per
+//! block.
 
 use crate::{
     error::{ViewError, at},
@@ -94,7 +94,7 @@ impl Footer {
 #[derive(Debug, Default)]
 struct Index {
     keys: Vec<u8>,
-    /// End offsets in `keys` of the blocks' first keys.
+    /// For each block, the offset in `keys` at which the block's first key ends.
     key_ends: Vec<u32>,
     offsets: Vec<u32>,
     sums: Vec<u32>,

@@ -161,7 +161,8 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
     assert_eq!((awarded.count, awarded.free_spins), (3, 10));
     assert!(says(dwarf_mine, "average"));
 
-    // ME-02: no scatter pays. ME-04: symbols are on any reel unless stated. ME-05, ME-06, ME-14 to ME-16, ME-18.
+    // ME-02: no scatter pays. ME-04: symbols are on any reel unless stated. Also tests ME-05, ME-06, ME-14 to ME-16 and
+    // ME-18.
     assert!(!elves.pay_rows.iter().any(|row| row.anywhere && row.pays > 0));
     assert!(says(elves, "has no scatter pay"));
     assert!(

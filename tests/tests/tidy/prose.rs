@@ -8,7 +8,7 @@ use crate::root;
 use fancy_regex::Regex;
 use std::{collections::BTreeMap, fs, path::Path, process::Command, sync::LazyLock};
 
-/// Maximum number of words, except messages and generated pages.
+/// Maximum number of words in all text, except messages and generated pages.
 const WORDS_MAX: usize = 110_000;
 
 const KIND_FACTOR: f64 = 1.5;

@@ -55,7 +55,7 @@ pub struct Denied {
 impl Caller {
     pub const ANYONE: Self = Self(None);
 
-    /// Returns the caller in a service without operators, who owns all objects.
+    /// Returns the caller used in a service without operators. This caller owns all objects.
     #[must_use]
     pub const fn anyone() -> Self {
         Self(None)

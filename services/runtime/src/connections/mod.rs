@@ -51,9 +51,9 @@ use tower::Service;
 
 const CALM: Duration = Duration::from_millis(100);
 
-/// Serves gRPC until the stop. After that, connections get GOAWAY and calls in progress are answered; a connection without
-/// calls, or whose peer does not read, is closed within 300 ms. Dropping the future drops all connections. `service` answers
-/// all calls except direct calls.
+/// Serves gRPC until the stop. After that, connections get GOAWAY and calls in progress are answered; a connection that has
+/// no calls, or whose peer does not read, is closed within 300 ms. Dropping the future drops all connections. `service`
+/// answers all calls except direct calls.
 pub async fn serve<S>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,

@@ -24,7 +24,7 @@ struct Round {
 struct Lane {
     /// Work that the operator may begin per round.
     most: usize,
-    /// Work left to the operator in this round.
+    /// Work that the operator may still begin in this round.
     left: usize,
     /// Waiting tasks, keyed by age.
     waiting: BTreeMap<u64, Waker>,
@@ -41,7 +41,7 @@ impl Round {
         Self { lanes: BTreeMap::new(), newest: 0 }
     }
 
-    /// Admits a task and returns true, or stores its waker.
+    /// Admits a task and returns true; or stores the task's waker and returns false.
     fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
         if let Some(other) = place.take_if(|place| place.share != share) {
             self.leave(other);

@@ -100,11 +100,11 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// The connections of all listeners of a process, shared by clones.
 ///
-/// When a limit is reached, one connection is closed. It is of the least useful kind (first connections with incomplete
-/// handshakes, then connections without a known caller, then connections without a call); within the kind, it is the
-/// oldest connection of the address with the most connections. A connection with calls in progress is closed only in favour
-/// of an address with at least two fewer connections, so an address with many connections mainly displaces its own. The
-/// same rule applies between the credentials of an operator.
+/// When a limit is reached, one connection is closed. It is chosen from the least useful kind: connections with incomplete
+/// handshakes, otherwise connections without a known caller, otherwise connections without a call. Within the kind, it is
+/// the oldest connection of the address with the most connections. A connection with calls in progress is closed only in
+/// favour of an address with at least two fewer connections, so an address with many connections mainly displaces its own
+/// connections. The same rule applies between the credentials of an operator.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 
@@ -380,7 +380,6 @@ impl Connection {
         rounds::spend(self.share().number, calls);
     }
 
-    /// Returns the number of the operator's share and its work per round; `None` unless operators compete.
     pub(super) fn competes(&self) -> Option<(usize, usize)> {
         let share = self.share();
         self.table.turns.work(share, || self.table.now()).map(|work| (share.number, work))

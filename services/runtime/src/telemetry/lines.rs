@@ -187,7 +187,7 @@ mod tests {
     fn a_failure_that_repeats_has_a_burst_and_then_ten_lines_a_minute() {
         let begun = Instant::now();
         let mut bucket = Bucket::full(begun);
-        // Five lines per second for an hour, as during a full disk.
+        // Logs five lines per second for an hour, as a service on a full disk does.
         let at = |line: u32| begun + Duration::from_millis(200) * line;
         let written: Vec<_> = (0..18_000).filter_map(|line| bucket.take(at(line))).collect();
         assert_eq!(written.len(), 100 + 599, "an hour has 600 refills, the last one after the last line");

@@ -1,8 +1,8 @@
 //! Copies all partitions of a log between folders and streams.
 //!
 //! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Records are
-//! read back after they are appended to the target. The copy is consistent: home is copied first, then each other partition
-//! up to the first record that refers to a record at home that was not copied.
+//! read back after they are appended to the target. The copy is consistent, because the home partition is copied first. Each
+//! other partition is copied up to the first record that refers to a home record that was not copied.
 
 use super::{
     location::{LogError, LogLocation},

@@ -31,7 +31,7 @@ pub(super) struct Kit {
     pub(super) players: Players,
     pub(super) restart_within: Duration,
     pub(super) say: fn(&str),
-    /// Distinguishes the ids of this run from those of others.
+    /// Part of all ids of this run, which distinguishes them from the ids of other runs.
     pub(super) run: String,
     pub(super) serial: u64,
     /// Change of the main player's balance by this run.
