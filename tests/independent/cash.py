@@ -103,8 +103,8 @@ def residues(reels, pays, cells=None, grown=0):
     return [Fraction(ways, number) for ways in left]
 
 
-# Each symbol has a flag for a running combination, a carry bit, and an exponent of 2 modulo 5 (every residue except 0
-# is a power of 2). A product is then a sum of exponents modulo 4.
+# Each symbol takes four bits: a flag for a running combination, a carry bit, and two bits for an exponent of 2. Modulo 5,
+# every residue except 0 is a power of 2, so a product is a sum of exponents modulo 4.
 POWERS = [1, 2, 4, 3]
 BITS, RUN, SYMBOLS = 4, 8, 8
 RUNS = sum(RUN << BITS * place for place in range(SYMBOLS))

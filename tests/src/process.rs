@@ -33,7 +33,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts the program and waits until it listens. A new folder gets the tests' draw key.
+    /// A new folder gets the tests' draw key.
     #[must_use]
     pub fn start(program: &str, data: &Path, config: Option<&Path>) -> Self {
         Self::start_as(program, data, config, &[])

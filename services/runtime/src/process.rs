@@ -10,7 +10,6 @@ use std::{fs, net::SocketAddr, path::Path, sync::OnceLock, time::Duration};
 
 static COMMIT: OnceLock<&str> = OnceLock::new();
 
-/// Sets the commit from which the program was built; later calls have no effect.
 pub fn set_commit(commit: &'static str) {
     let _ = COMMIT.set(commit);
 }

@@ -343,7 +343,6 @@ fn damaged_later(refusal: &Refusal) -> Refusal {
     Refusal::new(Reason::OutcomeUnknown, message)
 }
 
-/// The caller can repeat the request, which calls the wallet again, or call GetRequest.
 fn unknown(why: &str) -> Refusal {
     let message = format!(
         "it is unknown whether the operator's wallet has debited the bet: {why}. Repeat the request or call GetRequest"

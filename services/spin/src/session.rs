@@ -225,7 +225,6 @@ enum GuardState {
     Over,
 }
 
-/// If the guard is dropped before the session ends, the connection counts as lost (BW-27).
 struct SessionGuard {
     registry: SessionRegistry,
     stop: Stop,

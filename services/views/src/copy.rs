@@ -45,7 +45,6 @@ fn part(file: &File, offset: u64, max: usize) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, length))
 }
 
-/// Unfinished copy of a table.
 pub struct TableCopy<'a> {
     store: &'a Store,
     id: Hash,

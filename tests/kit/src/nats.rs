@@ -160,7 +160,6 @@ impl Node {
         self.folder.join(KEY_FILE)
     }
 
-    /// Configuration of a log with one replica, including the setting that permits a single replica.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
         let allow_unsafe = AllowUnsafe { replicas: true, ..AllowUnsafe::default() };

@@ -138,7 +138,6 @@ fn opened(player: u64) -> Proposal {
     }
 }
 
-/// Appends an account per player, then stops the service, which writes a checkpoint at the last position.
 async fn append(data: &Path, players: std::ops::Range<u64>) {
     let served = Served::new(data, unchanged()).await;
     for player in players {

@@ -258,7 +258,6 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     let voided = counts.voided.load(Ordering::Relaxed);
     println!("voids:    {voided} in {all:?}, {} refused", counts.refused.load(Ordering::Relaxed));
 
-    // Checks that the pool has exactly the contributions of the voided rounds and that held awards are not paid.
     until("the reports count all voids", async || {
         let sum = not_returned(&mut first, "mallory").await;
         sum.is_some_and(|sum| sum.voids == voided && eur(&sum.contributions_eur) == i128::from(voided) * CENT)

@@ -132,7 +132,6 @@ pub(super) struct Opened {
 }
 
 impl Accepted {
-    /// Serves the connection; `run` returns the reason for which the service ends it.
     pub(super) async fn serve<F>(self, run: impl FnOnce(Opened) -> F)
     where
         F: Future<Output = Option<&'static str>>,

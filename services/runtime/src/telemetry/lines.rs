@@ -54,7 +54,6 @@ impl Bucket {
         Self { left: BURST, since: now, left_out: 0 }
     }
 
-    /// Returns the number of lines omitted before this line; `None` if this line is omitted, too.
     fn take(&mut self, now: Instant) -> Option<u64> {
         let refills = now.saturating_duration_since(self.since).as_secs() / REFILL.as_secs();
         let refills = u32::try_from(refills).unwrap_or(u32::MAX);
