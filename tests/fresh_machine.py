@@ -4,7 +4,7 @@
     tests/fresh_machine.py [--keep FOLDER] [--environment] [COMMAND]
 
 Needs root on Debian, debootstrap and a network. Builds the sources at HEAD. The first command must serve until SIGINT; the
-second must succeed. With --environment, only the steps of tests/run before its first build run.
+second must succeed. With --environment, it runs only the steps of tests/run before its first build.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 
-SCRIPTED is the service with the tests' dealer, LONG_LOG the example of services/audit. ROUNDS is the length of Find's
-log, 10,000,000 by default. If no figure is named, measures all except `spinning` and `lengths`.
+SCRIPTED is the service with the tests' dealer. LONG_LOG is the example long_log of services/audit. ROUNDS is the
+length of Find's log, 10,000,000 by default. If no figure is named, measures all except `spinning` and `lengths`.
 
 `spinning` is the control measurement for `readers`, with two busy processes of the lowest priority instead of readers.
 Readers run with SCHED_IDLE unless FIGURES_READERS is `equal`. `lengths` plays on the logs in the folders of FIGURES_LOGS,
@@ -41,7 +41,7 @@ PLAYERS = 5_000
 CONSOLES = 50
 TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
-# Maximum permitted median, over the turns, of the ratio of p99.
+# Maximum ratio of p99 with readers to p99 without readers, as the median over all turns.
 RATIO_MAX = 1.2
 # Gives readers the same priority as bets.
 EQUAL = os.environ.get("FIGURES_READERS") == "equal"

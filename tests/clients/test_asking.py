@@ -197,7 +197,7 @@ def test_pl_33_only_a_call_without_a_connection_is_known_to_be_unsent():
         Failed("failed to connect to all addresses", trailing=[("a", "b")]),
     ]:
         assert not isinstance(refusal_of(answered), NotSent)
-    # If an attempt was lost, the outcome stays unknown.
+    # If the answer to an earlier attempt was lost, the outcome stays unknown.
     for before, expected in [([none], NotSent), ([refused(CODE.UNAVAILABLE), none], OutcomeUnknown)]:
         clock = Clock()
         request = asking(clock=clock)

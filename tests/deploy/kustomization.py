@@ -48,7 +48,8 @@ def pod(found: dict) -> dict:
 
 
 def merge(into: dict, patch: dict, named: bool = False):
-    """Strategic merge. `named`: ignores the patch's name, since the target was selected by kind."""
+    """Applies a strategic merge patch. With `named`, ignores the patch's name, because the target was selected by
+    kind."""
     for key, value in patch.items():
         if named and key in ("apiVersion", "kind", "metadata"):
             continue

@@ -7,8 +7,8 @@ import pytest
 from conftest import BINARY, DEPLOY
 
 UNIT = DEPLOY / "systemd/motherlode.service"
-# Maximum exposure level of `systemd-analyze security` times ten, from 0 (fully confined) to 100. A unit without
-# hardening has 96.
+# Maximum exposure level of `systemd-analyze security` times ten, from 0 (fully confined) to 100. The level of a unit without
+# hardening is 96.
 EXPOSURE_MAX = 15
 NO_SYSTEMD = "systemd-analyze is missing: the unit is not verified"
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason=NO_SYSTEMD)

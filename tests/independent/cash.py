@@ -30,13 +30,13 @@ def rounded(coins, worth):
 class Drawn:
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
-        # Returns the chances, with a common denominator, by the crystals that landed on earlier reels and on this reel.
+        # Chances, by the number of crystals on earlier reels and the number on this reel. All have the common denominator
+        # `self.of`.
         chances = [self.landing(cells, before) for before in range(CRYSTALS + 1)]
         self.of = lcm(*(chance.denominator for row in chances for chance in row)) * self.all**number
         self.landed = [
             [int(chance * self.of / self.all ** (number - n)) for n, chance in enumerate(row)] for row in chances
         ]
-        # Numbers of ways of the other cells, by crystals.
         weights = [cells.symbols.get(symbol, 0) for symbol in symbols]
         self.shown = [shown(number - crystals, weights, self.all - sum(weights)) for crystals in range(number + 1)]
 
@@ -103,8 +103,8 @@ def residues(reels, pays, cells=None, grown=0):
     return [Fraction(ways, number) for ways in left]
 
 
-# Each symbol has a flag for a running combination, a carry bit, and an exponent of 2 modulo 5 (every residue except 0
-# is a power of 2). A product is then a sum of exponents modulo 4.
+# Each symbol takes four bits: a flag for a running combination, a carry bit, and two bits for an exponent of 2. Modulo 5,
+# every residue except 0 is a power of 2, so a product is a sum of exponents modulo 4.
 POWERS = [1, 2, 4, 3]
 BITS, RUN, SYMBOLS = 4, 8, 8
 RUNS = sum(RUN << BITS * place for place in range(SYMBOLS))

@@ -12,7 +12,7 @@ from rounds import played
 
 ROUNDS = int(os.environ.get("MOTHERLODE_TESTS_ROUNDS", "20000"))
 ROUNDS_OF_OLD = ROUNDS // 5
-# Number of rounds to search, rounds per sequence, and changes per kind of figure.
+# Number of rounds that are searched, of rounds taken per sequence, and of changes made per kind of figure.
 SEARCHED, TAKEN, CHANGED = 20_000, 2, 10
 
 each_game = pytest.mark.parametrize("name", GAMES)
@@ -98,8 +98,8 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """Returns wrong values: a value from another place, and the next number. Replaces no whole window, since it could
-    have been drawn."""
+    """Returns wrong values: a value from another place, and the next number. Does not replace a whole
+    window, because the other window could have been drawn."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

@@ -93,7 +93,8 @@ class Round:
 
 
 class Operator:
-    """Players, sessions, transactions and rounds; `faults` are for the next calls of a kind, in order."""
+    """Operator with players, sessions, transactions and rounds. `faults` apply, in order, to the next calls of their
+    kind."""
 
     def __init__(self, document, sessions, funds):
         self.published = Published(document)

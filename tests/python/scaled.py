@@ -64,7 +64,7 @@ def poker(numbers, bound):
 
 
 def different_chances(chances, hand=5):
-    # Probability of each number of different classes, by the number of places left.
+    # ways[n][k]: probability that n numbers of the hand are still to be placed and k different classes were used.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
     for chance in chances:

@@ -33,8 +33,9 @@ def sequences(data):
 
 
 def verdicts(p_values):
-    """Probabilities that a perfect generator has at least as many p-values below ALPHA (SP 800-22, 4.2.1, exact
-    binomial), and p-values at least as unevenly spread over ten classes (4.2.2, from 55 sequences on)."""
+    """Returns two probabilities for a perfect generator: that at least as many p-values are below ALPHA (SP 800-22,
+    4.2.1, exact binomial), and that p-values are spread at least as unevenly over ten classes (4.2.2, from 55 sequences
+    on)."""
     failed = np.sum(p_values < ALPHA)
     yield binom.sf(failed - 1, len(p_values), ALPHA)
     if len(p_values) >= 55:

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 #[must_use]
 pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
-    // If the time were cut to whole seconds, a time in the first second of a minute would exclude that minute.
+    // The time is not truncated to seconds, because a time in the first second of a minute would then exclude that minute.
     let time = |ms: i64| {
         let nanos = i32::try_from(ms.rem_euclid(1_000) * 1_000_000).unwrap_or_default();
         Some(prost_types::Timestamp { seconds: ms.div_euclid(1_000), nanos })

@@ -1,5 +1,5 @@
-//! Independent model of the jackpot pool over the logs of all partitions, in EUR only, so a coin's share is coin / 10.
-//! The pool's stream in partition 0 orders hits and bets (BW-16).
+//! Independent model of the jackpot pool over the logs of all partitions. All bets are in EUR, so a coin wins the share coin
+//! / 10 EUR of the pool. The pool's stream in partition 0 orders hits and bets (BW-16).
 
 use crate::commits;
 use motherlode_ledger::Ledgers;

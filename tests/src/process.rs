@@ -33,7 +33,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts the program and waits until it listens. A new folder gets the tests' draw key.
+    /// A new folder gets the tests' draw key.
     #[must_use]
     pub fn start(program: &str, data: &Path, config: Option<&Path>) -> Self {
         Self::start_as(program, data, config, &[])
@@ -62,7 +62,6 @@ impl Process {
     ) -> Self {
         give_draw_key(data).expect("the draw key can be written");
         let mut command = Command::new(program);
-        // Tests copy logs without their signing keys.
         command.args(["serve", "--new-log-key", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
         if let Some(config) = config {
             command.arg("--config").arg(config);

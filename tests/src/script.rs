@@ -1,7 +1,7 @@
 //! Script of the tests' dealer. The request's metadata `motherlode-force` names an outcome, and the dealer tries client
 //! seeds until the step has this outcome. The sealed draw is unchanged, so rounds replay and audit as usual.
 //!
-//! A wish is a word such as `open`, or a word and a value, see [`figured`]; several are joined by `, ` and must all
+//! A wish is a word such as `open`, or a word and a value (see [`figured`]). Several wishes are joined by `, ` and must all
 //! hold in this step.
 
 use motherlode_ledger::Proposal;

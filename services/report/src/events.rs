@@ -154,7 +154,7 @@ impl Events {
         Look { stretches: Arc::clone(stretches), away: *away, runs: runs.clone(), latest: latest.clone() }
     }
 
-    /// Completes decoded events; `None` if the runs have another number of events.
+    /// Adds `runs` to decoded events; returns `None` if the runs do not contain exactly as many events as were counted.
     pub(crate) fn with(self, runs: Vec<Run>) -> Option<Self> {
         let away = runs.iter().flat_map(Run::tables).map(|table| table.entries()).sum();
         (away == self.counts.values().sum::<u64>()).then_some(Self { away, runs, ..self })
@@ -168,12 +168,13 @@ impl Events {
         self.runs.iter().any(Run::is_damaged)
     }
 
-    /// Returns the number of the first event without a table, the events from there on, and the runs before it.
+    /// Returns the number of the first event that is not in a run, all events from this number on, and the runs.
     pub(crate) fn unwritten(&self) -> (u64, Vec<Arc<SignificantEvent>>, Vec<Run>) {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Takes runs of all events before `first` and `count` from there on; returns false if they were folded again since.
+    /// Replaces the first `count` events in memory, which begin at number `first`, by `runs`; returns false if the events
+    /// were folded again meanwhile.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();
         if is_next {
@@ -185,7 +186,7 @@ impl Events {
     }
 }
 
-/// Writes the events from a number on, of commits up to a position, as a run, and merges runs.
+/// Writes `events`, numbered from `first` on, as a new run, and merges runs. `position` is that of the last folded commit.
 pub(crate) fn write(
     store: &Store,
     (first, events): (u64, &[Arc<SignificantEvent>]),
@@ -255,7 +256,7 @@ impl Look {
         Ok(events)
     }
 
-    /// Reads events from tables, up to `end`, exclusive.
+    /// Reads the events numbered from `first` up to but excluding `end` from tables.
     fn written(&self, first: u64, end: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         let (mut events, mut wrong) = (vec![], None);
         if first >= end {

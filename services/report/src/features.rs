@@ -1,7 +1,7 @@
 //! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
-//! Only the first steps of rounds count, without bought features. The expected number is the sum of each round's chance
-//! in its player's state.
+//! Only the first step of a round counts, and rounds with a bought feature do not count. The expected number of features is
+//! the sum of the rounds' chances, each in its player's state.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;
@@ -60,7 +60,7 @@ pub(crate) fn frequencies(features: &[Feature], counted: &[FeatureCounts<'_>]) -
         let seen: u64 = counted.iter().map(|of| of.seen[at]).sum();
         let expected: f64 = sum(at, |chance| chance);
         let variance: f64 = sum(at, |chance| chance * (1.0 - chance));
-        // Without variance, any difference counts as infinitely many standard deviations.
+        // If the variance is 0, any difference counts as infinitely many standard deviations.
         let distance = seen as f64 - expected;
         let errors = if distance == 0.0 { 0.0 } else { distance / variance.sqrt() };
         wire::FeatureFrequency {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn pl_23_frequencies_are_those_of_all_stakes_and_states_together() {
-        // Expected: 100 x 0.1 + 60 x 0.2 + 40 x 0.2 = 30; variance 9 + 16.
+        // The expected number is 100 x 0.1 + 60 x 0.2 + 40 x 0.2 = 30; the variance is 9 + 16.
         let features = [Feature::cash("treasure", "Treasure", Sign::Bonus)];
         let at = |seen: u64| {
             let mut all = [0; MAX];

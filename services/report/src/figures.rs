@@ -35,7 +35,6 @@ impl Figures {
         }
     }
 
-    /// Completes decoded figures; `None` if the runs have another number of events.
     pub(crate) fn with(self, config: &Report, events: Vec<Run>) -> Option<Self> {
         Some(Self { significant: self.significant.with(config, events)?, ..self })
     }
@@ -49,7 +48,7 @@ impl Figures {
         Some((first, self.days.range(day + 1..).next().map(|(_, next)| *next)))
     }
 
-    /// Adds a commit. `known` is as for [`Statement::take`]. After an error nothing was added.
+    /// Adds a commit; see [`Statement::take`] for `known`. If it fails, it has added nothing.
     pub(crate) fn take(&mut self, logged: &Logged, known: &BTreeMap<RoundKey, Bet>) -> Result<(), UnknownBet> {
         let commit = &logged.commit;
         let transactions = self.statement.take(commit, &logged.balances_after, known)?;

@@ -37,7 +37,6 @@ struct Partition {
 }
 
 impl Follower {
-    /// Creates a follower that continues from the partitions' checkpoints.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, config: &Report) -> Self {
         let ledgers = ledgers.into();
@@ -63,7 +62,7 @@ impl Follower {
         })
     }
 
-    /// Folds earlier commits on a separate thread, up to a position. Later commits are folded afterwards.
+    /// Folds the commits of partition `at` that were in the log at the start, on a separate thread.
     async fn fold_past(&self, at: usize) {
         let waiting = Arc::new(());
         let (follower, waits) = (self.clone(), Arc::downgrade(&waiting));
@@ -99,7 +98,7 @@ impl Follower {
                             Ok(()) => {}
                             Err(_) => return,
                         },
-                        // A read may have found damage.
+                        // A reader that waits may have found damaged tables.
                         () = partition.wanted.notified() => {}
                     }
                 }
@@ -115,8 +114,8 @@ impl Follower {
         &self.ledgers
     }
 
-    /// Reads figures that are no older than the logs' ends at the call. Fails with REPORT_BEHIND after a bounded wait,
-    /// and with PARTITION_ELSEWHERE if this process lacks partitions.
+    /// Reads figures that include all commits durable at the time of the call. Fails with REPORT_BEHIND if the figures do
+    /// not catch up within a bounded wait, and with PARTITION_ELSEWHERE if this process does not load all partitions.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&[&Figures]) -> T) -> Result<(T, u64), Refusal> {
         self.catch_up().await?;
         Ok(self.now(|figures, position| (read(figures), position)))
@@ -154,7 +153,8 @@ impl Follower {
 }
 
 impl Partition {
-    /// Returns the next position, and a number of commits: only published ones, which a checkpoint covers.
+    /// Returns the next position to fold, and the number of commits to read. It counts only published commits, because
+    /// checkpoints cover only these.
     fn next(&self) -> (u64, usize) {
         let position = self.view.position();
         let published = self.ledger.durable().saturating_sub(position);
@@ -174,8 +174,8 @@ impl Partition {
         }
     }
 
-    /// Folds commits, after reading the bets of dropped rounds from the log. After an error, the commits before it are
-    /// folded.
+    /// Folds commits. Reads the bets of rounds that are no longer in memory from the log. After an error, the commits before
+    /// the failed commit are folded.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {
@@ -205,15 +205,16 @@ impl Partition {
     }
 }
 
-/// Counts of a process. Counts since the log's start are empty until the existing log is read, so that rates exclude past
-/// events.
+/// Counts for this process's metrics. `rounds` and `significant` are empty until the existing log is read, so that rates
+/// exclude past events.
 #[derive(Debug, Clone)]
 pub struct Counts {
     pub positions: Vec<u64>,
     pub open: u64,
     pub rounds: Vec<(String, u64)>,
     pub voids: Vec<(String, VoidShare)>,
-    /// Significant events by kind. Kinds without events are listed with zero, so that rates include the first event.
+    /// Significant events by kind. Kinds without events are listed with a count of zero, so that a rate includes the first
+    /// event.
     pub significant: Vec<(String, u64)>,
 }
 

@@ -29,15 +29,15 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Opens the executable, so that the started file is hashed even if it is replaced. Stores the digest of
-    /// `configuration` in canonical form.
+    /// Opens the executable, so that the running program's file is hashed even if another file replaces it. Stores the
+    /// digest of the configuration, which is in canonical form.
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
         program::open();
         Self { version, configuration: Arc::new(RwLock::new(Sha256::digest(configuration).into())), test_build }
     }
 
-    /// Stores a changed configuration's digest. Returns the digests before and after.
+    /// Returns the previous digest and the new digest.
     pub fn reconfigure(&self, configuration: &str) -> (String, String) {
         let after = Sha256::digest(configuration).into();
         let before = std::mem::replace(&mut *self.configuration.write(), after);
@@ -78,7 +78,7 @@ impl Identity {
     }
 }
 
-/// Self-check, on demand and every 24 hours of the ledger's clock.
+/// Self-check, which runs on demand and every 24 hours by the ledger's clock.
 #[derive(Clone)]
 pub struct SelfCheck {
     pub(crate) identity: Arc<Identity>,
@@ -166,7 +166,7 @@ impl SelfCheck {
         check.await
     }
 
-    /// Begins a check, whose task continues even if its callers are gone.
+    /// Begins a check in its own task, which is completed even if no caller waits for the result.
     fn begin(&self, at_start: bool) -> RunningCheck {
         let (check, done) = (self.clone(), Arc::clone(&self.under_way));
         let task = tokio::spawn(async move {
@@ -210,7 +210,8 @@ impl SelfCheck {
         failures
     }
 
-    /// Compares meters and statements; `None` if they have different positions.
+    /// Compares the pools' meters in the books with their statements; returns `None` if books and statements have different
+    /// positions.
     async fn disagreements(&self) -> Option<Vec<String>> {
         let home = self.follower.ledgers().home();
         let compare = |figures: &[&Figures]| {

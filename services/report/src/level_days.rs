@@ -1,4 +1,4 @@
-//! A level's rounds by day (PL-23): about 40 bytes per day, level and operator, for a year.
+//! Rounds and wins of a level by day, for the last 366 days (PL-23). A day takes about 40 bytes per level and operator.
 
 use motherlode_proto::report::v1 as wire;
 use motherlode_state::date;
@@ -29,7 +29,8 @@ impl LevelDays {
         }
     }
 
-    /// Returns totals at the end of each day; `rounds` and `wins` include dropped days.
+    /// Returns the running totals at the end of each stored day. `rounds` and `wins` are the totals over all days, including
+    /// dropped days.
     pub(crate) fn to_wire(&self, rounds: u64, wins: i128) -> Vec<wire::ReturnDay> {
         let mut left = (rounds, wins);
         let mut days: Vec<_> = self

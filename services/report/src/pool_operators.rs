@@ -1,14 +1,14 @@
 //! Each operator's daily share of a pool (PL-38).
 //!
-//! A day's seed funding by the house is charged to operators in proportion to the day's contributions. Memory: a row
-//! per day, operator and pool.
+//! A day's seed funding by the house is charged to operators in proportion to their contributions of that day. The memory is
+//! one row per day, operator and pool.
 
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
 use motherlode_state::{Event, HOME, Nano, SmolStr, StreamId, date};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Shares of operators in a pool; at home also their awards and returns.
+/// Contributions of operators to pools. In the home partition, also their awards and returns.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PoolOperators {
     rows: BTreeMap<(SmolStr, i64, SmolStr), OperatorDay>,
@@ -40,7 +40,7 @@ impl PoolOperators {
                     self.row(&given.pool, day, operator).contributed += given.amount.0;
                 }
             }
-            // Other partitions have only mirrors.
+            // Other partitions have only mirrors of the pools' commits.
             (StreamId::Pool(pool), event) if commit.partition == HOME => self.take_of_pool(pool, day, event),
             _ => {}
         }
@@ -91,7 +91,7 @@ pub(crate) fn of_day<'a>(
     }
     let of_day: Vec<_> = parts.values().map(|(of_day, _)| of_day.contributed).collect();
     let so_far: Vec<_> = parts.values().map(|(_, so_far)| so_far.contributed).collect();
-    // If the day has no bets, the bets of earlier days determine the charge.
+    // If the day has no contributions, the contributions of all earlier days determine the shares.
     let turnover = if of_day.iter().any(|part| *part > 0) { of_day } else { so_far };
     let eur = |figure: i128| Nano(figure).to_string();
     let rows = parts.into_iter().zip(charges(seeds, &turnover));

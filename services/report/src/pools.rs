@@ -1,4 +1,5 @@
-//! Statements of pools: meters by day and all hits (PL-24), independent of the books; the self-check compares both.
+//! Statements of pools: meters by day and all hits (PL-24). They are computed independently of the books, and the self-check
+//! compares them with the books.
 
 use motherlode_ledger::fields::{money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
@@ -13,7 +14,7 @@ pub(crate) struct Pools(BTreeMap<String, Pool>);
 struct Pool {
     now: Meters,
     position: u64,
-    /// Meters at the end of each day with a change, keyed by days since 1970.
+    /// Meters at the end of each day on which they changed, keyed by days since 1 January 1970.
     days: BTreeMap<i64, Meters>,
     #[serde(with = "crate::view::messages")]
     hits: BTreeMap<i64, Vec<wire::PoolHit>>,
@@ -76,7 +77,7 @@ impl Pools {
         self.0.contains_key(name)
     }
 
-    /// Compares the meters with the books; `None` if meters and books have different positions.
+    /// Returns whether the meters equal those in the books; `None` if meters and books have different positions.
     pub(crate) fn agrees(&self, books: &PoolState) -> Option<bool> {
         let pool = self.0.get(&*books.name).filter(|pool| pool.position == books.head.position)?;
         Some(

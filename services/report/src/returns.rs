@@ -1,10 +1,11 @@
-//! Live returns of games, compared with their mathematics (PL-23) by [`crate::band`].
+//! Actual returns of games, which [`crate::band`] compares with the games' mathematics (PL-23).
 //!
-//! A level is a game's version at one stake in one currency, counted per operator. Levels are summed both weighted by
-//! stake and unweighted, so that a high stake does not hide low stakes. Features collected over several rounds (crystals,
-//! Potions) can be won at another stake than the bets that paid for them, so levels and unweighted sums exclude them.
+//! A level is a game's version at one stake in one currency, counted per operator. Levels are summed twice, once weighted by
+//! stake and once unweighted, so that high stakes do not hide a deviation at low stakes. Features collected over several
+//! rounds (crystals, Potions) can be won at another stake than that of the bets that paid for them, so figures of single
+//! levels and unweighted sums exclude these features.
 //!
-//! The expected return is in cash (DM-19): the exact return in coins, plus the effect of rounding wins to minor units.
+//! The expected return is in cash (DM-19): it is the exact return in coins plus the effect of rounding wins to minor units.
 
 use crate::{
     band::{self, Stratum, Theory, Verdict, Wins},
@@ -53,7 +54,7 @@ struct Tally {
     bet: i64,
     wins: i128,
     all: Wins,
-    /// Wins in bets, without collected features.
+    /// Wins as multiples of the bet, without features collected over several rounds.
     own: Wins,
     gifts: u64,
     features: [u64; FEATURES_MAX],
@@ -66,7 +67,7 @@ struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Bound on the effect of rounding for features collected at several coin values.
+    /// Bound on the effect of rounding if a feature is collected at several coin values.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }
@@ -130,7 +131,7 @@ impl Returns {
         rounds.into_iter().collect()
     }
 
-    /// Creates the report. The first use takes tens of milliseconds per level, so call it on a separate thread without a
+    /// Creates the report. The first call takes tens of milliseconds per level, so call it on a separate thread and hold no
     /// lock.
     pub(crate) fn report(&self, wanted: &ReturnFilter) -> ReturnList {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
@@ -167,7 +168,7 @@ fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Retur
         Weighting::Stake => Stratum { weight: *bet, wins: &tally.all, theory: known.all },
         _ => Stratum { weight: 1.0, wins: &tally.own, theory: known.own },
     });
-    // A gift received at one stake can be won at the highest stake.
+    // A gift received at one stake can be played, and won, at the highest stake.
     let highest = known.iter().map(|(bet, _)| *bet).fold(0.0, f64::max);
     let gifts: f64 = levels.iter().zip(&known).map(|((_, tally, _), (_, known))| tally.gifts as f64 * known.gift).sum();
     let mixed =
@@ -289,7 +290,8 @@ fn known(game: &dyn Game, level: &Level) -> Option<Theories> {
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
     let collected = float(&par.of_nature(Nature::Collected));
-    // Collected features occur with larger wins or independently of wins, so the spread without these features is not wider.
+    // Collected features occur together with larger wins or independently of wins, so wins without these features do not
+    // vary more than all wins.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
     let chances = features::chances(game, &par, float);

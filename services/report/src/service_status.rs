@@ -10,7 +10,7 @@ const SECONDS: usize = 60;
 const EVERY: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Durations of calls in microseconds, rounded to one digit.
+/// Durations of calls in microseconds, rounded to one significant digit.
 #[derive(Debug, Clone)]
 pub struct CallCounters(Arc<Mutex<Histogram<u64>>>);
 

@@ -1,4 +1,5 @@
-//! Significant events of the log, with the values before and after, actor and reason (PL-22; GLI-19 2.8.8).
+//! Significant events of the log (PL-22; GLI-19 2.8.8), each with the values before and after the event, the actor and the
+//! reason.
 
 use crate::{events::Events, open_round::OpenRound};
 use motherlode_ledger::fields::{round_name, timestamp};
@@ -306,7 +307,6 @@ impl Significant {
         }
     }
 
-    /// Returns whether a win reaches the operator's threshold. Play money does not count (PL-17).
     fn is_large(&self, operator: &str, amount: Minor, currency: Currency, rate: FxRate) -> bool {
         if !currency.is_real() {
             return false;
@@ -317,7 +317,6 @@ impl Significant {
     }
 }
 
-/// Describes a start that revoked seals or accepted a loss of draw keys (PL-40).
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
     let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
     let subject = format!("generation {number} of draws");
@@ -342,7 +341,7 @@ fn of_start(begun: &GenerationBegun) -> Option<Content> {
     }
 }
 
-/// Returns proposer and approver, if the event needed both (PL-27).
+/// Returns the proposer and the approver if the event needed approval (PL-27).
 fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
     let before = usize::try_from(number).ok()?.checked_sub(2)?;
     match logged.commit.events.get(before)? {

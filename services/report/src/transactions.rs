@@ -1,5 +1,5 @@
-//! Transactions of an operator or a player, in pages, latest first (PL-34). A call reads a bounded number of the log's
-//! records or of the player's commits.
+//! Transactions of an operator or a player, in pages, latest first (PL-34). A call reads a bounded number of records of the
+//! log, or of commits of the player.
 
 use crate::{
     dues::{Dues, DuesLookup},
@@ -22,7 +22,6 @@ use std::collections::VecDeque;
 
 const PAGE_SIZE: usize = 100;
 const PAGE_SIZE_MAX: usize = 500;
-/// Maximum records of a log that a call reads.
 const RECORDS_MAX: u64 = 20_000;
 const COMMITS_MAX: usize = 4_096;
 const STRETCH: u64 = 512;
@@ -130,7 +129,7 @@ fn of_player(ledger: &Handle, stream: &StreamId, from: u64, wanted: &Transaction
             return Ok(page);
         }
         let logged = ledger.fetch(next)?;
-        // A forged token can name another player's commit.
+        // A forged page token can name a commit of another player.
         if logged.commit.stream != *stream || wanted.day.is_some_and(|day| date::day_of(logged.commit.time_ms) < day) {
             return Ok(page);
         }
@@ -187,7 +186,7 @@ fn own(ledger: &Handle, from: u64, to: u64, wanted: &TransactionFilter) -> Resul
 }
 
 impl Page {
-    /// Adds a commit's transactions, the last one first. Returns false if they belong to the next page.
+    /// Adds a commit's transactions in reverse order. Returns false, without adding them, if they belong to the next page.
     fn add(&mut self, ledger: &Handle, logged: &Logged, wanted: &TransactionFilter) -> Result<bool, FetchError> {
         let commit = &logged.commit;
         if wanted.day.is_some_and(|day| date::day_of(commit.time_ms) != day) {

@@ -1,12 +1,13 @@
-//! Figures and significant events as keyspaces of the partition's checkpoints, so that a start decodes only later
-//! commits.
+//! Stores figures and significant events as keyspaces in the partition's checkpoints, so that a start decodes only commits
+//! after the checkpoint.
 //!
 //! | keyspace | key | value |
 //! |---|---|---|
 //! | figures | `all` | thresholds and figures, in [postcard's wire format](https://postcard.jamesmunns.com/wire-format) |
-//! | events | number (8), contiguous from 0 | `SignificantEvent` |
+//! | events | number (8 bytes), contiguous from 0 | `SignificantEvent` |
 //!
-//! Figures that are damaged, of another [version](FIGURES_VERSION) or of other thresholds are folded again from the log.
+//! Figures are folded again from the log if they are damaged or have another [version](FIGURES_VERSION) or other thresholds
+//! than this program.
 
 use crate::{
     events::{EVENTS, write},
@@ -23,10 +24,10 @@ use std::sync::{
 };
 use tokio::sync::watch;
 
-/// Builds with the same version can read each other's figures.
+/// Version of the stored figures. Builds with the same version can read each other's figures.
 ///
-/// Raise the version by 1 in a change after which the same log gives other figures (in this crate, the books'
-/// statements and revenue, or the reading of an outcome) or other serialized bytes. Otherwise the tests
+/// Raise the version by 1 with every change after which the same log gives other figures or other serialized bytes. Such a
+/// change can be in this crate, in the books' statements and revenue, or in the decoding of outcomes. Otherwise the tests
 /// `state_version_*` fail.
 const FIGURES_VERSION: u32 = 4;
 static FIGURES: Keyspace = Keyspace { name: "figures", version: FIGURES_VERSION, widths: None, filtered: 0 };
@@ -34,16 +35,17 @@ const ALL: &[u8] = b"all";
 
 pub(crate) struct ReportView {
     config: Report,
-    /// Position of the log's end at the start.
+    /// End position of the log at startup.
     pub(crate) past: Position,
     pub(crate) figures: RwLock<Figures>,
-    /// Position of the figures; changed under their lock.
+    /// Position of the last folded commit; it changes only under the lock of `figures`.
     pub(crate) position: watch::Sender<Position>,
     written: AtomicU64,
 }
 
 impl ReportView {
-    /// Opens the figures of the start's checkpoint, or empty ones, and adds them to later checkpoints.
+    /// Reads the figures from the checkpoint used at startup, or creates empty figures, and registers them for later
+    /// checkpoints.
     pub(crate) fn open(ledger: &Handle, config: &Report) -> Arc<Self> {
         let read = read(ledger.follower_views(), config).unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot read the figures of reports: folding the log again from its beginning");
@@ -66,7 +68,7 @@ impl ReportView {
         *self.position.borrow()
     }
 
-    /// Empties figures whose tables of events are damaged. Only the folding task may call this.
+    /// Replaces all figures by empty ones if a table of events is damaged. Only the folding task may call this.
     pub(crate) fn reset_damaged(&self) {
         if self.figures.read().significant.events.are_damaged() {
             tracing::warn!("tables of significant events are damaged: folding the figures of reports again");
@@ -79,7 +81,8 @@ impl ReportView {
 }
 
 impl FollowerView for ReportView {
-    /// The fold of the existing log writes only to free memory. Damaged tables stay until figures are folded again.
+    /// While the existing log is folded, events are written only to free memory. While tables are damaged, nothing is
+    /// written until the figures are folded again.
     fn unwritten(&self) -> u64 {
         let figures = self.figures.read();
         let events = &figures.significant.events;

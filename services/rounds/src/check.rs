@@ -1,5 +1,5 @@
-//! Verifies a commit with a step by resolving the step again (PL-44); this requires resolving all earlier steps of the
-//! round.
+//! Verifies a commit that contains a step by resolving the step again (PL-44), which requires resolving all earlier steps of
+//! the round again.
 
 use crate::{
     Unresolvable, collection,
@@ -45,7 +45,7 @@ pub struct Before<'a> {
     pub dealt_of: &'a DealtOf<'a>,
 }
 
-/// Events that are not about rounds are ignored.
+/// Checks the events of a commit, except events that do not concern rounds.
 pub fn check(before: &Before<'_>, events: &[Event]) -> Result<(), Mismatch> {
     let Some(at) = events.iter().position(|event| matches!(event, Event::StepResolved(_))) else {
         return match events.iter().find(|event| is_of_step(event) || matches!(event, Event::RoundStarted(_))) {
@@ -119,7 +119,6 @@ impl Before<'_> {
         self.follow(step, (started, live), open, dealt)
     }
 
-    /// The step must use the player's next draw.
     fn dealt(&self, step: &StepResolved) -> Result<Dealt, Mismatch> {
         let unsealed = Mismatch::Unsealed { round: step.round, step: step.step };
         let (Some(next @ NextDraw { number, seal, .. }), Some(drawn), None) = (self.player.draw, &step.draw, step.seed)

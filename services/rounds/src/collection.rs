@@ -1,4 +1,4 @@
-//! Converts between the engine's carried figures and the log's collections, which omit figures of 0.
+//! Converts between the engine's figures carried between rounds and the log's collections, which omit figures equal to 0.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -9,7 +9,7 @@ use motherlode_state::{Collection, Currency, Event, Minor, PlayerState, RoundSta
 
 const WITCH: &str = "witch";
 
-/// Returns the [`motherlode_proto::round::v1::Witch`] that an event picks in a game.
+/// Returns the number of the [`motherlode_proto::round::v1::Witch`] that the player has picked in a game.
 #[must_use]
 pub fn witch(player: &PlayerState, game: &dyn Game) -> Option<i64> {
     player.collection(game.name(), "")?.get(WITCH).copied()
@@ -31,7 +31,8 @@ pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
     }
 }
 
-/// The currency (`EUR`), or the currency and the bet (`EUR 1.00`) if each bet has its own collection (WF-12).
+/// Returns the scope of a collection: the currency (`EUR`), or currency and bet (`EUR 1.00`) if each bet amount has its own
+/// collection (WF-12).
 #[must_use]
 pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     match game.carries().scope {
@@ -56,13 +57,15 @@ pub fn carried_under(game: &dyn Game, sharing: Sharing, player: &PlayerState, sc
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// The game's newest rules version decides, so that an older one does not repeat a gift (DM-14).
+    /// The game's newest rules version determines the shared figures, so that an older version does not grant a gift twice
+    /// (DM-14).
     Game,
-    /// The round's own rules version decides, as in earlier releases.
+    /// The round's own rules version determines the shared figures, as in earlier releases.
     Version,
 }
 
-/// Each shared figure is the maximum over all scopes with the same kind of money (real or play).
+/// Returns the figures of `own`, with each shared figure raised to its maximum over all scopes with the same kind of money
+/// (real or play).
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,
@@ -89,7 +92,8 @@ fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// An unchanged shared figure is not copied from the scope that has it.
+/// Returns the figures to store: from `after` if the round changed them, otherwise from `own`. So an unchanged shared figure
+/// is not copied from another scope.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
@@ -138,15 +142,16 @@ impl Led {
         Ok(Some(Self { game, scope, before: opened.carried, after }))
     }
 
-    /// `now` has the figures after later rounds (PL-04).
+    /// Returns the figures without this round's changes (PL-04); `now` includes the changes of later rounds.
     #[must_use]
     pub fn undone(&self, now: &Carried) -> Carried {
         if *now == self.after { self.before } else { self.game.without(now, &self.before, &self.after) }
     }
 }
 
-/// Change of the collection when a round is voided (PL-04). `collected` is `None` for an open round. Fails if this
-/// build lacks the game. The game must have no other open round, whose figures would become outdated.
+/// Returns the event that removes a voided round's changes from the collection (PL-04). `collected` is `None` for an open
+/// round. Fails if this build lacks the game. The player must have no other open round of the game, because its figures
+/// would become outdated.
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,

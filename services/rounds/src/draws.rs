@@ -1,4 +1,4 @@
-//! Seeds of steps, which are logged or derived from sealed draws.
+//! Seeds of steps. A seed is either logged or derived from a sealed draw.
 
 use motherlode_slots::Seed;
 use motherlode_state::{Dealt, DrawName, DrawSealed, Drawn, Event, RecordHash, Seal, SealReason, StepResolved, draw};
@@ -12,13 +12,13 @@ pub struct KeyLost {
 /// Function that returns a draw's dealt value, or `None` if its key is missing.
 pub type DealtOf<'a> = dyn Fn(DrawName) -> Option<Dealt> + 'a;
 
-/// [`DealtOf`] for readers of the log, which have no draw keys.
+/// Implements [`DealtOf`] for readers of the log, which have no draw keys.
 #[must_use]
 pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
-/// Fails if the draw's dealt value is unavailable or does not match the seal.
+/// Returns a step's seed. Fails if the draw's dealt value is unavailable or does not match its seal.
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),
@@ -40,7 +40,7 @@ pub struct StepDraw {
 }
 
 impl StepDraw {
-    /// `None` if the log has the seed itself.
+    /// Returns the step's draw; `None` if the log contains the seed instead of a draw.
     #[must_use]
     pub fn from_step(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {
@@ -62,7 +62,7 @@ impl StepDraw {
 pub struct Sealed {
     pub name: DrawName,
     pub seal: Seal,
-    /// Reason why the draw was sealed separately from a step.
+    /// Reason for which the draw was sealed separately; `None` if it was sealed with a step.
     pub reason: Option<SealReason>,
 }
 
@@ -94,7 +94,7 @@ pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
     })
 }
 
-/// Returns false for a commit with a logged seed, which could reveal hidden values (NP-12).
+/// Returns whether a commit may be shown; false if it contains a seed, from which hidden values could be computed (NP-12).
 #[must_use]
 pub fn may_be_shown(events: &[Event]) -> bool {
     !events.iter().any(|event| matches!(event, Event::StepResolved(step) if step.seed.is_some()))

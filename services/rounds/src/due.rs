@@ -12,7 +12,7 @@ pub struct StepEvents {
 }
 
 impl StepEvents {
-    /// A step can hit the jackpot only if the bet contributed. Fails if the win exceeds the range of amounts.
+    /// A step can hit the jackpot only if its bet contributed to the pool. Fails if the win exceeds the range of amounts.
     pub fn from_outcome(
         outcome: &Outcome,
         contributed: bool,

@@ -1,10 +1,10 @@
-//! Rounds: computations shared by play, display, voids, reports and audits, without I/O and clock.
+//! Computations on rounds that play, display, voids, reports and audits share. They use neither I/O nor a clock.
 //!
-//! - [`live`], `terms`, [`draws`]: rounds resolved in the engine, their terms and seeds
+//! - [`live`]: rounds resolved in the engine; `terms`: their terms; [`draws`]: their seeds
 //! - [`collection`]: figures carried between rounds
-//! - [`check`], [`due`]: verification of steps, events required by an outcome
-//! - [`view`], `award`: rounds folded from commits, their awards
-//! - [`shown`], [`wire`]: displayed figures that are not in the log, conversion to messages
+//! - [`check`]: verification of steps; [`due`]: events that an outcome requires
+//! - [`view`]: rounds folded from commits; `award`: their jackpot awards
+//! - [`shown`]: displayed figures that are not in the log; [`wire`]: conversion to messages
 
 pub mod award;
 pub mod check;

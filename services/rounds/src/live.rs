@@ -1,4 +1,4 @@
-//! Rounds in the engine: new rounds, and rounds rebuilt from the log with the model they were played with.
+//! Rounds in the engine. A round is new, or it is rebuilt from the log with the model with which it was played.
 
 use crate::{
     draws::{DealtOf, KeyLost, seed_of},
@@ -33,7 +33,7 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Fails if this program lacks the game or has another model of it.
+/// Returns a round's game. Fails if this program lacks the game or has another model of it.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),
@@ -49,7 +49,7 @@ pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable
     Ok(game)
 }
 
-/// A gamble leaves the mean return unchanged.
+/// Returns whether a choice is a gamble, which does not change the mean return.
 #[must_use]
 pub fn is_gamble(choice: &[u8]) -> bool {
     let kind = v1::Choice::decode(choice).ok().and_then(|choice| choice.kind);
@@ -88,13 +88,13 @@ impl Live {
         self.round.awaiting()
     }
 
-    /// Choice that the game's rule makes for an absent player; `None` before the bet and after the end.
+    /// Returns the choice that the game's rule makes for an absent player; `None` before the bet and after the round's end.
     #[must_use]
     pub fn automatic(&self) -> Option<Choice> {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)
     }
 
-    /// Fails, without drawing, if the round does not await this choice.
+    /// Resolves a step. Fails without using the seed if the round does not await this choice.
     pub fn resolve(&mut self, choice: &Choice, seed: Seed, outcome: &mut Outcome) -> Result<(), ChoiceRefused> {
         self.round.resolve(choice, &mut Draws::from_seed(seed), outcome)
     }
@@ -104,7 +104,7 @@ impl Live {
         Ok(self.resolve(&choice, seed, outcome)?)
     }
 
-    /// An automatic step must have the choice of the game's rule (PL-03).
+    /// Resolves a logged step again. Fails if an automatic step's choice is not that of the game's rule (PL-03).
     pub fn logged(&mut self, step: &StepResolved, seed: Seed, outcome: &mut Outcome) -> Result<(), Unresolvable> {
         if step.automatic.is_some() {
             let rule = self.automatic();

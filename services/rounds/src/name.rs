@@ -1,4 +1,4 @@
-//! A round's name is an input of its seeds.
+//! Names of rounds. The seeds of a round's steps are derived from its name.
 
 use motherlode_state::{StreamId, digits};
 

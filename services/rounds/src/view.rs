@@ -30,7 +30,7 @@ pub struct RoundView {
     pub time_ms: i64,
     pub balance_before: Minor,
     pub steps: Vec<StepView>,
-    /// Part of the win credited before the round ended (ME-16).
+    /// Part of the win that was credited before the round ended (ME-16).
     pub credited: Minor,
     pub settled: Option<Minor>,
     pub voided: Option<VoidView>,
@@ -42,14 +42,14 @@ pub struct StepView {
     pub position: u64,
     pub time_ms: i64,
     pub logged: StepResolved,
-    /// Seed of the step, if logged or revealed (NP-12).
+    /// Seed of the step; `None` unless it is logged or revealed (NP-12).
     pub seed: Option<Seed>,
     pub draw: Option<StepDraw>,
     pub choice: v1::Choice,
     pub outcome: v1::Outcome,
     pub malformed: Option<Malformed>,
     pub collection: Option<Event>,
-    /// Reference that the actor gave when closing the round for the player.
+    /// Reference stated by the actor who closed the round for the player.
     pub reference: String,
     pub balance_before: Minor,
     pub balance_after: Minor,
@@ -105,7 +105,7 @@ impl RoundView {
         self.voided.as_ref().map(|void| void.balance_after).or_else(step).unwrap_or(self.balance_before)
     }
 
-    /// Only nonzero figures; empty if this program lacks the game.
+    /// Returns the nonzero figures carried into the round; empty if this program lacks the game.
     #[must_use]
     pub fn carried(&self) -> Vec<(&'static str, i64)> {
         let keys = game_of(&self.started).map_or(&[][..], |game| game.carries().keys);
@@ -113,8 +113,7 @@ impl RoundView {
         figures.filter(|(_, value)| *value != 0).collect()
     }
 
-    /// Adds no hidden values (NP-12); stops at the first step whose dealt value is unavailable. After an error, only
-    /// some outcomes may be complete.
+    /// Adds displayed figures to the outcomes, as [`shown::complete`] does.
     pub fn complete(&mut self, dealt_of: &DealtOf<'_>) -> Result<(), Unresolvable> {
         let over = self.state() != v1::RoundState::Open;
         let name = &self.name;
@@ -264,7 +263,8 @@ impl Fold {
     }
 }
 
-/// Sums account changes of rounds that begin in these events, in 128 bits since an unverified log may have any amounts.
+/// Returns the sum of account changes of rounds that begin in these events. Uses 128 bits because an unverified log may
+/// contain any amount.
 fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i128 {
     let (mut moved, mut credited) = (0_i128, BTreeMap::new());
     for event in events {

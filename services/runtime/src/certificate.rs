@@ -1,7 +1,7 @@
 use rustls_pki_types::{CertificateDer, pem::PemObject};
 use x509_parser::parse_x509_certificate;
 
-/// Returns the earliest expiry of a chain in PEM, in Unix seconds; `None` without a readable certificate.
+/// Returns the earliest expiry of a chain in PEM, in Unix seconds; `None` if no certificate is readable.
 #[must_use]
 pub fn expiry(pem: &[u8]) -> Option<i64> {
     let chain = CertificateDer::pem_slice_iter(pem).filter_map(Result::ok);
@@ -24,7 +24,7 @@ mod tests {
             params.not_after = date_time_ymd(year, 2, 1);
             params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
         };
-        // `date -u -d 2030-02-01 +%s`
+        // Output of `date -u -d 2030-02-01 +%s`.
         assert_eq!(expiry(made(2030).as_bytes()), Some(1_896_134_400));
         assert_eq!(expiry((made(2040) + &made(2030)).as_bytes()), Some(1_896_134_400));
         assert_eq!(expiry(b"no certificate"), None);

@@ -15,7 +15,7 @@ use tonic::{
 use tower::Service;
 
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Silence before a ping is sent, and again before the connection fails.
+/// Silence after which a ping is sent. After the same time without an answer, the connection fails.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -85,10 +85,9 @@ pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connect
     Ok(Connection { channel: endpoint.connect_lazy(), authorization })
 }
 
-/// Checks an address and its credentials without connecting.
 pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError> {
     prepare(target, credentials).map(drop).map_err(|error| match error {
-        // The configuration sets the target without a flag.
+        // The target comes from the configuration, so the message must not name the flag.
         ConnectError::Unusable(fault) => ConnectError::Unusable(fault.trim_start_matches("--target ").to_owned()),
         other => other,
     })

@@ -8,7 +8,8 @@
 //! operators.acme = { profile = "se", limits = { reality_check_ms = 3_600_000 } }
 //! ```
 //!
-//! A configured profile with the name of a compiled profile can only add restrictions; so can an operator's own limits.
+//! A configured profile with the name of a compiled profile can only add restrictions to it. An operator's own limits can
+//! only add restrictions, too.
 
 use crate::config::error::ConfigError;
 use motherlode_state::Profile;
@@ -32,7 +33,7 @@ const COMPILED: [(&str, &str); 6] = [
 pub struct Jurisdictions {
     /// Profile of operators that name no profile.
     pub default: String,
-    /// Further profiles, or additional restrictions of compiled profiles.
+    /// Additional profiles, and additional restrictions for compiled profiles.
     pub profiles: BTreeMap<String, Profile>,
     /// Maps operators to their settings.
     pub operators: BTreeMap<String, Operator>,

@@ -5,7 +5,8 @@ use motherlode_state::Nano;
 use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Maps operators to settings, which clones share. An unknown operator has weight 1, no cap and a transfer wallet.
+/// Maps operators to settings. All clones share the map. An unknown operator has weight 1, no campaign cap and a transfer
+/// wallet.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<RwLock<BTreeMap<String, Settings>>>);
 
@@ -49,7 +50,6 @@ impl Operators {
         operator != PLATFORM && self.0.read().contains_key(operator)
     }
 
-    /// Returns the fair-share weight for calls, log bytes and the queue.
     #[must_use]
     pub fn weight(&self, operator: &str) -> u32 {
         self.of(operator).map_or(1, |settings| settings.weight)
@@ -60,7 +60,6 @@ impl Operators {
         self.0.read().values().map(|settings| settings.weight).max().unwrap_or(1)
     }
 
-    /// Returns the limit of the open campaigns' total cost in EUR (PL-36).
     #[must_use]
     pub fn campaign_cap(&self, operator: &str) -> Option<Nano> {
         self.of(operator)?.campaign_cap

@@ -12,7 +12,8 @@ pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Sets SCHED_IDLE, under which a thread yields to all others. It must not hold a lock that answers need.
+/// Sets SCHED_IDLE, under which a thread yields to all others. The thread must not hold a lock that is needed to answer
+/// calls.
 pub fn lowest_priority() {
     #[cfg(target_os = "linux")]
     {

@@ -10,7 +10,6 @@ use std::{fs, net::SocketAddr, path::Path, sync::OnceLock, time::Duration};
 
 static COMMIT: OnceLock<&str> = OnceLock::new();
 
-/// Sets the commit from which the program was built; later calls have no effect.
 pub fn set_commit(commit: &'static str) {
     let _ = COMMIT.set(commit);
 }
@@ -20,7 +19,7 @@ pub fn commit() -> &'static str {
     COMMIT.get().copied().unwrap_or("unknown")
 }
 
-/// Returns `host:port`, which stays the same after a restart, or `host:process id` without a fixed port.
+/// Returns `host:port`, which stays the same after a restart. If the port is not fixed, returns `host:process id`.
 #[must_use]
 pub fn instance(listen: SocketAddr) -> String {
     let host = uname().nodename().to_string_lossy().into_owned();
@@ -42,7 +41,7 @@ pub fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
-/// Returns the lowest memory limit in bytes of the process's control group (version 2) and the groups above it.
+/// Returns the lowest memory limit, in bytes, among the process's control group (version 2) and the groups above it.
 #[must_use]
 pub fn memory_limit() -> Option<u64> {
     limit_in(Path::new("/sys/fs/cgroup"), &fs::read_to_string("/proc/self/cgroup").ok()?)
@@ -116,7 +115,7 @@ mod tests {
     #[test]
     fn memory_is_estimated_by_players_and_buffers() {
         let mut config = Config::default();
-        // Defaults: 1,000,000 players at 2 KiB, 256 MiB of buffers, 512 MiB.
+        // With the default limits: 1,000,000 players at 2 KiB, 256 MiB of buffers, and 512 MiB for the rest.
         assert_eq!(memory_estimate(&config), 2_048_000_000 + (768 << 20));
         config.limits.players_in_memory = 1_000;
         config.limits.buffer_bytes_max = 1 << 20;

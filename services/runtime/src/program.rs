@@ -28,7 +28,8 @@ pub fn digest() -> Option<[u8; 32]> {
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
 }
 
-/// Returns whether another file replaced the executable or, unless `only_just`, whether its content changed.
+/// Returns whether the executable file's content differs from that at the start. With `only_just`, does not read a file that
+/// is still the started file.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
     if only_just && now.as_ref().is_ok_and(is_started) {

@@ -1,7 +1,7 @@
-//! Refusals of requests, which had no effect, as `google.rpc.Status` with details (PL-12).
+//! Refusals of requests, as `google.rpc.Status` with details (PL-12). A refused request had no effect.
 //!
-//! Each refusal has an `ErrorInfo`, a `BadRequest` for faulty fields, and a `RetryInfo` if a retry helps. Texts may
-//! quote the caller's input, so they are [excerpts](excerpt).
+//! Each refusal has an `ErrorInfo`, a `BadRequest` for faulty fields, and a `RetryInfo` if a retry helps. Texts may quote
+//! the caller's input, so quoted text is shortened by [`excerpt`].
 
 use crate::reason::Reason;
 use motherlode_state::is_visible;
@@ -63,7 +63,6 @@ impl Refusal {
         refusal
     }
 
-    /// Creates ALREADY_EXISTS, REQUEST_ID_REUSED (PL-11).
     pub fn request_id_reused(request_id: &str) -> Self {
         Refusal::new(Reason::RequestIdReused, "this request id was used for a different request")
             .with("request_id", request_id)
@@ -79,7 +78,6 @@ impl Refusal {
         self
     }
 
-    /// Sets the wait before a retry with the same request id.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);

@@ -1,7 +1,7 @@
 //! Refused calls, counted by reason in `motherlode.refusals` and logged.
 //!
-//! At most [`LINES_MAX`] lines are logged per operator, reason and [`WINDOW`]; the next line states how many were
-//! suppressed.
+//! At most [`LINES_MAX`] lines are logged per operator and reason in each [`WINDOW`]; the next line states how many lines
+//! were suppressed.
 
 use crate::{
     access::Caller,
@@ -125,7 +125,6 @@ impl Refusals {
 }
 
 impl LineLimit {
-    /// Returns the number of suppressed lines if another line may be written.
     fn line(&mut self, now: Instant) -> Option<u64> {
         if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
             (self.since, self.lines) = (Some(now), 0);

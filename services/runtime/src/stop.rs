@@ -6,7 +6,7 @@ use tokio::{
     sync::watch,
 };
 
-/// Requests the stop, also when dropped.
+/// Handle that requests the stop. Dropping the handle also requests the stop.
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 

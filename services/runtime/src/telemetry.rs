@@ -36,7 +36,8 @@ use tracing_subscriber::{
 const SERVICE: &str = "motherlode";
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
-/// Registry of metrics for Prometheus, if the process serves them; global like the meters.
+/// Registry of metrics for Prometheus, if the process serves metrics. It is global because OpenTelemetry's meters are
+/// global.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
 /// Guard that exports the remaining spans and metrics on drop.
@@ -50,7 +51,7 @@ impl Drop for Guard {
         let until = Instant::now() + LAST_EXPORT_MAX;
         let (sender, exported) = mpsc::channel();
         let other = sender.clone();
-        // Detached threads end with the process, even if the collector is slow.
+        // The threads are not joined, so a slow collector does not delay the end of the process.
         thread::spawn(move || sender.send(("spans", spans.shutdown())));
         thread::spawn(move || other.send(("metrics", metrics.shutdown())));
         let mut waiting = vec!["spans", "metrics"];
@@ -71,7 +72,8 @@ impl Drop for Guard {
 pub enum TelemetryError {
     #[error("telemetry.filter: {0}")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// A single word that is no level. The filter would take it for a target and silence all other targets.
+    /// The filter contains a word that is not a level. The word would be read as a target, and all other targets would be
+    /// silenced.
     #[error("telemetry.filter: {0:?} is neither a level (off, error, warn, info, debug, trace) nor TARGET=LEVEL")]
     Level(String),
     #[error("telemetry.otlp_endpoint: {0:?} must be an address such as http://127.0.0.1:4317")]
@@ -100,12 +102,12 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
         return Err(TelemetryError::Level(word.to_owned()));
     }
     let targets: Targets = filter.parse()?;
-    // By default, the libraries' reports of failed exports are silenced.
+    // Unless the filter names OpenTelemetry, its own log lines are silenced.
     let is_asked = filter.contains("opentelemetry");
     Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
 }
 
-/// Starts telemetry for a process with this role and name. An OTLP endpoint requires a tokio runtime.
+/// An OTLP endpoint requires a tokio runtime.
 pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
     let filter = targets(asked.as_ref().unwrap_or(&settings.filter))?;
@@ -126,7 +128,6 @@ pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard
     Ok(Guard(spans, metrics))
 }
 
-/// Returns the metrics in Prometheus's text format; `None` if the process does not serve them.
 #[must_use]
 pub fn prometheus() -> Option<Vec<u8>> {
     let mut text = vec![];
@@ -138,7 +139,7 @@ fn colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|asked| asked.is_empty())
 }
 
-/// Names the process, because several processes can share a collector.
+/// Identifies the process in telemetry, because several processes can share a collector.
 fn resource(role: Role, instance: String) -> Resource {
     let attributes = [
         KeyValue::new("service.instance.id", instance),

@@ -9,7 +9,6 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 pub const TRACEPARENT: &str = "traceparent";
 
-/// Returns the current `traceparent`; `None` without a trace.
 #[must_use]
 pub fn traceparent() -> Option<String> {
     let context = Span::current().context();

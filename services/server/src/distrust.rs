@@ -1,4 +1,4 @@
-//! Reactions to a damaged log, or to state that differs from a replay of the log: a significant event (PL-22) is recorded
+//! Reactions to a damaged log, or to state that differs from a replay of the log. A significant event (PL-22) is recorded,
 //! and the partition accepts no more proposals. Reads continue, so that the damage can be investigated.
 
 use futures_util::future::{join, join_all};

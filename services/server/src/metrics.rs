@@ -20,7 +20,8 @@ use rustix::fs::{StatVfs, statvfs};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// Service that the meter's callbacks read. They outlive it, so it is removed when the service closes, to release the index.
+/// Service that the meter's callbacks read. The callbacks outlive the service, so the reference is removed when the service
+/// closes, which releases the index.
 #[derive(Clone)]
 pub struct Metrics(Arc<RwLock<Option<Source>>>);
 
@@ -73,7 +74,7 @@ impl Metrics {
         }
     }
 
-    /// Registers the counter of ended tasks. Zero is exported too, so that an alarm detects the first increase.
+    /// Registers the counter of ended tasks. It is exported even while it is 0, so that an alarm detects the first increase.
     fn tasks(&self, meter: &Meter) {
         let observed = self.clone();
         let ended = meter.u64_observable_counter("motherlode.tasks.ended");
@@ -199,7 +200,7 @@ impl Metrics {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
-        // Exported only after a copy has received records.
+        // This metric is exported only after a copy has received records.
         let what = "Age of the oldest record not sent to any copy of the whole log; 0 if all were sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
@@ -273,7 +274,7 @@ impl Metrics {
                 "Age of the oldest unsigned record; 0 if all records are signed.",
                 |of| Some(of.signed),
             ),
-            // Exported only after the first cosignature.
+            // This metric is exported only after the first cosignature.
             (
                 "motherlode.proofs.witness_age",
                 "Age of the oldest record without a witness's cosignature; 0 if all have one.",

@@ -1,4 +1,4 @@
-//! Metrics of any process, including a standby: build, role, memory, processor time, certificate.
+//! Metrics that every process has, including a standby: build, role, memory, processor time, certificate.
 
 use motherlode_runtime::{
     Config, certificate,

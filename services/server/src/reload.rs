@@ -83,7 +83,7 @@ pub struct Reloads {
 #[derive(Default)]
 struct State {
     reloader: Option<Reloader>,
-    /// Whether SIGHUP arrived before the process served.
+    /// Whether SIGHUP arrived before the process began to serve.
     pending: bool,
 }
 
@@ -94,7 +94,6 @@ impl Reloads {
         Ok(Self { read: Arc::new(read), state: Arc::default(), hangups })
     }
 
-    /// Handles signals; never returns.
     pub async fn run(&self) {
         let mut hangups = self.hangups.lock().await;
         while hangups.recv().await.is_some() {

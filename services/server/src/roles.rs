@@ -1,5 +1,5 @@
-//! Process with the services of its role. It writes some partitions or none, and has replicas of other partitions, which
-//! are used through the same handles.
+//! Process with the services of its role. It writes some partitions or none, and has replicas of other partitions. Written
+//! partitions and replicas have the same type of handle.
 
 use crate::{
     error::ServeError,

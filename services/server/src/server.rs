@@ -51,7 +51,6 @@ impl Server {
         self.console
     }
 
-    /// Returns the program's version, digests and models (PL-29).
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity

@@ -1,7 +1,7 @@
 //! Background tasks, started and watched by the [`Supervisor`].
 //!
-//! When a task ends before the stop, its end is logged and counted, and health fails. The end of a task that handles money
-//! or the log ends the process; other tasks are restarted with exponential backoff.
+//! If a task ends before the process stops, its end is logged and counted, and health checks fail. The end of a task that
+//! handles money or the log ends the process; other tasks are restarted with exponential backoff.
 
 use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;

@@ -1,6 +1,6 @@
 //! Plain HTTP for Prometheus and probes: `/metrics`, `/healthz` (the process answers) and `/readyz` (it is SERVING).
 //!
-//! It answers from the beginning of startup: during a replay or standby, the process is live but not ready.
+//! The port answers from the beginning of startup. During a replay or standby, the process is live but not ready.
 
 use crate::{
     error::ServeError,
@@ -63,7 +63,6 @@ impl TelemetryPort {
         }
     }
 
-    /// Serves until dropped; returns only on error.
     pub(crate) async fn serve(&self, config: &Config) -> Result<(), ServeError> {
         let Some(listener) = self.listener.lock().take() else { return pending().await };
         let unbound = |source| ServeError::Bind { address: config.telemetry.listen.unwrap_or(config.listen), source };

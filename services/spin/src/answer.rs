@@ -48,7 +48,7 @@ impl Answer {
         }
     }
 
-    /// Another attempt, with another seal, may have been logged first.
+    /// Returns whether this answers the logged step. Another attempt, with another seal, may have been logged first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
@@ -91,7 +91,6 @@ fn revealed(events: &[Event]) -> &[Dealt] {
     dealt.unwrap_or_default()
 }
 
-/// Seal of the player's next draw; `None` for a step of an older log.
 fn sealed(step: &StepResolved) -> Option<Seal> {
     step.draw.as_ref().map(|draw| draw.next_seal)
 }

@@ -66,7 +66,7 @@ impl SpinApi {
         Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
-    /// The bet counts as activity in its session. Fails if the rules version is superseded.
+    /// Returns the limits for a bet, which counts as activity in its session. Fails if the rules version is superseded.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
         superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
@@ -156,7 +156,8 @@ impl SpinApi {
         Ok((proposal, answer))
     }
 
-    /// After a version conflict the play is decided again with the same client seed, until the caller's deadline.
+    /// After a version conflict, the play is decided again with the same client seed; this repeats until the caller's
+    /// deadline.
     pub(crate) async fn play_here(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         let named @ Named { stream, request_id, fingerprint, drawn, .. } = play.named();
         let ledger = self.ledgers.for_stream(stream)?;

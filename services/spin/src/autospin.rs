@@ -298,7 +298,6 @@ fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
 }
 
 impl Bet {
-    /// The fingerprint includes the series' limits.
     fn of_series(caller: &Caller, api: &SpinApi, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
@@ -354,14 +353,14 @@ fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
     Ok(Some(SeriesRound { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// Step whose win can be collected; the series then counts the round as finished.
+/// Returns the step whose win can be collected. If there is one, the series counts the round as finished.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)
 }
 
-/// `None` while the round awaits a choice other than the double, or a jackpot's amount is not determined. Of a voided
-/// round only the jackpot counts (BW-19).
+/// Returns the finished round; `None` while it awaits a choice other than the double, or while a jackpot's amount is not
+/// determined. If the round is voided, only the jackpot counts (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);
     let is_open = round.state() == RoundState::Open && collectable.is_none();

@@ -33,7 +33,7 @@ use tokio::{
 };
 use tonic::metadata::MetadataMap;
 
-/// Small, so that the writer works while the next bets are decided.
+/// Maximum number of plays proposed together. It is small, so that the writer works while the next bets are decided.
 const TOGETHER_MAX: usize = 64;
 
 pub struct PlayQueue<T> {

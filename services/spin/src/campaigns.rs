@@ -1,6 +1,6 @@
-//! Campaigns for many players (PL-36). The request is checked, then its cost is reserved by one commit in partition 0,
-//! then each player gets a grant. Reservations are in one partition, so they are ordered and operators' caps can be
-//! enforced. Each grant has the request id of a GrantCampaign call, so a repeated request continues an interrupted one.
+//! Campaigns for many players (PL-36). The request is checked, then its cost is reserved by one commit in partition 0, then
+//! each player gets a grant. Reservations are in one partition, so they are ordered and operators' caps can be enforced.
+//! Each grant has a request id like that of a GrantCampaign call, so repeating an interrupted request completes it.
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;
@@ -101,7 +101,7 @@ impl SpinApi {
         campaign: &Campaign,
     ) -> Result<wire::PlayerGrant, Refusal> {
         let player_id = player_id(grant);
-        // A reservation of an older log names no players, and covers all of them.
+        // A reservation in an older log names no players; it covers every player.
         if !held.player_ids.is_empty() && !held.player_ids.iter().any(|reserved| **reserved == *player_id) {
             return self.not_reserved(account, grant, &campaign.id);
         }
@@ -111,7 +111,8 @@ impl SpinApi {
         }
     }
 
-    /// The player stays refused even if the account was opened later, so that a repeated request has the same effect.
+    /// Refuses a player whom the reservation does not cover, even if the account was opened later. So a repeated request has
+    /// the same effect.
     fn not_reserved(
         &self,
         account: &AccountId,

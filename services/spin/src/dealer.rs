@@ -132,8 +132,8 @@ impl Dealer {
         Ok(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Used if the draw has no seal or its key is unavailable. Succeeds if another process has sealed the draw in the
-    /// meantime.
+    /// Seals a draw that has no seal, or whose key is unavailable. Also succeeds if another process has sealed the draw
+    /// meanwhile.
     pub(crate) async fn seal(
         &self,
         ledger: &Handle,
@@ -163,8 +163,8 @@ impl Dealer {
         }
     }
 
-    /// If the caller chose a client seed before this seal existed, the call fails with SEAL_CHANGED, and the caller
-    /// must name the new seal (PL-40).
+    /// Seals a draw for a request. If the caller chose a client seed before this seal existed, fails with SEAL_CHANGED, and
+    /// the caller must name the new seal (PL-40).
     pub(crate) async fn seal_for(
         &self,
         ledger: &Handle,
@@ -195,8 +195,8 @@ impl Dealer {
         })
     }
 
-    /// Does nothing if the last key is less than a day old. If logging the new key's name fails, the next start logs
-    /// it.
+    /// Creates a new key unless the last key is less than a day old. If the new key's name cannot be logged, the next start
+    /// logs it.
     pub async fn renew(&self, ledger: &Handle) -> Result<(), DrawKeysError> {
         let Some(key) = self.keys.renew(ledger.clock_ms())? else { return Ok(()) };
         let proposal = Proposal {

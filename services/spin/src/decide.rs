@@ -195,7 +195,6 @@ pub(crate) fn with_series(series: Option<&SmolStr>) -> Option<Event> {
     series.map(|series| Event::PartOf { request_id: series.clone() })
 }
 
-/// The refusal names the switch that is off (PL-25).
 fn switched_on(state: &State) -> Result<(), Refusal> {
     let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
@@ -266,7 +265,8 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
     }
 }
 
-/// Also returns the round's witch, 0 in games without witches. A witch must be picked before the first spin (BW-05).
+/// Returns the event that picks a new witch, if any, and the round's witch (0 in games without witches). A witch must be
+/// picked before the first spin (BW-05).
 fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
     if !bet.game.info().witches {
         return Ok((None, 0));
@@ -280,7 +280,7 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), R
     Ok((pick, u32::try_from(witch).unwrap_or_default()))
 }
 
-/// States the minimum bet, which the balance may cover (BW-29).
+/// Refusal that states the minimum bet, because the balance may cover it (BW-29).
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)
@@ -301,7 +301,7 @@ pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     bets.min()
 }
 
-/// `None` without an active pool (BW-20), in free rounds (PL-18) and for play money (PL-17).
+/// Returns a bet's contribution; `None` if no pool is active (BW-20), in free rounds (PL-18) and for play money (PL-17).
 fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);
@@ -331,7 +331,6 @@ fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
     .with("round_id", round)
 }
 
-/// Refusal of a step if this build lacks the round's rules version (PL-01).
 fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
     tracing::error!(round, %error, "cannot continue an open round: this program lacks its game or model");
     if matches!(error, Unresolvable::KeyLost { .. }) {

@@ -154,7 +154,7 @@ impl SpinApi {
     }
 }
 
-/// `None` for a round that has ended, an error for an unreadable player.
+/// Makes an entry per open round: `None` if the round has ended, or an error if the player is unreadable.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,
@@ -186,7 +186,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// The token omits partition 0, as older tokens do.
+/// Makes a page token. The token omits the partition if it is 0, because older tokens contain no partition.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

@@ -1,5 +1,5 @@
 //! Cost of a campaign to its operator (PL-36, PL-43): the highest mean win and the highest possible win, including the
-//! gamble. Both are maxima over all carried figures, since players can change theirs after the grant.
+//! gamble. Both are maxima over all figures that a player can carry, because a player's figures can change after the grant.
 
 use crate::{
     describe,

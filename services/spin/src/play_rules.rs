@@ -23,7 +23,6 @@ pub(crate) struct PlayRules {
 }
 
 impl PlayRules {
-    /// Fails if the limits require a session.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
             return Err(Refusal::new(
@@ -60,8 +59,8 @@ impl PlayRules {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// The bet must name the player's live session, if there is one, and the game must not be held (PL-16, BW-27). Bets
-    /// in play money need no session.
+    /// Fails unless the bet names the player's live session, if there is one. Also fails while the game is held after a lost
+    /// connection (PL-16, BW-27). Bets in play money need no session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;
         let Some(session) = self.session else {

@@ -42,7 +42,7 @@ impl SessionRegistry {
         Ok(PlayRules::in_session(name(id), of))
     }
 
-    /// An empty name selects the operator's default.
+    /// An empty `jurisdiction` selects the operator's own profile.
     pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
         let operator = match stream {
             StreamId::Player { operator, .. } => operator,

@@ -207,7 +207,7 @@ impl SpinApi {
         Ok(draft.started)
     }
 
-    /// `None` if the debit was rolled back or the request has ended.
+    /// Returns the confirmed debit; `None` if it was rolled back or the request has ended.
     async fn confirmed(
         &self,
         ledger: &Handle,
@@ -257,7 +257,6 @@ impl SpinApi {
         }
     }
 
-    /// A refusal for insufficient funds states the minimum bet (BW-29).
     async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<PlayedBytes, Refusal> {
         self.played(logged, None).await.map_err(|refusal| match (refusal.reason(), decide::minimum_bet(bet)) {
             (Reason::InsufficientFunds, Some(minimum)) => {
@@ -335,7 +334,6 @@ fn asked(bet: &Bet, player: &PlayerState, (started, session): (&RoundStarted, Sm
     }
 }
 
-/// Refusal if the log was found damaged after the debit was confirmed.
 fn damaged_later(refusal: &Refusal) -> Refusal {
     let message = format!(
         "the operator's wallet has debited the bet, which will be played or rolled back once the log is repaired. Then repeat the request or call \
@@ -345,7 +343,6 @@ fn damaged_later(refusal: &Refusal) -> Refusal {
     Refusal::new(Reason::OutcomeUnknown, message)
 }
 
-/// The caller can repeat the request, which calls the wallet again, or call GetRequest.
 fn unknown(why: &str) -> Refusal {
     let message = format!(
         "it is unknown whether the operator's wallet has debited the bet: {why}. Repeat the request or call GetRequest"

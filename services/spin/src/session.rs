@@ -111,7 +111,7 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Refuses cancelled requests (PL-42). A session that replaces another one of the same request is logged under its
+    /// Refuses cancelled requests (PL-42). If a session replaces another session of the same request, it is logged under its
     /// own name.
     async fn log_opened(
         &self,
@@ -225,7 +225,6 @@ enum GuardState {
     Over,
 }
 
-/// If the guard is dropped before the session ends, the connection counts as lost (BW-27).
 struct SessionGuard {
     registry: SessionRegistry,
     stop: Stop,

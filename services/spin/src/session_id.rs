@@ -2,7 +2,6 @@ use motherlode_proto::spin::v1::CloseSessionRequest;
 use motherlode_runtime::Refusal;
 use motherlode_state::{SessionId, SessionName, SmolStr};
 
-/// Longest session reference of an operator, in characters.
 const OPERATOR_SESSION_MAX: usize = 255;
 
 pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {

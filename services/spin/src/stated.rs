@@ -1,5 +1,5 @@
-//! Highest and mean win of a round in cash (PL-43), over all figures that a player can carry into the round and all
-//! rules versions, since campaigns accept every version.
+//! Highest and mean win of a round in cash (PL-43). They are maxima over all figures that a player can carry into the round,
+//! and over all rules versions, because campaigns accept every version.
 
 use motherlode_rounds::{gamble_max_minor, minor_micros};
 use motherlode_slots::{
@@ -13,7 +13,7 @@ pub(crate) struct StatedFigures {
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
     pub(crate) highest: Vec<(u32, HighestWin)>,
-    /// Highest win of the bought feature, for bets without the feature's price.
+    /// Number of lines and highest win of a bought feature, relative to the bet without the feature's price.
     bought: Option<(u32, HighestWin)>,
     most_money: Vec<(u32, HighestWin)>,
 }
@@ -88,7 +88,7 @@ impl StatedFigures {
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));
         let rounded = match coin.denominator {
             1 => exact(0),
-            // The estimate and its error bound; collected windows are added below.
+            // Estimated effect of rounding plus its error bound. The effect on collected windows is added below.
             _ => game.rounding(coin).map_or_else(|| exact(0), |of| of.adds_to_own + of.within),
         };
         let collected = &self.most.collected_windows * ratio(1, 2);

@@ -58,7 +58,7 @@ struct Playing {
     calls: PlayQueue<u64>,
 }
 
-/// Calls that the stream may still begin in its turn.
+/// Number of calls that the stream may still begin in its turn.
 struct Turn {
     connection: Option<Arc<Connection>>,
     left: Option<usize>,
@@ -86,7 +86,7 @@ impl Turn {
 type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 impl Playing {
-    /// Outside the stream's turn this is pending, even if an answer is ready.
+    /// Outside the stream's turn, returns `Pending` even if an answer is ready.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
         let polled = if self.turn.is_over() { Poll::Pending } else { self.poll_in_turn(context) };
         if polled.is_pending() {

@@ -23,8 +23,8 @@ impl Waits {
         }
     }
 
-    /// Time after the latest step; `None` for never. Hours configured for the jurisdiction take precedence over general
-    /// hours, and these over the game's rule.
+    /// Returns the time from the latest step until the round is resolved; `None` if never. Configured hours of the
+    /// jurisdiction take precedence over configured hours of the game, and these over the game's rule.
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;
@@ -36,7 +36,7 @@ impl Waits {
         Some(Duration::from_secs(u64::from(hours) * 3600))
     }
 
-    /// When the round is resolved, in Unix milliseconds; `None` for never.
+    /// Returns the time at which the round is resolved, in Unix milliseconds; `None` if never.
     pub(crate) fn resolve_ms(&self, open: &OpenRound) -> Option<i64> {
         let after = self.resolve_after(&open.started)?;
         Some(open.last_ms.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)))

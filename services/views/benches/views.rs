@@ -1,4 +1,5 @@
-//! Times lookups in 12 runs of 12-byte entries, and writing and merging per entry: `cargo bench -p motherlode-views`.
+//! Measures lookups in 12 runs of 12-byte entries, and the time per entry of writing and merging: `cargo bench -p
+//! motherlode-views`.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -1,13 +1,13 @@
 //! Catalogue, stored in sled: the current checkpoint and the pins.
 //!
-//! A checkpoint is committed once the catalogue names it; older files are removed only after that. A catalogue that is
-//! empty, stale or unreadable is replaced, since the checkpoint files have increasing numbers. It is rewritten when it
-//! exceeds [`BYTES_MAX`], since sled does not free space.
+//! A checkpoint is committed once the catalogue names it; older files are removed only after that. An empty, outdated or
+//! unreadable catalogue is replaced, because the numbers in the checkpoint files show the newest checkpoint. It is rewritten
+//! when it exceeds [`BYTES_MAX`], since sled does not free space.
 //!
 //! | key | value |
 //! |---|---|
-//! | `current` | digest of the checkpoint (32 bytes), its number (8) |
-//! | `pin/` name | digest of a checkpoint (32), expiry in Unix milliseconds (8) |
+//! | `current` | digest of the checkpoint (32 bytes), its number (8 bytes) |
+//! | `pin/` name | digest of a checkpoint (32 bytes), expiry in Unix milliseconds (8 bytes) |
 
 use crate::error::{ViewError, at};
 use motherlode_log::Hash;
@@ -26,7 +26,7 @@ const CLOSE_MAX: Duration = Duration::from_secs(10);
 const CURRENT: &[u8] = b"current";
 const PIN: &[u8] = b"pin/";
 
-/// Digest of a checkpoint, with its number or a pin's expiry.
+/// Digest of a checkpoint, with the checkpoint's number or the pin's expiry.
 pub(crate) type Named = (Hash, u64);
 
 pub(crate) struct Catalogue {
@@ -37,7 +37,6 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// A catalogue that cannot be opened is replaced by an empty one.
     pub(crate) fn open(folder: &Path) -> Result<Self, ViewError> {
         if File::open(folder.join("db"))
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

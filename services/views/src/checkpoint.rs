@@ -56,14 +56,12 @@ impl Checkpoint {
         self.keyspaces.iter().flat_map(|of| &of.runs).flat_map(|run| &run.tables)
     }
 
-    /// `None` if the keyspace is missing or has another version.
     #[must_use]
     pub fn runs(&self, keyspace: &Keyspace) -> Option<&[RunTables]> {
         let found = self.keyspaces.iter().find(|of| of.keyspace == keyspace.name && of.version == keyspace.version);
         found.map(|of| &of.runs[..])
     }
 
-    /// `None` if the bytes have another format.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         postcard::from_bytes(bytes.strip_prefix(&MAGIC)?).ok()
@@ -78,7 +76,6 @@ impl Checkpoint {
         Self::verified(&fs::read(path).map_err(at(path))?, id, partition, path)
     }
 
-    /// Decodes the file of a checkpoint, which `path` names in errors.
     pub fn verified(bytes: &[u8], id: &Hash, partition: u32, path: &Path) -> Result<Self, ViewError> {
         let unusable = |reason| ViewError::unusable(path, reason);
         if Sha256::digest(bytes)[..] != id[..] {

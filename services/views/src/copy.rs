@@ -10,8 +10,8 @@ use motherlode_log::Hash;
 use std::{fs::File, io, os::unix::fs::FileExt, path::PathBuf};
 
 impl Store {
-    /// Reads a part of a checkpoint's or table's file: at most `max` bytes, none at the end. Returns the part and the
-    /// file's length, which is 0 without the file.
+    /// Reads a part of a checkpoint's or table's file: at most `max` bytes, and no bytes at the file's end. Returns the part
+    /// and the file's length, which is 0 if the file is missing.
     pub fn read_part(&self, id: &Hash, offset: u64, max: usize) -> Result<(Vec<u8>, u64), ViewError> {
         for path in self.places(id) {
             match File::open(&path) {
@@ -23,7 +23,7 @@ impl Store {
         Ok((vec![], 0))
     }
 
-    /// Begins the copy of a table; `None` if a whole one is there.
+    /// Begins the copy of a table; `None` if the intact table already exists.
     pub fn copy_table(&self, id: Hash) -> Result<Option<TableCopy<'_>>, ViewError> {
         let [_, there] = self.places(&id);
         if table::verify(&there, id, self.partition()).is_ok() {
@@ -45,7 +45,6 @@ fn part(file: &File, offset: u64, max: usize) -> io::Result<(Vec<u8>, u64)> {
     Ok((bytes, length))
 }
 
-/// Unfinished copy of a table.
 pub struct TableCopy<'a> {
     store: &'a Store,
     id: Hash,
@@ -58,7 +57,7 @@ impl TableCopy<'_> {
         self.output.put(bytes).map_err(at(&self.path))
     }
 
-    /// Verifies all bytes, and names the file.
+    /// Verifies all bytes and gives the file its final name.
     pub fn finish(mut self) -> Result<(), ViewError> {
         self.output.finish().map_err(at(&self.path))?;
         table::verify(&self.path, self.id, self.store.partition())?;

@@ -88,8 +88,8 @@ impl Cursor {
     }
 }
 
-/// Passes the entries of several cursors, ordered from oldest to newest, in key order. Of equal keys only the newest
-/// entry is passed.
+/// Passes the entries of all cursors to `each` in key order. The cursors are ordered from oldest to newest. If several
+/// entries have one key, only the newest is passed.
 pub fn merge<E: From<ViewError>>(
     mut cursors: Vec<Cursor>,
     mut each: impl FnMut(&[u8], &[u8]) -> Result<(), E>,

@@ -8,7 +8,6 @@ use std::{
 pub enum ViewError {
     #[error("cannot read or write {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// The file is damaged, or belongs to another partition, keyspace or version.
     #[error("{}: {reason}", path.display())]
     Unusable { path: PathBuf, reason: &'static str },
     #[error("{}: the block at byte {at} is damaged", path.display())]

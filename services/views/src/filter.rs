@@ -38,7 +38,6 @@ fn block(hash: u64, length: usize) -> usize {
 pub(crate) struct Filter(Vec<u8>);
 
 impl Filter {
-    /// Returns `None` unless the length is a multiple of the block size.
     pub(crate) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         (!bytes.is_empty() && bytes.len().is_multiple_of(BLOCK)).then_some(Self(bytes))
     }

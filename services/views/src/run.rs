@@ -15,7 +15,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// `None` if there are no tables, or if they have different ranges. The tables must be in key order.
+    /// Returns `None` if there are no tables, or if they have different ranges. The tables must be in key order.
     #[must_use]
     pub fn new(tables: Vec<Arc<Table>>) -> Option<Self> {
         let follow = |pair: &[Arc<Table>]| match pair {
@@ -90,7 +90,6 @@ impl Run {
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
         match &self.tables[..] {
-            // Fast path without an index lookup.
             [table] => table.may_contain(hash),
             _ => self.tables_of(prefix).iter().any(|table| table.may_contain(hash)),
         }
@@ -123,8 +122,9 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge: for each size level, the newest runs up to it, once there are more than three per level.
-/// Four runs of a level become one of the next, so the number of runs grows with the logarithm of their size.
+/// Returns the runs to merge. The newest runs, up to some size level, are merged once there are more than three per level.
+/// Four runs of a level become one run of the next level, so the number of runs grows with the logarithm of their total
+/// size.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // Runs before a gap in the positions are not merged until the gap is filled.

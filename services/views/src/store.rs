@@ -57,7 +57,7 @@ impl Store {
         store
     }
 
-    /// Removes no files and does not open the catalogue.
+    /// Opens the store, but removes no files and does not open the catalogue.
     #[must_use]
     pub fn read_only(folder: &Path, partition: u32) -> Self {
         Self {
@@ -88,8 +88,8 @@ impl Store {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Newest first; usually there is one. After an interrupted commit, or with an outdated catalogue, the newest one
-    /// is not the catalogue's. Each is correct for its own position.
+    /// Returns the checkpoints, newest first; usually there is one. After an interrupted commit, or with an outdated
+    /// catalogue, the catalogue does not name the newest checkpoint. Each checkpoint is correct for its own position.
     #[must_use]
     pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
         let mut found = vec![];
@@ -125,8 +125,8 @@ impl Store {
         run.ok_or_else(|| ViewError::unusable(&self.tables(), "the checkpoint lists tables of another run"))
     }
 
-    /// Sets the checkpoint's number, and removes files that no checkpoint or pin names. On an error the previous
-    /// checkpoint stays current.
+    /// Makes a checkpoint the current one: sets its number, and removes files that no checkpoint or pin names. On an error
+    /// the previous checkpoint stays current.
     pub fn commit(&self, checkpoint: &mut Checkpoint) -> Result<(), ViewError> {
         let mut state = self.state.lock();
         let id = self.write(&mut state, checkpoint)?;
@@ -226,13 +226,11 @@ impl Store {
         self.unfinished(&self.tables())
     }
 
-    /// Renames a finished table to its digest; returns its new path.
     pub(crate) fn take_table(&self, path: &Path, id: Hash) -> Result<PathBuf, ViewError> {
         rename(path, &self.tables(), &id)?;
         Ok(self.tables().join(hex(&id)))
     }
 
-    /// Returns the paths of a checkpoint and of a table with a digest.
     pub(crate) fn places(&self, id: &Hash) -> [PathBuf; 2] {
         [self.checkpoints_folder(), self.tables()].map(|folder| folder.join(hex(id)))
     }

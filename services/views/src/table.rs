@@ -7,11 +7,11 @@
 //! footer    256 bytes: MAGIC, a Footer in postcard's wire format, zeros
 //! ```
 //!
-//! Integers are little-endian. An entry is a key and a value; unless both have fixed widths, they are preceded by the
-//! lengths of the key (2 bytes) and the value (4 bytes). The file's name is the SHA-256 of the footer, which contains
-//! the SHA-256 of each other section. Opening verifies footer, filter and index; each read of a block verifies the
-//! block's checksum. A 12-byte entry with a filter costs 13.5 bytes on disk and 1.5 bytes in memory, plus 24 bytes of
-//! memory per block.
+//! Integers are little-endian. An entry is a key and a value. Unless both have fixed widths, an entry begins with the
+//! lengths of the key (2 bytes) and the value (4 bytes). The file's name is the SHA-256 of the footer, which contains the
+//! SHA-256 of each other section. Opening verifies footer, filter and index; each read of a block verifies the block's
+//! checksum. A 12-byte entry with a filter costs 13.5 bytes on disk and 1.5 bytes in memory, plus 24 bytes of memory per
+//! block.
 
 use crate::{
     error::{ViewError, at},
@@ -37,7 +37,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"MLTABL01";
 pub(crate) const FOOTER: usize = 256;
 /// Maximum bytes per block; a longer entry has a block of its own.
 pub(crate) const BLOCK_BYTES: usize = 8192;
-/// Bytes per read of a verification.
+/// Bytes per read during a verification.
 const VERIFIED: u64 = 1 << 20;
 const LINE: usize = 10;
 
@@ -52,7 +52,6 @@ pub struct Keyspace {
 }
 
 impl Keyspace {
-    /// `None` if there is no filter or the key is too short.
     #[must_use]
     pub fn filtered<'a>(&self, key: &'a [u8]) -> Option<&'a [u8]> {
         match self.filtered {
@@ -95,7 +94,7 @@ impl Footer {
 #[derive(Debug, Default)]
 struct Index {
     keys: Vec<u8>,
-    /// End offsets in `keys` of the blocks' first keys.
+    /// For each block, the offset in `keys` at which the block's first key ends.
     key_ends: Vec<u32>,
     offsets: Vec<u32>,
     sums: Vec<u32>,
@@ -265,7 +264,6 @@ impl Table {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(hash))
     }
 
-    /// Empty if the table has no entries.
     #[must_use]
     pub fn first_key(&self) -> &[u8] {
         self.index.first_key(0)
@@ -322,7 +320,6 @@ fn place(keyspace: &Keyspace, block: &[u8], begin: usize) -> Option<EntryRange> 
     (end <= block.len() && end > begin).then_some((key, value, end))
 }
 
-/// Opens a table of any keyspace and verifies its footer.
 fn open(path: &Path, id: Hash, partition: u32) -> Result<(File, Footer), ViewError> {
     let unusable = |reason| ViewError::unusable(path, reason);
     let file = File::open(path).map_err(at(path))?;
@@ -343,7 +340,6 @@ fn open(path: &Path, id: Hash, partition: u32) -> Result<(File, Footer), ViewErr
     Ok((file, footer))
 }
 
-/// Verifies all bytes of a table.
 pub(crate) fn verify(path: &Path, id: Hash, partition: u32) -> Result<(), ViewError> {
     let (file, footer) = open(path, id, partition)?;
     let mut at = 0;

@@ -36,8 +36,8 @@ struct Open {
 }
 
 impl<'a> Writer<'a> {
-    /// For the entries of positions after `from` up to `to`. A filter longer than `filter_bytes_max` bytes is written
-    /// but not loaded.
+    /// Creates a writer for the entries of positions after `from` up to and including `to`. A filter longer than
+    /// `filter_bytes_max` bytes is written but not loaded.
     #[must_use]
     pub fn new(
         store: &'a Store,
@@ -58,8 +58,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The runs must have consecutive ranges, oldest first; of equal keys the newest entry is kept. Fails while the
-    /// store closes.
+    /// Merges runs, which must have consecutive ranges, oldest first. If several entries have one key, the newest is kept.
+    /// Fails while the store closes.
     pub fn merge(
         store: &'a Store,
         keyspace: &'static Keyspace,
@@ -142,7 +142,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A run without entries has one empty table. Fails if any write failed.
+    /// A run without entries has one empty table.
     pub fn finish(mut self) -> Result<Run, ViewError> {
         if self.has_failed {
             return Err(ViewError::Entry {

@@ -21,7 +21,6 @@ pub enum Leave {
 }
 
 impl Breaker {
-    /// While the circuit is open, permits one probe per period.
     pub fn leave(&mut self, now_ms: u64) -> Option<Leave> {
         if self.is_whole() {
             return Some(Leave::Given);

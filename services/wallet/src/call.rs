@@ -91,7 +91,7 @@ impl Call {
         })))
     }
 
-    /// Call for a credit, a reversal, or a report of a round's end. Fails if the log or the index cannot be read.
+    /// Makes the call for a credit, a reversal, or a report of a round's end. Fails if the log or the index cannot be read.
     pub fn due(names: Names<'_>, ledger: &Handle, stream: &StreamId, due: &UnpaidCredit) -> Result<Self, FetchError> {
         let logged = ledger.fetch(due.due_at)?;
         let of = RoundOf::read(ledger, &logged, due)?;
@@ -170,7 +170,6 @@ fn facts_of(asked: &DebitAsked) -> DebitFacts {
     asked.facts.as_deref().cloned().unwrap_or_default()
 }
 
-/// Returns a debit's round, which has not been played yet.
 fn opened(opening_id: &str, asked: &DebitAsked, facts: &DebitFacts) -> wire::Round {
     wire::Round {
         round_uuid: round_uuid(opening_id),

@@ -154,8 +154,8 @@ fn reason(result: &wire::Result) -> String {
     }
 }
 
-/// How the reported balance contradicts the outcome, given that balances cannot be negative (PL-09). Concurrent
-/// transactions by other games or the cashier cannot explain the contradictions.
+/// Returns how the reported balance contradicts the outcome, because balances cannot be negative (PL-09). No concurrent
+/// transaction of another game or the cashier could explain the contradiction.
 fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let reported = result.balance_minor?;
     let amount = match call {

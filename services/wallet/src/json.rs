@@ -47,8 +47,7 @@ pub(crate) struct Json {
 }
 
 impl Json {
-    /// Connects on first use. The key must have at least 32 bytes. `ca` is a root certificate (PEM) for https; without
-    /// one the system's roots are used. Fails if a setting is unusable.
+    /// Connects on first use.
     pub(crate) fn new(url: &str, ca: Option<&[u8]>, key: &[u8], answer_bytes_max: usize) -> Result<Self, String> {
         let signer = Signer::new(key).ok_or("the key in signing_key_file must have at least 32 characters")?;
         let uri: Uri = url.parse().map_err(|error| format!("url {url}: {error}"))?;

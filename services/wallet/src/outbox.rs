@@ -206,7 +206,8 @@ impl WalletOutbox {
         todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player), *lane).is_some()
     }
 
-    /// Time at which the next pause or the open circuit ends; without either, a time after the next [`AGE_EVERY`].
+    /// Returns the time at which the next pause or the open circuit ends; if there is neither, the time 2 * [`AGE_EVERY`]
+    /// from now.
     fn next_retry(&self) -> Instant {
         let now = Instant::now();
         let circuit =
@@ -254,7 +255,7 @@ impl WalletOutbox {
     }
 }
 
-/// Pauses of lanes after failed calls: number of failures, and the end of the pause.
+/// Lanes that pause after failed calls, with the number of failures and the end of the pause.
 #[derive(Debug, Default)]
 struct Pauses(BTreeMap<Sender, (u32, Instant)>);
 
@@ -315,7 +316,6 @@ fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, lane: Lane)
     owed.dues.get(next?).cloned().map(Todo::Send)
 }
 
-/// Ends when no call is left or a call fails.
 async fn turn(ledger: &Handle, wallet: &OperatorWallet, sender: Sender, mut attempt: u32) -> (Sender, Turn) {
     let stream = StreamId::player(wallet.operator(), &sender.0);
     let mut progress = false;

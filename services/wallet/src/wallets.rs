@@ -85,7 +85,7 @@ impl Wallets {
         Ok(wallets)
     }
 
-    /// Calls in progress end with the former wallet; their repetitions are idempotent.
+    /// Calls in progress continue with the previous wallet; their retries with the new wallet are idempotent.
     pub fn replace(&self, wallets: ByOperator) {
         *self.wallets.write() = wallets;
         self.replaced.send_replace(());

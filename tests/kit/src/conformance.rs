@@ -1,4 +1,4 @@
-//! Contract of [`Store`] and [`Reader`], as tests that run against every store.
+//! Tests of the contract of [`Store`] and [`Reader`], which every store must pass.
 
 use std::{sync::Arc, thread};
 

@@ -48,7 +48,6 @@ pub struct Node {
 }
 
 impl Node {
-    /// `more` is appended to the server's configuration.
     #[must_use]
     pub fn start(folder: &Path, more: &str) -> Self {
         Self::start_as("alone", folder, "sync_interval: always", more).expect("nats-server starts")
@@ -161,7 +160,6 @@ impl Node {
         self.folder.join(KEY_FILE)
     }
 
-    /// Configuration of a log with one replica, including the setting that permits this.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
         let allow_unsafe = AllowUnsafe { replicas: true, ..AllowUnsafe::default() };

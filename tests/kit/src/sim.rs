@@ -1,9 +1,9 @@
 //! Simulated disk with kills, power cuts, failures and limited space, all derived from a seed.
 //!
-//! After a kill, the disk has the completed writes and a prefix of the interrupted write. After a power cut, it has
-//! the synced bytes, any subset of the other 512-byte sectors, and a prefix of the renames and removals. A failed
-//! sync drops some or all of its sectors, as on Linux, and later syncs succeed. A failed write has written some whole
-//! sectors or none.
+//! After a kill, the disk has the completed writes and a prefix of the interrupted write. After a power cut, it has the
+//! synced bytes, any subset of the other 512-byte sectors, and a prefix of the renames and removals. As on Linux, a failed
+//! sync drops some or all of the sectors that it should write, and later syncs succeed. A failed write has written some
+//! whole sectors or none.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -185,7 +185,6 @@ impl State {
         }
     }
 
-    /// Returns the error of a failing operation and how much of the operation was done, below `bound`.
     fn fault(&mut self, bound: usize) -> Option<(io::Error, usize)> {
         let Faults { percent, chance } = self.faults.as_mut()?;
         let fails = chance.below(100) < *percent;

@@ -16,7 +16,7 @@ use std::{
 };
 
 const PARTITIONS: u32 = 3;
-/// Number of players, so that each partition has some.
+/// Number of players, large enough that each partition has some.
 const PLAYERS: usize = 9;
 
 async fn serve(data: &Path) -> Server {
@@ -24,7 +24,7 @@ async fn serve(data: &Path) -> Server {
     start_on(&config, open_stores(&config).unwrap()).await
 }
 
-/// Normal priority, because a command at idle priority gets no processor time while other tests run.
+/// Runs the command at normal priority. At idle priority it would get no processor time while other tests run.
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(arguments).args(["--priority", "normal"]);
@@ -132,7 +132,7 @@ fn bytes(folder: &Path) -> u64 {
     paths.map(|path| if path.is_dir() { bytes(&path) } else { fs::metadata(&path).map_or(0, |file| file.len()) }).sum()
 }
 
-/// Runs the program, and kills it when `reached`; returns whether the program had already ended.
+/// Runs the program, and kills it when `reached` returns true. Returns whether the program had already ended.
 fn killed(arguments: &[&str], reached: impl Fn() -> bool) -> bool {
     let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     loop {

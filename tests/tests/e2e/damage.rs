@@ -1,5 +1,5 @@
-//! A service that finds damage in its log refuses writes, the next start verifies the whole log, and a backup repairs
-//! it.
+//! A service that finds damage in its log refuses writes. The next start verifies the whole log, and a backup repairs the
+//! log.
 
 use crate::{
     PROGRAM,

@@ -79,7 +79,6 @@ async fn listed(address: SocketAddr) -> Lists {
     let events = loop {
         match reports.list_significant_events(request.clone()).await {
             Ok(answer) => break answer.into_inner().events,
-            // The read has found the damage.
             Err(status) => assert_eq!(reason(&status), "EVENTS_UNREADABLE", "{status}"),
         }
     };

@@ -138,7 +138,6 @@ fn opened(player: u64) -> Proposal {
     }
 }
 
-/// Appends an account per player, then stops the service, which writes a checkpoint at the last position.
 async fn append(data: &Path, players: std::ops::Range<u64>) {
     let served = Served::new(data, unchanged()).await;
     for player in players {
@@ -201,7 +200,7 @@ async fn mf_34_2_a_replica_folds_the_log_where_the_copy_is_damaged_cut_longer_or
     ];
     for (kind, change) in changes.into_iter().enumerate() {
         for changed in 0..parts {
-            // The change is made in every attempt.
+            // The parts are changed in every attempt to copy them.
             let change: Change =
                 Arc::new(move |number, content| if number >= changed { change(content) } else { Ok(content) });
             let served = Served::new(data.path(), change).await;

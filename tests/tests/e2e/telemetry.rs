@@ -271,7 +271,7 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     for file in ["rules.yaml", "dashboard.json"] {
         let names = asked(&fs::read_to_string(folder.join(file)).unwrap());
         assert!(names.len() > 8, "{file} uses metrics");
-        // wallet/metrics.rs tests metrics of seamless wallets, telemetry_port.rs those of TLS.
+        // wallet/metrics.rs tests the metrics of seamless wallets, and telemetry_port.rs tests those of TLS.
         for name in names.into_iter().filter(|name| !name.starts_with(OF_WALLETS) && !name.contains("_tls_certificate"))
         {
             assert!(latest.contains_key(&name), "{file} uses {name}, which is not among {:?}", latest.keys());

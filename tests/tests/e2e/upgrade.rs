@@ -26,7 +26,7 @@ pub const LOGS: [(&str, &[&str]); 5] = [
     ("five-games", &[include_str!("../../golden/five-games.hex")]),
     // A log of a service without operators (git commit d920879).
     ("one-machine", &[include_str!("../../golden/one-machine.hex")]),
-    // Two partitions with one pool (commit bb679cf).
+    // A log of two partitions with one pool (commit bb679cf).
     (
         "two-partitions",
         &[include_str!("../../golden/two-partitions-0.hex"), include_str!("../../golden/two-partitions-1.hex")],

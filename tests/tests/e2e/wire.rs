@@ -531,7 +531,8 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
         last = client.choose(&format!("hit.{step}"), &spun.round_id, choice, None).await.unwrap();
     }
     let won = hit.jackpot.unwrap().amount.unwrap().amount_minor;
-    // A bet of 150 EUR contributes 0.5 %, 0.75 EUR; the award is a tenth of 20,000.75 EUR (the old seed), rounded down.
+    // A bet of 150 EUR contributes 0.5 %, which is 0.75 EUR; the award is a tenth of 20,000.75 EUR (the old seed), rounded
+    // down.
     assert_eq!(won, 200_007, "the win ends the cycle on the old terms");
     let pool = client.jackpot.get_pool(request).await.unwrap().into_inner().pool.unwrap();
     assert_eq!((pool.cycle, pool.pending_terms.is_none()), (2, true));

@@ -1,4 +1,5 @@
-//! Measures a normal start, an unsure start, and a player's first bet after each (PL-40). Only prints the figures.
+//! Measures a normal start, an unsure start, and a player's first bet after each (PL-40). It only prints the figures and
+//! checks nothing.
 
 use crate::PROGRAM;
 use motherlode_tests::{Client, EUR, Process, account, audited, bet};

@@ -1,7 +1,7 @@
 //! Voids as an attack (PL-38): one operator voids rounds, including jackpot hits, as fast as it can while another
 //! operator plays.
 //!
-//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default, in five parts that each follow a calm part.
+//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default. The attack has five parts, each after a calm part.
 
 use crate::{PROGRAM, asked, honest::Honest};
 use futures_util::future::join_all;
@@ -258,7 +258,6 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     let voided = counts.voided.load(Ordering::Relaxed);
     println!("voids:    {voided} in {all:?}, {} refused", counts.refused.load(Ordering::Relaxed));
 
-    // Checks that the pool has exactly the contributions of the voided rounds and that held awards are not paid.
     until("the reports count all voids", async || {
         let sum = not_returned(&mut first, "mallory").await;
         sum.is_some_and(|sum| sum.voids == voided && eur(&sum.contributions_eur) == i128::from(voided) * CENT)

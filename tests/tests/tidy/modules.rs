@@ -59,7 +59,6 @@ pub fn circles(imports: &Imports) -> Vec<BTreeSet<Module>> {
     found
 }
 
-/// Splits source code into words, `::` and single characters. Omits comments, literals and white space.
 fn tokens(text: &str) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let at = |place: usize| letters.get(place).copied().unwrap_or('\0');

@@ -1,4 +1,4 @@
-//! Only a game's own code and data contain its name.
+//! Only a game's own code and data may contain the game's name.
 
 use std::collections::BTreeSet;
 

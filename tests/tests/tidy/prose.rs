@@ -1,5 +1,5 @@
-//! Turns of phrase that make technical English hard to read stay below the ceilings of eight well-regarded codebases,
-//! and all text below a length.
+//! Turns of phrase that make technical English hard to read stay below ceilings, which eight well-regarded codebases meet.
+//! All text stays below a maximum length.
 //!
 //! Text means comments, docstrings, Markdown, and messages, which are string literals of at least three words in Rust
 //! outside tests.
@@ -8,7 +8,7 @@ use crate::root;
 use fancy_regex::Regex;
 use std::{collections::BTreeMap, fs, path::Path, process::Command, sync::LazyLock};
 
-/// Maximum number of words, except messages and generated pages.
+/// Maximum number of words in all text, except messages and generated pages.
 const WORDS_MAX: usize = 110_000;
 
 const KIND_FACTOR: f64 = 1.5;
@@ -100,7 +100,6 @@ fn clean(text: &str) -> String {
     URL.replace_all(&text, "LINK").trim().to_owned()
 }
 
-/// Joins lines to paragraphs. Omits fenced code, drawings and table rules.
 fn paragraphs(lines: impl IntoIterator<Item = Line>) -> Vec<Vec<Line>> {
     let (mut found, mut fenced, mut previous) = (Vec::<Vec<Line>>::new(), false, None);
     for (number, text) in lines {

@@ -139,7 +139,8 @@ fn pl_23_features_come_as_often_as_they_should() {
     }
 }
 
-/// Each player plays 40 rounds. Long-run chances would be far off in games that unlock features.
+/// Each player plays only 40 rounds. In games that unlock features, the long-run chances would be far from the chances in
+/// these rounds.
 #[test]
 fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     for game in slots::latest_games() {

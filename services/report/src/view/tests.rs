@@ -1,4 +1,5 @@
-//! Figures of a checkpoint equal folded figures at any position; foreign and damaged tables are not used.
+//! Figures read from a checkpoint equal figures folded from the log, at any position. Damaged tables and tables of another
+//! log are not used.
 
 use super::*;
 use crate::{events::Filter, follower::Follower};
@@ -112,13 +113,11 @@ impl Folder {
         self.0.path().join("0.views")
     }
 
-    /// Replaces the views by a copy of others.
     fn set_views(&self, others: &Path) {
         let _ = fs::remove_dir_all(self.views());
         copy(others, &self.views());
     }
 
-    /// Returns the files of a keyspace's tables in the newest checkpoint.
     fn tables(&self, keyspace: &str) -> Vec<PathBuf> {
         let (_, newest) = Store::read_only(&self.views(), 0).checkpoints().into_iter().next().unwrap();
         let of = newest.keyspaces.iter().find(|of| of.keyspace == keyspace).unwrap();
@@ -160,7 +159,8 @@ async fn set_rates(ledger: &Handle, rates: std::ops::Range<u32>) {
     }
 }
 
-/// Position at which the figures of a start begin, and its events. Damage found by the read is folded again meanwhile.
+/// Returns the position of the figures at startup, and all events. If the read finds a damaged table, it is repeated until
+/// the events are folded again.
 async fn shown(ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
     let follower = Follower::new(ledger.clone(), config);
     let began = follower.counts().positions[0];
@@ -180,7 +180,7 @@ async fn shown(ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
     (began, events)
 }
 
-/// The same of a start that ends by writing a checkpoint.
+/// Like [`shown`], but opens the ledger and closes it again, which writes a checkpoint.
 async fn started(folder: &Folder, config: &Report) -> (u64, Vec<String>) {
     let ledger = folder.ledger();
     let found = shown(&ledger, config).await;

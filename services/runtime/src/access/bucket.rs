@@ -2,7 +2,8 @@ use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::time::Duration;
 
-/// Token bucket, counted in thousandths of a call, so that a rate in calls per second equals units per millisecond.
+/// Token bucket. Its unit is a thousandth of a call, so a rate in calls per second is the same number in units per
+/// millisecond.
 #[derive(Debug)]
 pub(super) struct Bucket {
     per_second: u32,

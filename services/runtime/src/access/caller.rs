@@ -24,7 +24,6 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Returns whether both identities permit the same calls, ignoring rates.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.operator.id == other.operator.id
             && self.name == other.name
@@ -50,14 +49,13 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub struct Denied {
     pub refusal: Refusal,
-    /// Caller of the request; empty if no credential matched.
     pub caller: Caller,
 }
 
 impl Caller {
     pub const ANYONE: Self = Self(None);
 
-    /// Returns the caller in a service without operators, who owns all objects.
+    /// Returns the caller used in a service without operators. This caller owns all objects.
     #[must_use]
     pub const fn anyone() -> Self {
         Self(None)

@@ -13,7 +13,7 @@ use std::{
 use tokio::time::timeout;
 use tonic::{Status, body::Body};
 
-/// Interval at which the expiry is checked again, because the system clock may have been changed.
+/// Maximum time between checks of the expiry, because the system clock can be changed.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) struct Expiring {

@@ -43,7 +43,7 @@ impl Access {
         }
     }
 
-    /// Checks in the order of the [module](super)'s documentation.
+    /// Makes the checks in the order stated in the [module](super)'s documentation.
     pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Denied> {
         if OPEN.iter().any(|open| path.starts_with(open)) {
             return Ok(Caller::ANYONE);
@@ -110,7 +110,7 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Finds the credential with this secret in constant time.
+/// Finds the credential with this secret; the comparison takes constant time.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Option<&'a Arc<Identity>> {
     let given = digest(secret);
     let mut found = None;

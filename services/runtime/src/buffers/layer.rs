@@ -9,7 +9,7 @@ use http::{HeaderMap, Request, Response};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tonic::body::Body;
 
-/// Layer that limits buffered bytes, inside the access layer.
+/// Layer that limits buffered bytes. It runs inside the access layer.
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,
@@ -40,7 +40,6 @@ impl Buffers {
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
     }
 
-    /// Reserves a call's bytes, and counts the bytes of its messages.
     pub fn enter(&self, request: Request<Body>) -> Result<(Request<Body>, CallBytes), Refusal> {
         let caller = request.extensions().get::<Caller>();
         let operator = caller.map_or_else(|| Arc::from(""), Caller::operator);

@@ -35,7 +35,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Counts an answer. The body is polled at once, so that an answer is counted even if its caller does not read.
+    /// Counts an answer. Polls the body at once, so that the answer is counted even if its caller does not read it.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;

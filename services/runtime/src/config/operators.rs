@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, fmt};
 use toml::value::{Datetime, Offset};
 
-/// Operator without players, whose `admin` changes pools, rates and all switches.
+/// Operator without players. Its `admin` role can change pools, rates and all switches.
 pub const PLATFORM: &str = "platform";
 
 /// A tenant that owns players.

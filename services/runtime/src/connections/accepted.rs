@@ -37,7 +37,6 @@ impl Admission {
         Self { table: Table::new(bounds), handshakes: Arc::default(), tls_handshakes_max }
     }
 
-    /// Gives open connections the changed weights of their operators.
     pub fn reweigh(&self) {
         self.table.reweigh();
     }
@@ -133,7 +132,6 @@ pub(super) struct Opened {
 }
 
 impl Accepted {
-    /// Serves the connection; `run` returns the reason for which the service ends it.
     pub(super) async fn serve<F>(self, run: impl FnOnce(Opened) -> F)
     where
         F: Future<Output = Option<&'static str>>,

@@ -38,7 +38,6 @@ impl Frames {
         self.begun
     }
 
-    /// Takes received bytes from the allowance; returns false if it is exhausted.
     pub(super) fn take(&mut self, mut bytes: &[u8], now: impl Fn() -> Instant) -> bool {
         loop {
             let skipped = self.skipped.min(bytes.len());

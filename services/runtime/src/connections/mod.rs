@@ -4,9 +4,9 @@
 //! late handshake, an unanswered ping or inactivity. When a limit is reached, the least useful connection is closed (see
 //! [`Table`](table::Table)).
 //!
-//! There are fewer connections than file descriptors, because some descriptors are reserved for the log. If descriptors run
-//! out, one connection is dropped and an error is logged. A connection needs up to 256 KiB of receive window, two HPACK
-//! tables of 4 KiB, and TLS buffers; [`crate::buffers`] limits unsent bytes.
+//! Connections cannot use all file descriptors, because some are reserved for the log. If descriptors run out, one
+//! connection is dropped and an error is logged. A connection needs up to 256 KiB of receive window, two HPACK tables of 4
+//! KiB, and TLS buffers; [`crate::buffers`] limits unsent bytes.
 
 mod accepted;
 mod calls;
@@ -51,9 +51,9 @@ use tower::Service;
 
 const CALM: Duration = Duration::from_millis(100);
 
-/// Serves gRPC until the stop. After that, connections get GOAWAY and calls in progress are answered; a connection without
-/// calls, or whose peer does not read, is closed within 300 ms. Dropping the future drops all connections. `service` answers
-/// all calls except direct calls.
+/// Serves gRPC until the stop. After that, connections get GOAWAY and calls in progress are answered; a connection that has
+/// no calls, or whose peer does not read, is closed within 300 ms. Dropping the future drops all connections. `service`
+/// answers all calls except direct calls.
 pub async fn serve<S>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,
@@ -106,7 +106,7 @@ where
             () = poll_fn(|context| turn.poll(context, |context| http.poll(context))) => return None,
             () = connection.exceeded() => {
                 http.calm();
-                // The peer may still be sending.
+                // Continues to read for a short time, because the peer may still be sending.
                 let _ = timeout(CALM, poll_fn(|context| http.poll(context))).await;
                 return Some("the peer sent too many control frames");
             }

@@ -24,7 +24,7 @@ struct Round {
 struct Lane {
     /// Work that the operator may begin per round.
     most: usize,
-    /// Work left to the operator in this round.
+    /// Work that the operator may still begin in this round.
     left: usize,
     /// Waiting tasks, keyed by age.
     waiting: BTreeMap<u64, Waker>,
@@ -41,7 +41,7 @@ impl Round {
         Self { lanes: BTreeMap::new(), newest: 0 }
     }
 
-    /// Admits a task and returns true, or stores its waker.
+    /// Admits a task and returns true; or stores the task's waker and returns false.
     fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
         if let Some(other) = place.take_if(|place| place.share != share) {
             self.leave(other);
@@ -68,7 +68,7 @@ impl Round {
         }
     }
 
-    /// Ends the round and wakes each operator's oldest tasks. Returns whether any task was woken.
+    /// Ends the round and wakes each operator's oldest tasks.
     fn end(&mut self) -> bool {
         self.lanes.retain(|_, lane| !lane.waiting.is_empty());
         for lane in self.lanes.values_mut() {
@@ -94,7 +94,6 @@ pub(super) fn spend(share: usize, work: usize) {
     });
 }
 
-/// Like `Round::enter`, for the round of the current thread; `most` is the operator's work per round.
 pub(super) fn enter((share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
     let (entered, begins) = ROUND.with_borrow_mut(|round| {
         let begins = round.lanes.is_empty();

@@ -1,6 +1,7 @@
 //! The connections of a process.
 //!
-//! A new connection and its first admitted call iterate over all connections; other calls access only their own connection.
+//! Only a new connection and its first admitted call iterate over all connections. Later calls access only their own
+//! connection.
 
 use super::{
     rounds,
@@ -99,11 +100,11 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// The connections of all listeners of a process, shared by clones.
 ///
-/// When a limit is reached, one connection is closed. It is of the least useful kind (first connections with incomplete
-/// handshakes, then connections without a known caller, then connections without a call); within the kind, it is the
-/// oldest connection of the address with the most connections. A connection with calls in progress is closed only in favour
-/// of an address with at least two fewer connections, so an address with many connections mainly displaces its own. The
-/// same rule applies between the credentials of an operator.
+/// When a limit is reached, one connection is closed. It is chosen from the least useful kind: connections with incomplete
+/// handshakes, otherwise connections without a known caller, otherwise connections without a call. Within the kind, it is
+/// the oldest connection of the address with the most connections. A connection with calls in progress is closed only in
+/// favour of an address with at least two fewer connections, so an address with many connections mainly displaces its own
+/// connections. The same rule applies between the credentials of an operator.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 
@@ -218,7 +219,7 @@ impl Table {
 }
 
 impl State {
-    /// Closes a connection to make room for a new one. `own` counts the new address's connections.
+    /// Closes a connection to make room for a new connection from `peer`, which already has `own` connections.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {
@@ -290,7 +291,7 @@ impl Connection {
     fn kind(&self) -> Kind {
         let at_rest = self.calls.load(Ordering::Relaxed) == 0;
         match (self.greeted.load(Ordering::Relaxed), self.is_known()) {
-            // A young connection may be an honest client's, so it ranks with idle connections.
+            // A young connection may belong to an honest client, so it ranks with idle connections.
             (false, _) if self.began.elapsed() < YOUNG => Kind::Unknown,
             (false, _) => Kind::Ungreeted,
             (true, false) if at_rest => Kind::Unknown,
@@ -310,7 +311,7 @@ impl Connection {
     }
 
     /// Assigns the connection to the operator and credential of its first admitted call, if any. Fails with
-    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS at the operator's limit if no connection can be closed.
+    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS if the operator's limit is reached and no connection can be closed.
     pub fn belongs_to(&self, holder: Option<(&str, &str)>) -> Result<(), Refusal> {
         if self.is_known() {
             return Ok(());
@@ -358,7 +359,6 @@ impl Connection {
         self.called();
     }
 
-    /// Counts a call, or a stream's message that counts as a call.
     pub fn called(&self) {
         self.table.turns.called(self.share(), || self.table.now());
     }
@@ -367,8 +367,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Returns the number of calls to start before other connections have their turn: the operator's remaining work in the
-    /// thread's round, at least 1; or `alone` if no operators compete.
+    /// Returns the number of calls to start before other connections get their turn. If operators compete, this is the
+    /// operator's remaining work in the thread's round, at least 1; otherwise it is `alone`.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
@@ -380,7 +380,6 @@ impl Connection {
         rounds::spend(self.share().number, calls);
     }
 
-    /// Returns the number of the operator's share and its work per round; `None` unless operators compete.
     pub(super) fn competes(&self) -> Option<(usize, usize)> {
         let share = self.share();
         self.table.turns.work(share, || self.table.now()).map(|work| (share.number, work))
@@ -430,7 +429,6 @@ impl Connection {
         self.shed.notified().await;
     }
 
-    /// Returns the time left; `None` once it has elapsed.
     pub(super) fn left(&self) -> Option<Duration> {
         let idle = self.table.bounds.idle;
         if self.calls.load(Ordering::Relaxed) > 0 {

@@ -2,8 +2,8 @@
 //!
 //! While several operators call, all connections of an operator share a number of work units per round of a thread
 //! ([`rounds`](super::rounds)). The number depends on the operator's weight only, so a hundred connections or streams get no
-//! more work than one. A unit is a poll of a task, or a call that the task begins or answers. No call is refused, and an
-//! operator that calls alone is not slowed down. Connections without a known caller count as one operator.
+//! more work than a single connection. A unit is a poll of a task, or a call that the task begins or answers. No call is
+//! refused, and an operator that calls alone is not slowed down. Connections without a known caller count as one operator.
 
 use std::sync::{
     Arc,
@@ -50,7 +50,6 @@ impl Turns {
         }
     }
 
-    /// Returns the work units per round of a thread; `None` if no operators compete.
     pub(super) fn work(&self, share: &Share, now_ms: impl Fn() -> u64) -> Option<usize> {
         let until = self.compete_until.load(Ordering::Relaxed);
         let competes = until > 0 && until > now_ms();

@@ -11,7 +11,6 @@ impl Reason {
         TABLE.iter().map(|row| row.reason)
     }
 
-    /// Returns the reason with this name; `None` if this version does not define it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.name == name).map(|row| row.reason)

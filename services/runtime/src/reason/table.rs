@@ -4,12 +4,12 @@ use tonic::Code;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// No: the same request is always refused.
+    /// A retry never helps: the same request is always refused.
     Never,
-    /// After the condition named by the reason has changed. The request id may be reused.
+    /// A retry helps after the condition named by the reason has changed. It may have the same request id.
     AfterChange,
-    /// After this many milliseconds, unchanged and with the same request id. The refusal carries a `RetryInfo`, which may
-    /// state a longer time.
+    /// A retry of the unchanged request, with the same request id, helps after this many milliseconds. The refusal carries a
+    /// `RetryInfo`, which may state a longer time.
     After(u32),
 }
 
@@ -27,7 +27,7 @@ macro_rules! reasons {
             pub(super) code: Code,
             pub(super) retry: Retry,
             pub(super) section: &'static str,
-            /// Lines, each with its leading blank.
+            /// Lines of the doc comment, each with its leading blank.
             pub(super) doc: &'static [&'static str],
         }
 

@@ -31,7 +31,7 @@ where
 
 /// Number of warnings and errors that one call site may log without a pause.
 const BURST: u32 = 100;
-/// Time between further lines of a call site.
+/// Time after which a call site may log one more line.
 const REFILL: Duration = Duration::from_secs(6);
 
 /// Prefixes each line with its priority for the journal, sd-daemon(3), and limits the warnings and errors of each call site.
@@ -54,7 +54,6 @@ impl Bucket {
         Self { left: BURST, since: now, left_out: 0 }
     }
 
-    /// Returns the number of lines omitted before this line; `None` if this line is omitted, too.
     fn take(&mut self, now: Instant) -> Option<u64> {
         let refills = now.saturating_duration_since(self.since).as_secs() / REFILL.as_secs();
         let refills = u32::try_from(refills).unwrap_or(u32::MAX);
@@ -125,7 +124,7 @@ fn priority(level: Level) -> u8 {
     }
 }
 
-/// Returns whether standard error is the journal, whose device and inode systemd sets.
+/// Returns whether standard error is the journal. systemd states the journal's device and inode in JOURNAL_STREAM.
 pub(super) fn is_journal() -> bool {
     let stream = env::var("JOURNAL_STREAM").ok();
     let Some((device, inode)) = stream.as_deref().and_then(|stream| stream.split_once(':')) else { return false };
@@ -187,7 +186,7 @@ mod tests {
     fn a_failure_that_repeats_has_a_burst_and_then_ten_lines_a_minute() {
         let begun = Instant::now();
         let mut bucket = Bucket::full(begun);
-        // Five lines per second for an hour, as during a full disk.
+        // Logs five lines per second for an hour, as a service on a full disk does.
         let at = |line: u32| begun + Duration::from_millis(200) * line;
         let written: Vec<_> = (0..18_000).filter_map(|line| bucket.take(at(line))).collect();
         assert_eq!(written.len(), 100 + 599, "an hour has 600 refills, the last one after the last line");

@@ -1,5 +1,5 @@
-//! Number, duration and result of calls. The duration of a stream ends when the stream opens. Unknown methods share the
-//! label `_OTHER`.
+//! Number, duration and result of calls. The duration of a streaming call ends when its stream opens. Unknown methods share
+//! the label `_OTHER`.
 
 use http::{HeaderMap, Response};
 use motherlode_report::CallCounters;
@@ -26,7 +26,7 @@ impl CallMetrics {
             let meter = global::meter("motherlode");
             let duration = meter.f64_histogram("rpc.server.call.duration").with_unit("s");
             let described = duration.with_description("Time from a call's arrival to its answer.");
-            // OpenTelemetry's default boundaries begin at 5 ms, longer than most calls.
+            // OpenTelemetry's default boundaries begin at 5 ms, but most calls are shorter.
             let boundaries =
                 [2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
             described.with_boundaries(boundaries.to_vec()).build()
@@ -56,7 +56,7 @@ pub(crate) fn method(path: &str) -> &'static str {
     CALLS.iter().find(|call| call.path == path).map_or("_OTHER", |call| &call.path[1..])
 }
 
-/// Returns an answer's status; without a body it is in the headers.
+/// Returns the status in an answer's headers. Only an answer without a body has one there; otherwise returns OK.
 pub(crate) fn status(answer: &Response<Body>) -> Code {
     answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()))
 }

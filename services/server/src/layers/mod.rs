@@ -102,8 +102,8 @@ impl Layers {
         }
     }
 
-    /// Read-your-writes: a call begins only when this process's state is current. The writer's state always is; a replica
-    /// requests the log's end, with one request for concurrent calls ([`Ledgers::current`]).
+    /// Read-your-writes: a call begins only when this process's state is current. The writer's state is always current; a
+    /// replica requests the log's end, with one request for concurrent calls ([`Ledgers::current`]).
     async fn current(&self, request: Request<Body>, routes: Routes) -> Result<Response<Body>, Refusal> {
         let path = request.uri().path();
         let of_log = path.starts_with(OF_WHAT_IS_WRITTEN);

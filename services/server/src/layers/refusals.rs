@@ -1,7 +1,7 @@
 //! Gives each refusal details (PL-12), counts it and logs it.
 //!
-//! A status without details comes from the transport or the codec. Their INTERNAL means an undecodable message, so it is
-//! replaced with INVALID_ARGUMENT.
+//! A status without details comes from the transport or the codec. If such a status is INTERNAL, the message could not be
+//! decoded, so INTERNAL is replaced with INVALID_ARGUMENT.
 
 use super::call_metrics::method;
 use bytes::Bytes;

@@ -90,7 +90,6 @@ impl Backup {
         self.partition
     }
 
-    /// Returns the last record's position in the source, or 0 if the copy is empty.
     #[must_use]
     pub fn position(&self) -> Position {
         self.position

@@ -1,8 +1,8 @@
 //! Copies all partitions of a log between folders and streams.
 //!
-//! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Appended
-//! records are read back. The copy is consistent: home is copied first, then each other partition up to the first record
-//! that refers to a record at home that was not copied.
+//! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Records are
+//! read back after they are appended to the target. The copy is consistent, because the home partition is copied first. Each
+//! other partition is copied up to the first record that refers to a home record that was not copied.
 
 use super::{
     location::{LogError, LogLocation},
@@ -49,8 +49,8 @@ fn differs(ends: bool) -> &'static str {
     if ends { "the source has already ended" } else { "the source has another record there" }
 }
 
-/// Completes a copy without reading the source's records before the target's end, which may be damaged. The source must be
-/// a folder.
+/// Completes a copy without reading the source's records that the target already has; these may be damaged. The source must
+/// be a folder.
 pub fn copy_rest(
     from: &LogLocation,
     to: &LogLocation,
@@ -72,7 +72,8 @@ pub fn copy(
     copy_by(from, to, (Source::Whole, follow, Position::MAX), stopped, copied)
 }
 
-/// Copies the records of partition 0 up to a position, and the records of other partitions that refer to no later record.
+/// Copies the records of partition 0 up to a position, and the records of other partitions that do not refer to a later
+/// record of partition 0.
 pub fn copy_to_position(
     from: &LogLocation,
     to: &LogLocation,
@@ -167,8 +168,8 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies while `wanted` returns true, up to the source's current end or the first record that is beyond `home_end` or
-    /// refers beyond it.
+    /// Copies records while `wanted` returns true. Stops at the source's current end, or before the first record that is
+    /// after the home position `home_end` or refers to a later position.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         let mut at_old_end = true;
         loop {

@@ -43,7 +43,7 @@ impl LogLocation {
         count.ok_or_else(|| RecordsError::Missing { location: Box::new(self.clone()), partition: None })
     }
 
-    /// Opens a partition's records; `None` if it has no log.
+    /// Opens a partition's records; `None` if the partition has no log.
     pub fn records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {

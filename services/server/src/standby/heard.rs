@@ -1,4 +1,4 @@
-//! List of a log's standbys. A standby that has not reported for some seconds is removed.
+//! List of a log's standbys.
 
 use motherlode_jetstream::{Presence, StandbyReport};
 use motherlode_ledger::{Ledgers, ReaderKind, Reading};

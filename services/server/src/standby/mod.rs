@@ -1,5 +1,5 @@
-//! Process with its log on JetStream, alternately as writer and as standby. If two standbys take over at once, the one
-//! whose epoch message is stored first becomes the writer.
+//! Process with its log on JetStream. It is alternately writer and standby. If two standbys take over at once, the one whose
+//! epoch message is stored first becomes the writer.
 
 mod catch_up;
 mod foreign;
@@ -195,7 +195,7 @@ impl Candidate {
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();
         let why = tokio::select! {
-            // `failed` comes first, because it includes replicas that a standby cannot repair.
+            // `failed` is polled first, because it includes failures of replicas that a standby cannot repair.
             biased;
             signal = signalled => {
                 tracing::info!(signal, "stopping");

@@ -35,7 +35,8 @@ impl Replica {
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
     }
 
-    /// Takes over all partitions, unless another process did so after `last_epochs`. On error, the replicas remain.
+    /// Takes over all partitions, unless another process has begun an epoch after `last_epochs`. On error, the replicas
+    /// continue.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
         // Partitions are opened from the last to the first, so that the owner of the first partition owns all of them.
         let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();

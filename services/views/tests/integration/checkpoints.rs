@@ -199,7 +199,7 @@ fn a_catalogue_that_is_missing_empty_older_anothers_or_damaged_loses_nothing() {
 fn a_checkpoint_that_is_damaged_or_of_another_log_or_partition_is_not_used() {
     let (before, after) = two();
     let folder = tempfile::tempdir().unwrap();
-    // As after a crash before the first checkpoint's files were removed.
+    // The folder is as after a crash before the first checkpoint's files were removed.
     copy(before.path(), folder.path());
     copy(after.path(), folder.path());
     assert_eq!(Store::open(folder.path(), 0).checkpoints().len(), 2);

@@ -84,7 +84,6 @@ fn of_kind(keyspace: &'static Keyspace) -> impl Strategy<Value = Entries> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
-    /// Tables, alone and merged, must return the same entries as a plain map.
     #[test]
     fn tables_answer_as_a_map_does(
         parts in prop_oneof![Just(&PACKED), Just(&LENGTHS), Just(&PLAIN)]
@@ -206,7 +205,7 @@ fn the_bytes_of_a_table_are_those_of_its_format() {
     }
 }
 
-/// With one flipped byte, a table must be refused, or each block must be unchanged or refused.
+/// If one byte of a table is flipped, the table must be refused, or each of its blocks must be unchanged or refused.
 #[test]
 fn no_flipped_byte_makes_a_wrong_value() {
     let folder = tempfile::tempdir().unwrap();

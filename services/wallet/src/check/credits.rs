@@ -27,7 +27,6 @@ async fn bet(kit: &mut Kit) -> (Option<i64>, Call) {
     (before, debit)
 }
 
-/// Sends credits, each of which the wallet must apply.
 async fn paid(kit: &mut Kit, debit: &Call, credits: &[(i64, CreditKind, bool)]) {
     for (amount, kind, closes) in credits {
         let credit = kit.credit(debit, *amount, *kind, *closes);

@@ -10,7 +10,7 @@ use motherlode_runtime::config::Seamless;
 use std::{mem::take, time::Duration};
 use tokio::time::{Instant, timeout};
 
-/// Amount that a run credits for its bets.
+/// Amount that a run credits to a player, to pay for the run's bets.
 const FUNDS: i64 = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) struct Kit {
     pub(super) players: Players,
     pub(super) restart_within: Duration,
     pub(super) say: fn(&str),
-    /// Distinguishes the ids of this run from those of others.
+    /// Part of all ids of this run, which distinguishes them from the ids of other runs.
     pub(super) run: String,
     pub(super) serial: u64,
     /// Change of the main player's balance by this run.
@@ -184,7 +184,6 @@ impl Kit {
         self.opened -= 1;
     }
 
-    /// `None` if the wallet reports no balance.
     pub(super) async fn balance(&mut self) -> Option<i64> {
         let account = self.account();
         self.balance_of(account).await

@@ -1,7 +1,7 @@
 //! Conformance kit: runs an operator's wallet through the cases of the contract, and reports each result.
 //!
-//! The kit creates rounds for players that the operator names. It does not depend on their balance: it opens a free
-//! round, credits a win as money for its bets, and debits the rest at the end. Cost: about 300 calls.
+//! The kit creates rounds for players that the operator names. It does not depend on the players' balances: it opens a free
+//! round, credits a win to pay for its bets, and debits the rest at the end. A run makes about 300 calls.
 
 mod case;
 mod credits;

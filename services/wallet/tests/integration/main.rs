@@ -1,4 +1,4 @@
-//! The conformance kit must find each fault planted in a wallet, and none in a wallet without faults.
+//! The conformance kit must find each fault that is planted in a wallet, and must find no fault in a correct wallet.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -21,7 +21,7 @@ pub enum Plant {
     AppliesRepeats,
     IgnoresAmount,
     IdsPerPlayer,
-    /// Another call may take effect between the check and the effect.
+    /// Another call may take effect between this call's check and its effect.
     Races,
     Overdraws,
     /// Amounts are stored with 24 bits.

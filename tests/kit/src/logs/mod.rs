@@ -44,7 +44,7 @@ pub fn golden() -> Vec<Log> {
         .collect()
 }
 
-/// Returns the golden logs and the made logs. Together they have every kind of event and every variant of the state.
+/// Together the golden logs and the made logs have every kind of event and every variant of the state.
 #[must_use]
 pub fn all() -> Vec<Log> {
     golden().into_iter().chain(made::all()).chain(more::all()).chain(rounds::all()).collect()

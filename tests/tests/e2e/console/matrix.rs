@@ -1,4 +1,4 @@
-//! Every route of the console with every role; a route without a row fails the test.
+//! Tests every route of the console with every role. A route without a row in the table fails the test.
 
 use super::{Browser, Page, round, rounds, service, text};
 use motherlode_proto::round::v1::RoundState;

@@ -1,5 +1,5 @@
-//! Every call against every kind of bad request (PL-12, PL-27): a call without a row fails the test. Refusals log
-//! nothing.
+//! Tests every call with every kind of bad request (PL-12, PL-27). A call without a row in the table fails the test. A
+//! refused call writes nothing to the log.
 
 mod json;
 mod pages;
@@ -44,7 +44,8 @@ enum Face {
     Json,
 }
 
-/// Each operator and the platform have a token of all roles ("acme", "other", "platform"); acme has one more per role.
+/// Each operator and the platform have a token with all roles ("acme", "other", "platform"). acme also has one token per
+/// role.
 struct Service {
     server: Server,
     connections: BTreeMap<&'static str, Connection>,
@@ -315,8 +316,8 @@ fn served() -> BTreeMap<String, bool> {
         for service in &file.service {
             for method in &service.method {
                 let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
-                // In lookups and cancellations the field names another request. In messages of PlayStream the id is
-                // one level deeper.
+                // In lookups and cancellations, the field `request_id` names another request. In messages of PlayStream, the
+                // request id is one level deeper.
                 let looks = ["GetTransaction", "GetRequest", "CancelRequest"].contains(&method.name());
                 let named = messages[method.input_type()] && !looks;
                 served.insert(path, named || method.name() == "PlayStream");

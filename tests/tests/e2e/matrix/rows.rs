@@ -31,7 +31,7 @@ pub struct Names {
 pub struct Row {
     pub path: &'static str,
     pub request: fn(&Names) -> Vec<u8>,
-    /// Expected refusal of unknown names; `None` if the call names nothing, or creates what it names.
+    /// Expected refusal of unknown names; `None` if the call names no object, or creates the named object.
     pub unknown: Option<(Code, &'static str)>,
     pub fields: bool,
 }

@@ -194,7 +194,7 @@ async fn pl_31_players_that_are_credited_at_once_are_bounded() {
     }
     let calls = world.wallet.books().calls;
     until(|| world.wallet.books().calls > calls + 3, "credits are sent").await;
-    // The wallet notices the end of an abandoned call late, so two more may hang.
+    // The wallet notices late that a call was abandoned, so two more calls may hang.
     assert!((1..=4 * world.config.partitions as usize).contains(&world.wallet.books().hanging.1));
     world.wallet.script(&[]);
     world.reconciled(&names).await;

@@ -1,4 +1,4 @@
-//! Each balance is the previous one plus the amount (PL-34, PL-31), for both kinds of wallet.
+//! With both kinds of wallet, each transaction's balance is the previous balance plus the amount (PL-34, PL-31).
 
 use super::{
     bet_within,

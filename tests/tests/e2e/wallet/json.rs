@@ -98,7 +98,6 @@ fn told(status: StatusCode, body: &str) -> Response<Full<Bytes>> {
     Response::builder().status(status).body(Full::new(Bytes::from(body.to_owned()))).unwrap()
 }
 
-/// Checks a request as an operator would: first its signature, then its age, then that its nonce is new.
 fn genuine(method: &Method, path: &str, headers: &HeaderMap, body: &[u8], nonces: &Nonces) -> Result<(), &'static str> {
     let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).ok_or("a header is missing");
     let (time, nonce) = (header("motherlode-timestamp")?, header("motherlode-nonce")?);

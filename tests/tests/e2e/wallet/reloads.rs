@@ -12,8 +12,6 @@ use std::fs;
 
 const ROLES: &str = r#"["play", "wallet"]"#;
 
-/// Returns whether the wallet has a debit for the request, and either the report of its round's end or its last
-/// credit.
 fn is_complete(wallet: &Wallet, request_id: &str) -> bool {
     let arrived = &wallet.books().arrived;
     let debit =
