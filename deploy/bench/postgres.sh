@@ -3,13 +3,13 @@
 # rotating order.
 #
 # In PostgreSQL a round is one transaction, with fsync and synchronous_commit. It ends with the update of the only jackpot
-# row, so that this row is locked briefly. The variants are separate statements and one stored function. PostgreSQL draws
-# and evaluates nothing.
+# row, so that this row is locked briefly. Two variants are measured: separate statements, and one stored function.
+# PostgreSQL does not draw or evaluate spins.
 #
 #     deploy/bench/postgres.sh [turns] [seconds per turn]
 #
-# FOLDER (default: target) is for the data, MOTHERLODE is the binary (default: built by this script). Installs Debian's
-# postgresql-15 if it is missing (as root).
+# FOLDER (default: target) receives the data. MOTHERLODE is the binary (default: built by this script). If postgresql-15 is
+# missing, the script installs Debian's package, which requires root.
 set -eu
 cd "$(dirname "$0")/../.."
 turns=${1:-3} seconds=${2:-5} clients=32 connections=4 players=1000

@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DOCKERFILE = HERE / "Dockerfile"
 SUITE = "bookworm"
-# Debian packages that replace each base image, and whether they are installed or only unpacked.
+# Maps each base image to the Debian packages that replace it, and states whether they are installed or only unpacked.
 RUST, DISTROLESS = "docker.io/library/rust:", "gcr.io/distroless/cc-debian12:nonroot"
 RUST_PACKAGES = "gcc,libc6-dev,ca-certificates"
 DISTROLESS_PACKAGES = "base-files netbase tzdata ca-certificates libc6 libssl3 libgcc-s1 libgomp1 libstdc++6".split()
@@ -83,7 +83,7 @@ def base(image, root):
 
 @contextmanager
 def mounted(*mounts):
-    """Mounts (source, target, read only) within the context."""
+    """Mounts (source, target, read-only flag) inside the root folder while the context is active."""
     done = []
     try:
         for source, target, read_only in mounts:
@@ -264,7 +264,7 @@ def check(stage, work, program):
         rounds = ["neptune", "--auto", "--rounds=3", "--token-file=/etc/motherlode/token"]
         played = container.inside("play", *rounds, *TARGET)
         if start == 2 and "SEAL_CHANGED" in played.stderr:
-            # The page in memory was lost with the first container, so the restart revoked unused seals (PL-40).
+            # The first container's page of memory was lost, so the restart revoked unused seals (PL-40).
             played = container.inside("play", *rounds, *TARGET)
         assert played.returncode == 0, played.stdout + played.stderr
         say(played.stdout.strip().splitlines()[-1].strip())

@@ -18,7 +18,7 @@ export interface Target {
   readonly plain?: boolean;
   /** Allows `plain` beyond loopback. */
   readonly plainRemote?: boolean;
-  /** Options of Connect, which override those of this client. */
+  /** Connect options, which override the client's defaults. */
   readonly options?: Options;
 }
 

@@ -12,9 +12,10 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target with all lines.
+/// Target hit frequency with all lines active.
 const HITS_PER_MILLE: u64 = 290;
-/// Money prizes, in thousandths. Weight is moved between the first two to meet the return.
+/// Money prizes in thousandths, with their weights. Tuning moves weight between the first two prizes until the return is
+/// met.
 const MONEY: [(u32, u64); 12] = [
     (15, 300),
     (20, 180),
@@ -33,7 +34,7 @@ const FREE_SPINS: [(u32, u64); 6] = [(15, 130), (20, 60), (25, 30), (30, 15), (4
 
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
-    // Never used, but a model needs valid weights.
+    // This value does not affect the strips, but the model requires valid weights.
     data.wheel.jackpot_per_coin = 0;
     data.reels.strips = order(&data)?;
     let model = Model::new(&data)?;

@@ -12,11 +12,11 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target of line or scatter wins with all lines.
+/// Target frequency of spins with a line or scatter win, with all lines active.
 const HITS_PER_MILLE: u64 = 320;
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// Amounts in thousandths. Weight is moved between the first two to meet the return.
+/// Amounts in thousandths, with their weights. Tuning moves weight between the first two amounts until the return is met.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),

@@ -11,7 +11,7 @@ use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 24;
-/// Target of line wins.
+/// Target frequency of line wins.
 const HITS_PER_MILLE: u64 = 350;
 
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {

@@ -22,7 +22,7 @@ pub struct PoolTerms {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
     pub seed: Exact,
-    /// Return of the increments at a coin of one EUR.
+    /// Return of the increments at a coin value of one EUR.
     pub increments_per_eur: Exact,
     pub increments_max: Exact,
 }
@@ -50,7 +50,7 @@ impl Par {
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// Adds the jackpot under the pool's terms; `None` (a suspended pool) removes it.
+    /// Adds the jackpot's return under the pool's terms, or removes it if the pool is suspended (`None`).
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {

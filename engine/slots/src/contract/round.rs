@@ -6,7 +6,7 @@ use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Whether the pool is open. If not, the jackpot's probability goes to money prizes.
+    /// Whether the pool is open. While it is closed, the jackpot's probability goes to money prizes.
     pub jackpot: bool,
     /// Whether the round waits for the gamble of a win (BW-23, ME-14).
     pub double: bool,
@@ -104,7 +104,7 @@ pub trait Round: Send {
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }
-    /// Resolves one step into `out`. An error uses no draw, leaves the round unchanged, and `out` unspecified.
+    /// Resolves one step into `out`. On error, no draw is used, the round is unchanged, and `out` is unspecified.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
     /// Restarts at the same stake and terms, without allocating.
     fn reopen(&mut self, carried: &Carried);

@@ -12,7 +12,7 @@ pub struct WinUpTo {
     pub bets: Exact,
     pub chance_exponent: i32,
     pub lines: u32,
-    /// Currency and coin value; `None` if all have this win.
+    /// Currency and coin value of this win; `None` if every currency and coin value has it.
     pub at: Option<(String, u64)>,
     pub gambled_bets: Option<Exact>,
 }

@@ -10,7 +10,7 @@ pub(crate) enum Run {
         symbol: u8,
         wilds: usize,
     },
-    /// Ended run, with its highest combination.
+    /// The run has ended; contains its highest combination.
     Over {
         symbol: u8,
         count: usize,

@@ -30,8 +30,8 @@ impl<'a> ReelShows<'a> {
 
 type State = u64;
 
-/// Probabilities of the residues, with the sum `chance`. States less likely than `least` are dropped. Panics on a
-/// modulus of 0 or above 32, and on too many symbols.
+/// Returns the probabilities of the residues; their sum is `chance`. States less likely than `least` are dropped. Panics on
+/// a modulus of 0 or above 32, and on too many symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");
@@ -122,18 +122,18 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
         if content.shows >> place & 1 == 0 {
             won += ways * pays[reel];
         } else if pays[reel + 1..].iter().any(|pay| *pay > 0) {
-            // A symbol that cannot pay any more counts as ended.
+            // A symbol that can no longer pay is treated as ended.
             next |= (ways * residue(content.counts, shift(place)) % n) << shift(place);
         }
     }
     next | ((won % n) << WON)
 }
 
-/// Hash table that adds in a deterministic order.
+/// Hash table of sums that adds in a deterministic order.
 #[derive(Default)]
 struct Sums {
     all: Vec<(State, Chances)>,
-    /// 1-based indexes into `all`; 0 if free.
+    /// Slots with 1-based indexes into `all`; 0 marks a free slot.
     places: Vec<u32>,
 }
 
@@ -176,7 +176,7 @@ impl Sums {
     }
 
     fn start(state: State, size: usize) -> usize {
-        // Multiplication by the golden ratio spreads neighbouring states.
+        // Multiplication by the golden ratio spreads neighbouring states over the slots.
         (state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (size - 1)
     }
 

@@ -11,7 +11,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 DOMAIN = "motherlode"
 DETAILS = "grpc-status-details-bin"
-# Messages of gRPC for calls that were not sent. With any other message the outcome is unknown.
+# Beginnings of gRPC's error messages for calls that were not sent. With any other message the outcome is unknown.
 NO_CONNECTION = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
 
 
@@ -29,8 +29,7 @@ class MotherlodeError(Exception):
 class Refused(MotherlodeError):
     """The call was refused, and this request has changed nothing.
 
-    `reason` and `metadata` (of ErrorInfo) are empty if the service itself did not answer. `fields` maps fields to
-    their fault. `retry_after_s` is None if a retry does not help.
+    `reason` and `metadata` (of ErrorInfo) are empty if the service itself did not answer. `fields` maps fields to faults. `retry_after_s` is None if a retry does not help.
     """
 
     def __init__(
@@ -125,7 +124,7 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
     """Converts an error of gRPC, such as that of a stream, to a refusal."""
-    # Errors raised by gRPC are also calls; only errors created by tests are not.
+    # Errors raised by gRPC are also `grpc.Call` objects with a code; only errors created by tests have no code.
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""
     trailing = getattr(error, "trailing_metadata", lambda: ())() or ()

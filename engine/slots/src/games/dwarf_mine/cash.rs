@@ -36,7 +36,7 @@ struct Residues {
 struct Often {
     free: f64,
     collection: f64,
-    /// Upper bound of the root mean square of rounding over a round.
+    /// Upper bound of the root mean square of a round's total rounding.
     spins_at_once: f64,
     rtp: Exact,
 }
@@ -107,7 +107,7 @@ impl Residues {
     }
 }
 
-/// Returns a win's rounding, which depends only on the residue. Halves do not occur because the denominator is odd.
+/// Returns the change of a win by rounding. Halves do not occur because the denominator is odd.
 fn rounded(coins: u64, coin: CoinFraction) -> f64 {
     let exactly = coins * coin.numerator;
     let paid = half_even(exactly.into(), coin.denominator.into());
@@ -156,7 +156,7 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     all
 }
 
-/// Probability below which states are dropped; modulus 25 would have too many.
+/// Probability below which states are dropped, because modulus 25 would have too many states.
 fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }

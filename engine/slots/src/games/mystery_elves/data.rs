@@ -52,7 +52,7 @@ pub struct BonusData {
 #[serde(deny_unknown_fields)]
 pub struct BuyData {
     pub bets: u32,
-    /// Per unit of the price (ME-18).
+    /// Return of the bought feature, as a share of its price (ME-18).
     pub rtp: String,
     pub strips: Vec<String>,
 }

@@ -12,7 +12,7 @@ pub struct TreasureTable {
     pub runs: [u64; REELS + 1],
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,
-    /// At one coin per line.
+    /// Sum of objects times line win, at one coin per line.
     pub objects_line_coins: u128,
     pub windows: u64,
 }
@@ -26,7 +26,7 @@ struct Treasures {
 impl Treasures {
     const NONE: Self = Self { count: 0, runs: true };
 
-    /// `None` if no bonus is possible.
+    /// Reads the next reel; returns `None` if no bonus is possible any more.
     fn read(self, treasure: bool) -> Option<Self> {
         let runs = self.runs && treasure;
         let count = self.count + usize::from(runs);

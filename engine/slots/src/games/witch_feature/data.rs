@@ -47,7 +47,7 @@ pub struct CountsData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MegaWildData {
-    /// Weight of a single 3x3 Wild.
+    /// Weight of one 3x3 Wild.
     pub one_of_three: u32,
     pub two_of_two: u32,
 }

@@ -12,7 +12,7 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-/// The next step continues the series.
+/// Maximum number of windows per step; the next step continues the series.
 const WINDOWS_PER_STEP: usize = 100;
 
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
@@ -24,7 +24,7 @@ pub struct WitchRound<'a> {
     pub(super) bet: LineBet,
     awaiting: Awaiting,
     shelf: Shelf,
-    /// Multiplier of the respins still due.
+    /// Multiplier of pending respins.
     respins: Option<u64>,
     free_spins: FreeSpins,
     in_free_spins: bool,
@@ -191,7 +191,8 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Adds coins to the round and to a component of the return; in free spins, always to that of free spins.
+    /// Adds coins to the round and to a component of its return; wins in free spins always count for the free-spin
+    /// component.
     fn book(&mut self, part: usize, coins: u64, out: &mut Outcome) {
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;
