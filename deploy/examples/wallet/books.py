@@ -99,7 +99,7 @@ class Account:
         self.execute(query, values)
 
     def note(self, transaction, round, end, column=None, minor=0):
-        """Adds an amount to a round, and records its end. If OpenFreeRound was not called, a free round's first call creates it."""
+        """Adds an amount to a round, and records its end. Creates a free round that OpenFreeRound did not open."""
         if round.campaign_id:
             self.open(round.opening_transaction_id, round, 0)
         if column:

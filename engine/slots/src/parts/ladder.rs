@@ -22,7 +22,7 @@ pub type LaddersData = BTreeMap<String, BTreeMap<String, LadderData>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladder {
-    /// In millionths of the major unit, ascending.
+    /// Coin values in millionths of the major unit, ascending.
     pub coins_micros: Vec<u64>,
     pub default_micros: u64,
 }

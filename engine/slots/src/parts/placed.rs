@@ -23,7 +23,7 @@ pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: 
 pub struct Placed {
     pub kind: SpinKind,
     pub multiplier: u64,
-    /// Empty if every cell was drawn.
+    /// Stops of the reels; empty if every cell was drawn.
     pub stops: Stops,
     pub marks_from: usize,
 }

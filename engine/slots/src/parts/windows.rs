@@ -62,7 +62,7 @@ impl Shown {
 
 impl Windows {
     pub fn of_lines(reels: Reels, lines: Lines) -> Result<Self, crate::parts::file::ModelError> {
-        // Symbol that is on no reel.
+        // Index of a symbol that no reel contains.
         let nothing = u8::try_from(SYMBOLS_MAX).unwrap_or(u8::MAX);
         let counter = Counter::new(&reels, nothing)?;
         let scatters =
@@ -130,7 +130,7 @@ impl Windows {
     fn cells(&self, stops: &StopsAt) -> [u8; CELLS_MAX] {
         let mut cells = [0; CELLS_MAX];
         let rows = self.reels.rows();
-        // The next column overwrites the rows below the window.
+        // Each column also writes rows below the window, which the next column overwrites.
         for (reel, column) in self.reels.window(stops).iter().enumerate() {
             cells[reel * rows..][..ROWS_MAX].copy_from_slice(column);
         }
@@ -138,7 +138,7 @@ impl Windows {
         cells
     }
 
-    /// Calls `line_win` for each win, and counts special symbols. Rounds use this evaluator.
+    /// Evaluator of rounds: calls `line_win` for each win, and counts special symbols.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);
@@ -147,7 +147,7 @@ impl Windows {
             while winners != 0 {
                 let line = winners.trailing_zeros();
                 winners &= winners - 1;
-                #[allow(clippy::cast_possible_truncation)] // A mask has 64 bits.
+                # [allow(clippy::cast_possible_truncation)] // A line's index is below 64.
                 line_win(line as u8, self.lines.best(line as usize, &window));
             }
         }

@@ -36,7 +36,7 @@ fn the_reduction_is_the_high_half_of_the_product() {
     }
 }
 
-/// PL-14: for n = 3 * 2^30, one word in four must be rejected.
+/// PL-14: a fair draw below n = 3 * 2^30 must reject one word in four.
 #[test]
 fn pl_14_range_reduction_rejects_biased_words() {
     let n: u32 = 3 << 30;
@@ -47,7 +47,7 @@ fn pl_14_range_reduction_rejects_biased_words() {
         let expected = loop {
             let word = words.next_u32();
             let product = u64::from(word) * u64::from(n);
-            // Products with a smaller low half have one preimage too many, since 2^32 mod n = 2^30.
+            // Products whose low half is below 2^32 mod n = 2^30 have one preimage too many, so they are rejected.
             if product % (1 << 32) >= 1 << 30 {
                 break product >> 32;
             }

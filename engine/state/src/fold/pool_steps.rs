@@ -1,4 +1,4 @@
-//! Next events of a pool's stream, a pure function of the books, so a retry gives the same events.
+//! Computes the next events of a pool's stream. This is a pure function of the books, so a retry gives the same events.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,9 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// Returns contributions up to the next hit or void, then its decision. Up to [`DECISIONS_MAX`] consecutive voids
-    /// are decided together; a hit ends the commit. Partitions with a decision come first, then the furthest behind.
+    /// Returns contributions up to the next hit or void, and the decision of this hit or void. Up to [`DECISIONS_MAX`]
+    /// consecutive voids are decided together; a hit ends the commit. Partitions with a decision come first, then the
+    /// partition whose contributions are furthest behind.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {
@@ -38,7 +39,7 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// `self` are the durable books of the home partition, `there` those of the other partition.
+    /// `self` is the durable books of the home partition, `there` of the other partition.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;
@@ -90,7 +91,7 @@ impl Books {
         (to >= from).then_some(PartitionReported { partition, from, to, contributions, end, voids, cycle })
     }
 
-    /// `self` are the durable books of the home partition, `there` those of the other partition.
+    /// `self` is the durable books of the home partition, `there` of the other partition.
     #[must_use]
     pub fn pool_mirror(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;

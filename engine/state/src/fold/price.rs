@@ -1,10 +1,10 @@
-//! Pool arithmetic in exact integers. Above 10^9 EUR it can return an error, but never a wrong figure.
+//! Pool arithmetic in exact integers. Amounts above 10^9 EUR can cause an error, but never a wrong figure.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// P x coin / base coin (BW-13), in the player's currency, rounded down to 1e-9.
+/// Returns the jackpot figure P x coin / base coin (BW-13) in the player's currency, rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0

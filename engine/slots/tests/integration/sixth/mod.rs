@@ -143,7 +143,7 @@ impl Game for Lantern {
         let (lines, lantern) = (lines_mean(&self.windows), lantern_mean(&self.windows, self.sparks));
         let (rtp, cycle) = (&lines + &lantern, exact(self.windows.reels.cycle()));
         let table = moments::spin_table(&self.windows, 1);
-        // One win in `needs` lights the lantern, whatever spin won it.
+        // One win in `needs` lights the lantern.
         let (lit, pays) = (ratio(1, self.sparks.needs), exact(self.sparks.pays_bets));
         let squared = exact(table.line_coins_squared) / &cycle + exact(2) * &lines * &lit * &pays + &lantern * &pays;
         let variance = squared - &rtp * &rtp;
