@@ -201,7 +201,7 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Checks the day's limits (PL-26). The log has no other limits.
+/// Checks the day's limits (PL-26).
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Slots shared by operators: half of them are divided evenly, and half are open to all operators.
+//! Slots shared by operators: half are reserved for operators in equal shares, and half are open to all operators.
 
 use std::collections::BTreeMap;
 

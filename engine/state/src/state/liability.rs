@@ -1,4 +1,4 @@
-//! Liability of open campaigns (PL-36), one sum per day of expiry, since a campaign counts in full until then.
+//! Liability of open campaigns (PL-36), as one sum per day of expiry, because a campaign counts in full until that day.
 
 use std::collections::BTreeMap;
 

@@ -18,11 +18,11 @@ pub struct UnpaidAward {
     pub round: u64,
     pub amount: Minor,
     pub currency: Currency,
-    /// Booked as paid, in EUR.
+    /// Amount that the pool booked as paid, in EUR.
     pub paid: Nano,
-    /// In EUR; 0 in older logs.
+    /// Part of the seed from the house, in EUR; 0 in older logs.
     pub seed_from_house: Nano,
-    /// Whether the account lacks room.
+    /// Whether the award is unpaid because the account has no room for it.
     pub set_aside: bool,
 }
 
