@@ -133,8 +133,7 @@ pub enum InternalRequest<'a> {
 impl InternalRequest<'_> {
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
-    /// Returns whether an id on a shared stream belongs to a caller's request, including ids like
-    /// [`OfOperator`](Self::OfOperator).
+    /// Returns whether an id on a shared stream belongs to a caller's request, such as [`OfOperator`](Self::OfOperator).
     #[must_use]
     pub fn is_callers(request_id: &str) -> bool {
         is_id(request_id) || request_id.starts_with("of/")

@@ -32,7 +32,7 @@ impl<'s> Transition<'s, '_> {
                 if let Some(given) = &open.started.contribution {
                     self.pending(&given.pool).totals.open_rounds -= 1;
                 }
-                // An open round's win is uncredited, except for parts that `Halve` secured (ME-16).
+                // Of an open round's win, only parts secured by `Halve` are credited (ME-16).
                 (&open.started, open.opened_at, open.opened_ms, &open.jackpots, open.credited)
             }
             (None, Some(settled)) if settled.started.round == number => {

@@ -1,4 +1,4 @@
-//! Ages of states, counted in snapshots started since a state last changed.
+//! An age is the number of snapshots started so far.
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watch {

@@ -1,4 +1,4 @@
-//! Seats. A seat is the latest session in a game (PL-16, BW-27), and is visible to other processes. It expires
+//! Seats. A seat is the logged state of a game's latest session (PL-16, BW-27), which other processes can read. It expires
 //! without an event.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use crate::events::{SessionName, SessionOpened};
 
-/// The oldest seat is dropped.
+/// Maximum number of seats; a further seat replaces the oldest.
 const SEATS_MAX: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Seat {
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
-    /// Start and duration of the hold in ms, if the game is held.
+    /// Start and duration in ms for which the game stays reserved.
     held: Option<(i64, i64)>,
 }
 

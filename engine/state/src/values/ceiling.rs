@@ -6,7 +6,7 @@ use super::money::Minor;
 pub struct Ceiling {
     /// After a deposit.
     pub balance: Minor,
-    /// One deposit, bet or limit.
+    /// Highest amount of one deposit, bet or limit.
     pub amount: Minor,
 }
 
