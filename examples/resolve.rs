@@ -1,4 +1,4 @@
-//! Resolves a round's first step with the engine alone, without service and log. The same seed gives the same outcome
+//! Resolves a round's first step with the engine alone, without a service or a log. The same seed gives the same outcome
 //! on every machine.
 //!
 //! `cargo run --example resolve -- [GAME] [SEED]`

@@ -1,4 +1,4 @@
-//! Generates well-formed messages with valid and invalid values from the descriptors, so new calls and fields are
+//! Generates well-formed messages with valid and invalid values. They follow the descriptors, so new calls and fields are
 //! fuzzed automatically.
 
 use arbitrary::{Result, Unstructured};

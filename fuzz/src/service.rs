@@ -1,4 +1,4 @@
-//! The complete service in this process, with a log in memory.
+//! Complete service in this process, with a log in memory.
 
 use motherlode_ledger::Options;
 use motherlode_log::{MemoryStore, Store};

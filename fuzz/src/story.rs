@@ -16,7 +16,7 @@ use prost::Message;
 const POOL: &str = "bewitched";
 const CURRENCIES: [Currency; 4] = [Currency::EUR, Currency::JPY, Currency::KWD, Currency::PLAY];
 
-/// Books that are folded twice: as a replay folds them, and as the writer does.
+/// Books that are folded twice: once as in a replay, and once as by the writer.
 #[derive(Default)]
 pub struct Story {
     books: Books,
@@ -130,7 +130,7 @@ impl Story {
             assert!(self.books == before, "a refused commit changed the books");
         }
         if staged.is_err() && staged != replayed {
-            // Pools absorb only durable commits. After the batch is absorbed, the writer must agree with the replay.
+            // Pools absorb only durable commits. After the batch is absorbed, the writer's books must equal the replay's.
             self.absorb();
             staged = self.stage.apply_recalling(&self.durable, commit, recalled);
         }

@@ -1,4 +1,5 @@
-//! A damaged log that opens contains a prefix of its records; after a crash, all acknowledged records.
+//! If a damaged log can be opened, it contains a prefix of its records. After a crash, the log contains all acknowledged
+//! records.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};

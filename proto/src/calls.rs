@@ -1,5 +1,5 @@
-//! Server side of the services. Only decoding and encoding are compiled per call; tonic's generated servers would
-//! compile all code per call. Calls with a stream of requests keep their types, and PlayStream has its own codec.
+//! Server side of the services. Only decoding and encoding are compiled for each call; tonic's generated servers would
+//! compile all code for each call. Calls with a stream of requests pass decoded messages, and PlayStream has its own codec.
 
 use std::{
     convert::Infallible,

@@ -60,7 +60,7 @@ impl<E, D> Decoder for FnCodec<E, D> {
     type Item = D;
     type Error = Status;
 
-    /// Errors have the same status as in tonic's codec.
+    /// Decoding errors have the same status as in tonic's codec.
     fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<D>, Status> {
         (self.read)(buffer).map(Some).map_err(|error| Status::internal(error.to_string()))
     }

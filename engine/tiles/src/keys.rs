@@ -109,7 +109,7 @@ impl FromStr for VerifierKey {
     }
 }
 
-/// Written as `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
+/// Signing key, written as `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
 #[derive(Clone)]
 pub struct SignerKey {
     verifier: VerifierKey,

@@ -102,7 +102,7 @@ enum Side {
 }
 
 impl Climb {
-    /// `None` above the root.
+    /// Moves to the parent; returns `None` at the root.
     fn up(&mut self) -> Option<Side> {
         if self.last == 0 {
             return None;

@@ -1,5 +1,5 @@
-//! Commits of the books as records of the log. They are written in the plain form. Since the hash covers the stored
-//! bytes, other forms are valid too.
+//! Commits of the books as records of the log. Records are written in the plain form. Other forms can be read too, since the
+//! hash covers the stored bytes.
 
 use super::{
     Malformed,
@@ -75,7 +75,7 @@ pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
     decode_known(bytes, None)
 }
 
-/// The stream's name is not parsed again if it is the known one.
+/// Decodes a record; a stream name equal to the `known` name is not parsed again.
 pub fn decode_known(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
     read(bytes, known).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec(), None))
 }
@@ -114,7 +114,7 @@ fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, 
     needed(T::take(fields, number), name)
 }
 
-/// `None` if the first fields are not in the plain form.
+/// Returns the stream's name, or `None` if the first fields are not in the plain form.
 #[must_use]
 pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     let mut fields = In::new(bytes);

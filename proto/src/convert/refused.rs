@@ -1,5 +1,5 @@
-//! Refusals of the books as messages between processes, which are never stored. A message has the permanent number of
-//! the reason and its arguments. A reason without a line in this table does not compile.
+//! Refusals of the books as messages between processes, which are never stored. A message contains the reason's permanent
+//! number and its arguments. A reason without a line in this table does not compile.
 
 use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;

@@ -84,7 +84,7 @@ impl SettledRound {
                         });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
-                    // A change without a round is the choice of a witch.
+                    // Skips the choice of a witch, which belongs to no round.
                     (Event::CollectionChanged { game, scope, changes }, Some(facts))
                         if steps && *game == facts.started.game && !scope.is_empty() =>
                     {

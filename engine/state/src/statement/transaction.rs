@@ -46,7 +46,7 @@ pub struct Transaction {
     pub currency: Currency,
     /// Change of the balance.
     pub amount: Minor,
-    /// Balance after the transaction, without due credits (see [`Dues`](super::Dues)).
+    /// Balance after the transaction, excluding due credits (see [`Dues`](super::Dues)).
     pub balance: Minor,
     pub round: Option<u64>,
     pub game: SmolStr,
