@@ -18,7 +18,6 @@ type Fault = Box<dyn std::error::Error>;
 const ROUNDS_OF_PLAYER: u64 = 4_000;
 const STAKES_OF_PLAYER: u32 = 3;
 const CURRENCIES_OF_PLAYER: u32 = 2;
-/// Gamble limits, in minor units, from which each round takes one at random.
 const GAMBLE_LIMITS: [u64; 3] = [2_000, 50_000, 12_500_000];
 
 fn main() -> Result<(), Fault> {

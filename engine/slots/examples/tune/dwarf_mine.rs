@@ -1,5 +1,3 @@
-//! Tunes the stacks for the hit frequency, and the crystal weight for the return.
-
 use std::error::Error;
 
 use motherlode_slots::Draws;

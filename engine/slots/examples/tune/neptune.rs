@@ -1,5 +1,3 @@
-//! Tunes the strips for the hit frequency, and the mean treasure for the return.
-
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
 use motherlode_slots::games::neptune::data::GameData;

@@ -2,7 +2,7 @@
 
 pub const CARRIED_MAX: usize = 12;
 
-/// Carried figures in the order of [`Carries::keys`]; a figure that was never set is 0.
+/// Figures in the order of [`Carries::keys`], initially 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried(pub [i64; CARRIED_MAX]);
 

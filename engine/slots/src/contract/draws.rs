@@ -6,7 +6,6 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub type Seed = [u8; 32];
 
-/// ChaCha20 stream whose key is the seed; nonce and counter are 0.
 #[derive(Clone, Debug)]
 pub struct Draws(ChaCha20Rng);
 

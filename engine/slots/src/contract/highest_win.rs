@@ -7,7 +7,7 @@ pub struct HighestWin {
     pub bets: Exact,
     /// Decimal exponent of the upper bound of this win's probability.
     pub chance_exponent: i32,
-    /// Whether free spins can retrigger without limit; if they can, `bets` excludes retriggers.
+    /// Whether free spins can retrigger without limit. `bets` excludes such retriggers.
     pub unlimited: bool,
     /// Highest windows that pay at the mean coin value of earlier rounds; `bets` assumes a constant coin value.
     pub collected: Option<CollectedTop>,

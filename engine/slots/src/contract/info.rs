@@ -91,8 +91,7 @@ pub enum SymbolRole {
 pub struct PayRow {
     pub symbol: u8,
     pub count: u8,
-    /// Pay per unit: a line's pay is multiplied by the coins per line, a scatter's by the total bet, a way's by the number
-    /// of ways.
+    /// Pay, to be multiplied by the coins per line, for scatters by the total bet, for ways by the number of ways.
     pub pays: u64,
     pub free_spins: u32,
     pub scatter: bool,

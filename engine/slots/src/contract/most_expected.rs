@@ -1,4 +1,4 @@
-//! Mean return of a round in the player's best state, that is the highest over all carried figures.
+//! Mean return of a round in the player's best state.
 
 use crate::contract::par::{Exact, exact, ratio};
 

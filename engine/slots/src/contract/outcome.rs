@@ -143,7 +143,6 @@ pub struct PickOffer {
     pub of: u8,
 }
 
-/// Mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
     pub sum_micros: u64,

@@ -11,7 +11,6 @@ pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the ja
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolTerms {
-    /// Seed in billionths of a EUR.
     pub seed_nanos: u64,
     pub contribution_ppm: u32,
     /// Lowest coin value that wins the whole pool, in millionths of a EUR.

@@ -29,7 +29,6 @@ pub enum Choice {
     Pick(Picked),
     StartFreeSpins,
     StartFeature,
-    /// Guess: heart for red, spade for black.
     Double(Card),
     /// See ME-16.
     Halve,

@@ -32,7 +32,6 @@ pub fn add_games(games: &[&'static dyn Game]) -> bool {
     GAMES.set([&built_in(), games].concat()).is_ok()
 }
 
-/// Creates the versions of a game and leaks them, so that they are `'static`.
 fn versions<G: Game + 'static>(
     all: &'static [RulesVersion],
     of: impl Fn(&'static RulesVersion) -> Result<G, ModelError>,

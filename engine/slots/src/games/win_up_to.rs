@@ -64,7 +64,6 @@ pub fn win_up_to(
         gambled_bets: None,
     };
     let gambled = |highest: &HighestWin| match &highest.gamble {
-        // The win is equal at every coin value because the gamble has no limit.
         Some(GambleTop::Lines { bets, turns }) => Some(&highest.bets + bets * exact((1_u64 << turns) - 1)),
         _ => None,
     };

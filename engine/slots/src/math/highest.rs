@@ -32,7 +32,6 @@ impl FreeSpin {
         let wanted = float(bets) / float(&self.most) * (1.0 - 1e-12);
         let highest = self.awards.iter().map(|of| of.0).max().unwrap_or(0);
         let awarding: f64 = self.awards.iter().map(|of| of.1).sum();
-        // Uses the highest `t M` that the condition allows for `c`.
         let bound = |c: f64| {
             let awards: f64 = self.awards.iter().map(|&(spins, chance)| chance * (c * f64::from(spins)).exp()).sum();
             let room = c.exp() - (1.0 - awarding + awards);

@@ -8,7 +8,6 @@ use crate::contract::par::{Exact, exact, ratio};
 use crate::math::highest::exponent;
 use crate::parts::worth::CoinWorth;
 
-/// Fields in micros are in millionths of the major unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     pub bet_coins: u64,

@@ -63,7 +63,6 @@ pub struct Sums {
     pub all: BigInt,
     /// For each symbol, its weighted count and the weight without the symbol.
     of: Vec<[BigInt; 2]>,
-    /// Mean product of the counts of each pair of symbols.
     pairs: Vec<Pair>,
     /// For each set of symbols, the weight of stops that show the whole set.
     covers: Vec<BigInt>,

@@ -176,7 +176,6 @@ impl Sums {
     }
 
     fn start(state: State, size: usize) -> usize {
-        // Multiplication by the golden ratio spreads neighbouring states over the slots.
         (state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (size - 1)
     }
 

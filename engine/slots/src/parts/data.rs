@@ -10,7 +10,6 @@ use crate::parts::reels::{REELS, Reels};
 
 const COINS_PER_LINE_MAX: u32 = 1000;
 
-/// Declares a game's data file: the sections of all games, then the sections of this game.
 macro_rules! game_data {
     ($($(#[$doc:meta])* $section:ident: $data:ty,)*) => {
         #[derive(Clone, Debug, serde::Deserialize)]

@@ -24,7 +24,6 @@ const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bonus {
     Value(u32),
-    /// Mystery Bonus; the number is its pay in total bets, 0 until revealed (ME-05).
     Mystery(u32),
     Multiplying(u32),
 }

@@ -1,5 +1,3 @@
-//! Coin values per game and currency (PL-35, DM-19, DM-25).
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 

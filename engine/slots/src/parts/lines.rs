@@ -1,7 +1,6 @@
 //! Paylines: the highest win per line, from left to right (BW-01, BW-03).
 //!
-//! Bit masks per reel, stop and symbol yield the few winning lines; only winning lines are read cell by cell. Takes about
-//! 10 ns per window.
+//! Bit masks per reel, stop and symbol yield the few winning lines; only winning lines are read cell by cell.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};

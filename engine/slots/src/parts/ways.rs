@@ -1,4 +1,4 @@
-//! Wins by ways (DM-02, DM-03). Takes about 10 ns per window.
+//! Wins by ways (DM-02, DM-03).
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;

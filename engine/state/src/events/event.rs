@@ -198,7 +198,7 @@ pub enum Event {
     RoundReportsChosen {
         rounds: bool,
     },
-    /// Operator's session reference, which must not be a secret. It does not affect the state.
+    /// Operator's session reference, which must not be a secret.
     OperatorSession {
         session: SmolStr,
     },

@@ -72,12 +72,10 @@ pub enum InternalRequest<'a> {
     AskRollback {
         request_id: &'a str,
     },
-    /// The id is also the wallet's transaction id.
     PayCredit {
         request_id: &'a str,
         currency: Currency,
     },
-    /// The id is also the wallet's transaction id.
     TakeReversal {
         request_id: &'a str,
         currency: Currency,

@@ -8,8 +8,7 @@ use crate::events::{Award, ChangeProposed, Commit, Decision, Event, PoolTerms, R
 use crate::state::{Books, Changes, PlayerState, Wallet};
 use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Highest balance at which a bet is accepted, so that the balance has room for a win. Only older logs have higher
-/// balances.
+/// Highest balance at which a bet is accepted, so that the balance has room for a win.
 const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 
 /// Lowest and highest worth of a minor unit in 1e-9 EUR, so that a pool of 10^9 EUR has at most 10^18 minor units.

@@ -196,7 +196,6 @@ impl Books {
         self.interpartition.0 += over.interpartition.0;
     }
 
-    /// A refusal has no effect.
     pub fn apply(&mut self, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(commit, None)
     }

@@ -108,7 +108,7 @@ impl<'a> View<'a> {
         all.flat_map(|books| books.void_sums.range(range.clone())).map(|(key, _)| key).collect()
     }
 
-    /// Returns a pool's durable entries, the only entries that the pool takes up.
+    /// Returns a pool's durable entries.
     pub fn durable_pending(self, pool: &str) -> Option<&'a Pending> {
         self.durable.pending.get(pool)
     }

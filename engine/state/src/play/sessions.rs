@@ -198,7 +198,6 @@ impl<K> Sessions<K> {
         Ok(&entry.of)
     }
 
-    /// Returns the session's terms and its duration in ms.
     pub fn acknowledge(&mut self, id: SessionId, now_ms: i64) -> Result<(&SessionOf, i64), SessionRefused> {
         self.expire(now_ms);
         self.live(id)?;

@@ -53,7 +53,6 @@ pub enum Drawn {
 }
 
 impl OpenRound {
-    /// Returns the draws to reveal when the round ends.
     pub fn draws(&self) -> impl Iterator<Item = NextDraw> {
         self.steps.iter().filter_map(|step| match step.drawn {
             Drawn::Sealed { number, epoch, generation, seal, .. } => {

@@ -35,7 +35,6 @@ fn bw_17_order_decides_between_partitions_too() {
     });
     for [first, second] in amounts {
         assert_eq!((first.amount, first.collision), (Minor(2_000_010), false));
-        // The second award is the seed plus the contributions of bets between the two wins.
         assert_eq!((second.amount, second.collision), (Minor(2_000_010), true));
     }
 }

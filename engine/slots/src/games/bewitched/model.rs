@@ -52,7 +52,7 @@ pub struct Jackpot {
 }
 
 impl Model {
-    /// Compiles a data file for tuning, without a proof of its return.
+    /// Compiles a data file without proving its return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;

@@ -36,7 +36,6 @@ struct Residues {
 struct Often {
     free: f64,
     collection: f64,
-    /// Upper bound of the root mean square of a round's total rounding.
     spins_at_once: f64,
     rtp: Exact,
 }

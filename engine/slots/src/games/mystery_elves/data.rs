@@ -19,7 +19,6 @@ game_data! {
 #[serde(deny_unknown_fields)]
 pub struct FeatureData {
     pub needs: u8,
-    /// Each new Bonus symbol resets the count to this number.
     pub respins: u8,
     pub strip: String,
 }

@@ -195,7 +195,6 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBon
     };
     let figures = by_held(&of);
     let common = figures.iter().flatten().fold(BigInt::one(), |common, figure| lcm(common, figure.denom()));
-    // Denominator for each number of positions left, without the factor `d`.
     let steps = (1..=OUTER + MIDDLE).scan(BigInt::one(), |over, left| {
         *over *= pow(stops.clone(), respins * left);
         Some(over.clone())

@@ -14,7 +14,6 @@ game_data! {
     reels: ReelsData,
     respin_reels: ReelsData,
     free_reels: ReelsData,
-    /// Probability of the Explosion after a combination that starts no feature.
     explosion_chance: ChanceData,
 }
 

@@ -28,7 +28,6 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
     let all_wild = exact(model.base.lines.pays()[usize::from(model.wild)][REELS]);
     let multiplied = exact(highest_multiplier(model)) * most(&model.respin, None);
     let paid_feature = all_wild.max(multiplied);
-    // The highest feature in free spins is multiplied.
     let feature = highest_window(model);
     let (first, last) = (shows_free_spins(&model.free, 0), shows_free_spins(&model.free, 4));
     let both = &first * &last;
@@ -41,8 +40,7 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
         awards: vec![(awards[1], float(&one)), (awards[2], float(&both))],
     };
     let series = exact(model.free_spins) * (most(&model.free, Some(false)) + &feature);
-    // Any round with the highest win includes a series of free spins that wins `series`, so the series' probability is the
-    // bound.
+    // The highest win requires such a series of free spins, so the series' probability is a bound.
     let chance_exponent = exponent(spin.log_chance_of(model.free_spins, &series));
     Ok(HighestWin::new(most(&model.base, Some(true)) + paid_feature + series, chance_exponent, true))
 }

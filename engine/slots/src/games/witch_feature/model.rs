@@ -101,7 +101,6 @@ pub struct Model {
     pub three_by_three: Vec<MegaWilds>,
     pub two_by_two: Vec<MegaWilds>,
     pub question_marks: Weights<u32>,
-    /// Probability of the Explosion after a combination that starts no feature.
     pub explosion: Chance,
     pub free_spins: u32,
     pub free_feature_chance: Chance,

@@ -206,7 +206,6 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     let with = |n: u64| -> Exact {
         let share = |mask: usize| {
             let hit = u64::from(mask.count_ones());
-            // Replaced cells that are not in the mask are off the line.
             let ways = n.checked_sub(hit).map_or(0, |rest| binomial(all - REELS as u64, rest));
             ratio(ways, binomial(all, n))
         };
@@ -215,7 +214,6 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     counts.items().iter().map(|&(n, weight)| ratio(weight, counts.total()) * with(n.into())).sum()
 }
 
-/// Returns the mean win over all placements and lines.
 fn mega_wild(lines: &Lines, cells: &[Cell; REELS], wild: &Cell, places: &[MegaWilds]) -> Exact {
     let mut times = [0u64; 1 << REELS];
     for place in places {

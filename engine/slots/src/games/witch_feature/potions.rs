@@ -19,13 +19,13 @@ impl Potion {
 /// Features in the order of unlocking (WF-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
-    /// Starts with one red, one blue and one green Potion.
+    /// Potions: red, blue, green.
     HighSymbols = 1,
-    /// Starts with one red and two blue Potions.
+    /// Potions: red, blue, blue.
     RandomWilds = 2,
-    /// Starts with one red and two green Potions.
+    /// Potions: red, green, green.
     Multiplier = 3,
-    /// Starts with two blue Potions and one green Potion.
+    /// Potions: blue, blue, green.
     MegaWild = 4,
 }
 
