@@ -13,7 +13,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let game = latest(&game).ok_or("unknown game")?;
     let info = game.info();
 
-    // The service derives a random seed for each step; the example's seed is constant.
     let mut seed = Seed::default();
     seed[..8].copy_from_slice(&number.to_le_bytes());
 

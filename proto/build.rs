@@ -45,7 +45,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::write(out.join("calls.rs"), contract.calls()?)?;
     fs::write(out.join("messages.rs"), contract.messages())?;
     let mut config = prost_build::Config::new();
-    // The clients are in `clients.rs`.
     let served = tonic_prost_build::configure().build_client(false).service_generator();
     config.service_generator(Box::new(Served(served)));
     tonic_prost_build::configure()

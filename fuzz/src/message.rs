@@ -7,7 +7,6 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor, MethodDescriptor};
 use std::sync::LazyLock;
 
-/// Deepest nesting of messages, and highest number of elements in a list.
 const DEPTH_MAX: u8 = 6;
 const ELEMENTS_MAX: u8 = 3;
 

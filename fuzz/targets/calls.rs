@@ -19,7 +19,6 @@ use tonic::{
 
 /// Timeout of a call; a game's first query computes mathematics for seconds.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
-/// Time for which an endless stream is read.
 const LISTEN: Duration = Duration::from_millis(5);
 
 static CHANNEL: OnceLock<Channel> = OnceLock::new();

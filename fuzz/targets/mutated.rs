@@ -43,7 +43,6 @@ fn files(disk: &SimDisk) -> Vec<PathBuf> {
     logs.into_iter().map(|name| Path::new("p").join(name)).collect()
 }
 
-/// Writes until the disk fails; returns the number of acknowledged records.
 fn write(disk: &SimDisk) -> usize {
     let Ok(mut store) = open(disk) else { return 0 };
     let mut acknowledged = 0;

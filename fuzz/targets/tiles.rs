@@ -26,7 +26,6 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(line) = text.parse::<Signature>() {
         assert_eq!(line.to_string(), format!("{text}\n"));
     }
-    // A checkpoint ignores lines after the third.
     if let Ok(checkpoint) = text.parse::<Checkpoint>() {
         assert!(text.starts_with(&checkpoint.to_string()));
     }

@@ -162,7 +162,6 @@ fn decoded<M: Wire>(request: Request<Bytes>) -> Result<Request<M>, Status> {
     Ok(Request::from_parts(metadata, extensions, message))
 }
 
-/// Defines the server of a service from its traits, type name, service name, and calls with path and kind.
 macro_rules! served {
     ([$($service:path),+], $calls:ident, $name:literal, $($path:literal $kind:ident $method:ident)+) => {
         #[doc = concat!("Serves `", $name, "`.")]

@@ -7,7 +7,6 @@ use std::{collections::BTreeMap, str::FromStr};
 
 const EACH_MAX: usize = 256;
 
-/// Policy of trusted logs and required witnesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// Can be empty.
@@ -47,7 +46,6 @@ impl Policy {
         name != "none" && !self.knows(name)
     }
 
-    /// Reads a line; `quorum` contains the quorum line once it was read.
     fn take(&mut self, words: &[&str], quorum: &mut Option<Option<String>>) -> Option<()> {
         match *words {
             ["log", key] | ["log", key, _] => {

@@ -102,7 +102,6 @@ enum Side {
 }
 
 impl Climb {
-    /// Moves to the parent; returns `None` at the root.
     fn up(&mut self) -> Option<Side> {
         if self.last == 0 {
             return None;
@@ -111,7 +110,6 @@ impl Climb {
             self.halve();
             return Some(Side::Right);
         }
-        // A last node without a sibling is its own parent on the next level.
         while self.index & 1 == 0 && self.index > 0 {
             self.halve();
         }

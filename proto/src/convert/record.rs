@@ -31,7 +31,6 @@ pub struct Proposer {
     pub roles: SmolStr,
 }
 
-/// `previous` is the hash of the previous record.
 #[must_use]
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     let mut bytes = vec![];
@@ -61,7 +60,6 @@ pub fn write_commit(
     balances_after.put(out, 11);
 }
 
-/// Appends the end of a record, directly after the commit.
 pub fn write_end(proposer: Option<&Proposer>, due_after: &Vec<(Currency, Minor)>, bytes: &mut Vec<u8>) {
     let out = &mut Out(bytes);
     if let Some(Proposer { credential, roles }) = proposer {

@@ -162,7 +162,6 @@ fn choice<T: Argument, const COUNT: usize>(bytes: &[u8], choices: [T; COUNT]) ->
     choices.into_iter().find(|choice| choice.put() == bytes)
 }
 
-/// Defines each argument type: its bytes, its decoding, and a sample for the test.
 macro_rules! arguments {
     ($($type:ty: $value:ident $put:expr, $take:expr, $sample:expr;)*) => {$(
         impl Argument for $type {

@@ -1,5 +1,3 @@
-//! Tunes the strips for the hit frequency, and the wheel for the return and the jackpot.
-
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal};
 use motherlode_slots::games::bewitched::data::GameData;
@@ -14,8 +12,7 @@ use crate::shared::{grouped, lcm, shuffle};
 const ORDERS: u8 = 120;
 /// Target hit frequency with all lines active.
 const HITS_PER_MILLE: u64 = 290;
-/// Money prizes in thousandths, with their weights. Tuning moves weight between the first two prizes until the return is
-/// met.
+/// Money prizes in thousandths, with weights. Tuning moves weight between the first two prizes.
 const MONEY: [(u32, u64); 12] = [
     (15, 300),
     (20, 180),

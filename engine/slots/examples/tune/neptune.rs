@@ -10,11 +10,11 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target frequency of spins with a line or scatter win, with all lines active.
+/// Target hit frequency with all lines active.
 const HITS_PER_MILLE: u64 = 320;
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// Amounts in thousandths, with their weights. Tuning moves weight between the first two amounts until the return is met.
+/// Amounts in thousandths, with weights. Tuning moves weight between the first two amounts.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),

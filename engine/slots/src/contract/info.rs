@@ -1,5 +1,3 @@
-//! Description of a game for players (PL-13).
-
 use crate::contract::stake::StakeLimits;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -43,7 +43,6 @@ impl Par {
             return None;
         }
         let base_coin = ratio(terms.base_coin_micros, 1_000_000);
-        // At coin value c, a win pays seed * c / base coin, and the bet is `bet_coins` * c.
         let seed = ratio(terms.seed_nanos, 1_000_000_000) / (&base_coin * exact(self.bet_coins));
         let increments_max = ratio(terms.contribution_ppm, 1_000_000);
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })

@@ -80,7 +80,6 @@ impl Picked {
     }
 }
 
-/// A refused choice uses no draw and leaves the round unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
     #[error("the round waits for {awaiting:?}")]

@@ -57,7 +57,6 @@ impl CollectedTop {
         for (windows, worth, apart) in [own, collected] {
             for TopWindows { windows, coins, log_chance, log_chance_rounded } in windows {
                 minor += BigInt::from(worth.minor(*coins)) * *windows;
-                // If a coin is worth at least a minor unit, rounding keeps different wins apart.
                 log += f64::from(*windows) * if apart { log_chance } else { log_chance_rounded };
             }
         }

@@ -10,7 +10,6 @@ pub(crate) enum Run {
         symbol: u8,
         wilds: usize,
     },
-    /// The run has ended; contains its highest combination.
     Over {
         symbol: u8,
         count: usize,

@@ -61,10 +61,8 @@ impl Law {
 pub struct Sums {
     law: Law,
     pub all: BigInt,
-    /// For each symbol, its weighted count and the weight without the symbol.
     of: Vec<[BigInt; 2]>,
     pairs: Vec<Pair>,
-    /// For each set of symbols, the weight of stops that show the whole set.
     covers: Vec<BigInt>,
 }
 

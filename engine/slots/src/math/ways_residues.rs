@@ -43,7 +43,6 @@ pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8
     let mut states: Vec<(State, Chances)> = vec![(all_run, [chance, 0.0, 0.0, 0.0, 0.0])];
     for (reel, shows) in reels.iter().enumerate() {
         let mut next = Sums::default();
-        // States with the same running symbols share a list of contents.
         let mut contents: Vec<(u64, Vec<Content>)> = Vec::new();
         for (state, chances) in &states {
             let running = running(*state, pays.len());
@@ -122,7 +121,6 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
         if content.shows >> place & 1 == 0 {
             won += ways * pays[reel];
         } else if pays[reel + 1..].iter().any(|pay| *pay > 0) {
-            // A symbol that can no longer pay is treated as ended.
             next |= (ways * residue(content.counts, shift(place)) % n) << shift(place);
         }
     }
@@ -133,7 +131,6 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
 #[derive(Default)]
 struct Sums {
     all: Vec<(State, Chances)>,
-    /// Slots with 1-based indexes into `all`; 0 marks a free slot.
     places: Vec<u32>,
 }
 

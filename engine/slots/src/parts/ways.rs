@@ -49,7 +49,6 @@ pub struct WaysWin {
 #[derive(Clone, Debug)]
 pub struct Ways {
     pays: WaysPays,
-    /// Mask with the lowest bit of each symbol that pays from two reels.
     from_two: u64,
 }
 

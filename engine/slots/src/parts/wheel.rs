@@ -13,7 +13,6 @@ pub struct Wheel {
     prizes: Vec<(PrizeInfo, u64)>,
     total: u64,
     per_coin: u64,
-    /// Index of the prize `m`, which loses weight.
     gives: usize,
     takes: usize,
 }

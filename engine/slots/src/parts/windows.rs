@@ -129,7 +129,6 @@ impl Windows {
     fn cells(&self, stops: &StopsAt) -> [u8; CELLS_MAX] {
         let mut cells = [0; CELLS_MAX];
         let rows = self.reels.rows();
-        // Each column also writes rows below the window, which the next column overwrites.
         for (reel, column) in self.reels.window(stops).iter().enumerate() {
             cells[reel * rows..][..ROWS_MAX].copy_from_slice(column);
         }

@@ -191,7 +191,6 @@ pub enum Event {
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,
-        /// Round whose end is reported by the call; 0 for a credit.
         close: u64,
     },
     /// Round-end reports were switched on or off for later rounds.

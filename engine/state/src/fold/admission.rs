@@ -31,7 +31,6 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// `subject` is the state of the commit's stream after the staged commits.
     pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
         Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
     }

@@ -10,7 +10,6 @@ use crate::values::{End, Head, StreamId};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
-    /// Whether `books.rates` replaces the rates of lower layers.
     pub rates_changed: bool,
     pub system_changed: bool,
     pub paid: BTreeSet<AwardKey>,

@@ -13,7 +13,6 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Every operator gets at least one slot.
     #[must_use]
     pub fn new(places: usize, operators: usize) -> Self {
         let own = (places - places / 2) / operators.max(1);

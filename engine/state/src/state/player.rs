@@ -248,7 +248,6 @@ impl PlayerState {
                 collection.insert(key.clone(), *value);
             }
         }
-        // Collections with equal contents must have equal states.
         if collection.is_empty() {
             all.remove(index);
         }

@@ -51,7 +51,6 @@ pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i12
     if denominator <= 0 {
         return None;
     }
-    // Division of 64-bit numbers is ten times faster, and nearly always possible.
     let (quotient, remainder) = match (i64::try_from(numerator), i64::try_from(denominator)) {
         (Ok(numerator), Ok(by)) => (numerator.div_euclid(by).into(), numerator.rem_euclid(by).into()),
         _ => (numerator.div_euclid(denominator), numerator.rem_euclid(denominator)),

@@ -80,7 +80,6 @@ fn a_proof_is_small_in_a_long_log() {
         let cosignature = witness().cosign(checkpoint.text(), 1_800_000_000);
         checkpoint.signatures.push(cosignature);
     }
-    // The tree of this proof has fewer than 2^24 leaves.
     let proof = Proof { extra: vec![7; 346 + 40], index: 9_999_999, path: vec![[5; 32]; 24], checkpoint };
     let text = proof.to_string();
     assert!(text.len() < 2500, "{}", text.len());

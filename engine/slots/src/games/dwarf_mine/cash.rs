@@ -74,7 +74,6 @@ impl Often {
         let returns = Returns::new(model);
         let free = float(&(returns.paid.bonuses(BONUS_REELS.len()) * exact(model.free_spins)));
         let collection = float(&(returns.paid.crystal() * ratio(model.collection_spins, model.needs)));
-        // A series of n spins that occurs with probability p has the mean n p and the root mean square n sqrt(p).
         let root = |mean: f64, spins: f64| (mean * spins).sqrt();
         let series =
             root(free, model.free_spins.into()) + CRYSTALS as f64 * root(collection, model.collection_spins.into());
@@ -155,7 +154,6 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     all
 }
 
-/// Probability below which states are dropped, because modulus 25 would have too many states.
 fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }

@@ -218,7 +218,6 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBon
                     more += chance * &all[outer + o][middle + m] * (&over[left - 1] / &over[left - o - m]);
                 }
             }
-            // A new symbol lands after 0, 1 or 2 empty respins.
             let tries: BigInt =
                 (0..respins).map(|n| pow(nothing.clone(), n) * pow(stops.clone(), left * (respins - 1 - n))).sum();
             all[outer][middle] = tries * more + pow(nothing, respins) * here * &over[left - 1];

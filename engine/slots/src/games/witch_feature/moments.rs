@@ -166,7 +166,6 @@ pub(super) fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
 }
 
 fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
-    /// Run on a line: number of leading Wilds, symbol, length, and whether the run has ended.
     type State = (usize, Option<u8>, usize, bool);
     let mut states: BTreeMap<State, u128> = BTreeMap::from([((0, None, 0, false), 1)]);
     for of in cells {
@@ -304,7 +303,6 @@ pub(super) fn shelves() -> Vec<Vec<Potion>> {
     states
 }
 
-/// Index of the feature that the Potions start; the last index if they start none.
 pub(super) fn kind(potions: &[Potion]) -> usize {
     let count = |of: Potion| potions.iter().filter(|&&potion| potion == of).count();
     match Potion::ALL.map(count) {

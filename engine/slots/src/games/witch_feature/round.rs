@@ -79,7 +79,6 @@ impl<'a> WitchRound<'a> {
             let potion = self.model.colours.draw(draws);
             let symbol = self.model.potions[potion as usize - 1];
             out.marks.push(Mark { cell: index8(reel * ROWS + row), kind: MarkKind::Potion, value: u32::from(symbol) });
-            // Two carried and three new Potions can complete only one combination.
             combination = combination.or(self.shelf.collect(potion));
         }
         if let Some(spin) = out.spins.last_mut() {
