@@ -5,7 +5,8 @@
 
 FILE is the output of `motherlode proof`, VKEY the log's public key from a trusted source. Written from the
 specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto), as a
-starting point for your own verifier. Checks each draw against its seal in the log. Does not recompute outcomes; `motherlode verify` does, because it contains the games.
+starting point for your own verifier. Checks each draw against its seal in the log. Does not recompute outcomes;
+`motherlode verify` does, because it contains the games.
 """
 
 import base64
@@ -85,7 +86,6 @@ def varint(message, at):
 
 
 def fields(message):
-    """Yields numbers and values of a protobuf message's fields."""
     at = 0
     while at < len(message):
         tag, at = varint(message, at)
@@ -112,8 +112,8 @@ def one(message, *path):
 
 
 def records_of(extra, *kinds):
-    """Returns position, bytes and path of each record in these fields; copied parts are restored as defined by ProvenRecord.copied.
-    """
+    """Returns position, bytes and path of each record in these fields; ProvenRecord.copied defines how copied parts are
+    restored."""
     text, found = b"", []
     for kind in kinds:
         found.append([])

@@ -34,7 +34,6 @@ ended() {
 trap ended EXIT
 trap 'exit 1' INT TERM
 
-# PostgreSQL refuses to run as root.
 database() {
     command=$1 && shift
     if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$bin/$command" "$@"; else "$bin/$command" "$@"; fi

@@ -45,7 +45,6 @@ rounds_of_motherlode() {
         --players $players --rounds 100_000_000 --seconds-max "$seconds" --format json |
         sed -n 's/.*"rounds_per_second": \([0-9.]*\).*/\1/p'
 }
-# Usage: rounds_of_tigerbeetle CLIENTS TRANSFERS-PER-BATCH TRANSFERS.
 rounds_of_tigerbeetle() {
     (cd "$work" && "$TIGERBEETLE" benchmark --account-count=$players --clients="$1" --transfer-batch-count="$2" \
         --transfer-count="$3" 2>"$work/tigerbeetle.log") | tee "$work/tigerbeetle.out" |

@@ -99,7 +99,6 @@ def mounted(*mounts):
 
 
 def execute(stage, rest, binary, cache):
-    """Executes a RUN step with this machine's toolchain."""
     words = rest.split()
     caches = [word.split("target=")[1] for word in words if word.startswith("--mount=type=cache")]
     line = " ".join(word for word in words if not word.startswith("--mount"))
@@ -219,13 +218,11 @@ class Container:
             time.sleep(0.2)
 
     def is_running(self):
-        """Returns the process id outside the namespaces."""
         children = Path(f"/proc/{self.outer.pid}/task/{self.outer.pid}/children").read_text().split()
         self.id = int(children[0]) if children else None
         return bool(children) and os.readlink(f"/proc/{self.id}/exe").endswith("/motherlode")
 
     def inside(self, *arguments):
-        """Runs the program in the container."""
         user, group = self.stage.user.split(":")
         spaces = [f"--target={self.id}", "--mount", "--net", "--pid", f"--root=/proc/{self.id}/root"]
         command = ["nsenter", *spaces, f"--setuid={user}", f"--setgid={group}", "/usr/local/bin/motherlode", *arguments]

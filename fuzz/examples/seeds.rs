@@ -1,4 +1,4 @@
-//! Writes the initial corpus from golden logs, deployment files and the protos. Every run writes the same files.
+//! Writes the initial corpus from golden logs, deployment files and the protos.
 
 use arbitrary::Unstructured;
 use motherlode_fuzz::{

@@ -8,7 +8,6 @@ use motherlode_spin::Dealer;
 use std::{net::SocketAddr, sync::LazyLock};
 use tokio::runtime::Runtime;
 
-/// Service, which is never stopped. Its index is in a temporary folder.
 pub static SERVICE: LazyLock<Service> = LazyLock::new(Service::start);
 
 pub struct Service {

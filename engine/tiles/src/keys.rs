@@ -9,7 +9,6 @@ use ed25519_dalek::{Signature as Ed25519, Signer as _, SigningKey, VerifyingKey}
 use sha2::{Digest, Sha256};
 use std::{fmt, str::FromStr};
 
-/// Prefix of a signing key, as in Go's `sumdb/note`.
 const PRIVATE: &str = "PRIVATE+KEY+";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -66,7 +66,6 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     if old == 0 || old == new {
         return path.is_empty() && (old == 0 || old_root == new_root);
     }
-    // If the old tree is complete, its root is not in the path.
     let (start, path) = match (old.is_power_of_two(), path) {
         (true, path) => (old_root, path),
         (false, [start, path @ ..]) => (start, path),

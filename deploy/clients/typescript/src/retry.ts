@@ -10,7 +10,7 @@ const REPEATABLE = /^(Get|List|Read|CloseSession|CancelJob|AcknowledgeRealityChe
 // Calls whose request id refers to an earlier request.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
-/** Returns a unique id. A caller that stores the id before sending can look up the request after a crash. */
+/** A caller that stores the id before sending can look up the request after a crash. */
 export function newRequestId(): string {
   return crypto.randomUUID();
 }

@@ -142,7 +142,6 @@ impl Ladders {
     }
 }
 
-/// Checks a listed coin value without the cost of [`cash_return`].
 fn offered_by_list(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> bool {
     let coin = CoinFraction::new(coin_micros, minor_micros);
     let of = |(name, version, _): &&(&str, &str, _)| (*name, *version) == (game.name(), game.rules_version());

@@ -32,7 +32,6 @@ pub enum CoinRefused {
     Return { cash: String, published: String },
 }
 
-/// The first call for a game with rounding takes some hundred milliseconds.
 pub fn cash_return(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> Result<CashReturn, CoinRefused> {
     if coin_micros == 0 || coin_micros > COIN_MICROS_MAX {
         return Err(CoinRefused::Range);

@@ -5,7 +5,6 @@
 //! further free spins (at most `a`). By convexity, `e^tX - 1 <= (e^tM - 1) X / M`, so `E[e^(tX + cA)] <= E[e^cA] + (e^tM -
 //! 1) e^ca m / M`. If the right-hand side is at most `e^c`, `e^(t won + c left)` is a supermartingale that starts at `e^cn`.
 //! The probability that `n` free spins, with all free spins that they award, win at least `W` is then at most `e^(cn - tW)`.
-//! Any `c` gives a bound, and several are tried.
 
 use num_traits::ToPrimitive;
 
@@ -52,7 +51,6 @@ pub fn log_chance(of: &Exact) -> f64 {
     log(of.numer()) - log(of.denom())
 }
 
-/// Exponent of a power of ten above the probability, with a margin for float errors.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
     #[expect(clippy::cast_possible_truncation, reason = "far below 32 bits")]

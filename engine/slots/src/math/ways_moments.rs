@@ -1,7 +1,6 @@
 //! Exact sums over all windows of a ways game.
 //!
-//! Reels are independent, so the sum of a symbol's wins over all windows is the product of one sum per reel. The sum of
-//! products of two symbols' wins and, by inclusion and exclusion, the number of windows without a win are computed likewise.
+//! Reels are independent, so the sum of a symbol's wins over all windows is the product of one sum per reel.
 
 use std::collections::BTreeMap;
 

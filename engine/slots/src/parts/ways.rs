@@ -84,7 +84,7 @@ impl Ways {
             }
             let pay = self.pays[at as usize / 4][count];
             if pay > 0 {
-                # [allow(clippy::cast_possible_truncation)] // The casts fit: at most 16 symbols, 5 reels and 7^5 ways.
+                #[allow(clippy::cast_possible_truncation)] // The casts fit: at most 16 symbols, 5 reels and 7^5 ways.
                 win(WaysWin { symbol: (at / 4) as u8, count: count as u8, ways: ways as u32, coins: pay * ways });
             }
         }

@@ -145,7 +145,7 @@ impl Windows {
             while winners != 0 {
                 let line = winners.trailing_zeros();
                 winners &= winners - 1;
-                # [allow(clippy::cast_possible_truncation)] // A line's index is below 64.
+                #[allow(clippy::cast_possible_truncation)] // A line's index is below 64.
                 line_win(line as u8, self.lines.best(line as usize, &window));
             }
         }

@@ -47,7 +47,6 @@ fn pl_14_range_reduction_rejects_biased_words() {
         let expected = loop {
             let word = words.next_u32();
             let product = u64::from(word) * u64::from(n);
-            // Products whose low half is below 2^32 mod n = 2^30 have one preimage too many, so they are rejected.
             if product % (1 << 32) >= 1 << 30 {
                 break product >> 32;
             }

@@ -279,7 +279,6 @@ fn completes_green(coin_value_micros: u64, micros: i64) -> Vec<Outcome> {
 
 #[test]
 fn dm_12_collection_spins_are_played_at_the_mean_coin_value() {
-    // The mean of the coin values 0.01, 0.01, 0.02, 0.1 and 0.4 is 10.8 cents.
     let steps = completes_green(400_000, 140_000);
     for spin in &steps[1].spins {
         let tenths = spin.win_coins * 108;

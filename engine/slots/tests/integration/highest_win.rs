@@ -106,7 +106,6 @@ fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
             gamble_max_minor: 0,
         };
         let mixed = highest.paid(&reach(4_000, 2_000_000));
-        // A coin is 0.4 minor units at the bet's coin value, and 160.08 at the mean coin value.
         let paid = |micros: u64, of: &[motherlode_slots::TopWindows]| -> u64 {
             of.iter().map(|of| CoinWorth::new(micros, 10_000).minor(of.coins) * u64::from(of.windows)).sum()
         };

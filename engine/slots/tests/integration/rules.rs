@@ -119,7 +119,6 @@ fn bw_03_wild_replaces_all_but_scatter_and_bonus() {
     assert_eq!(middle_line(["Fw", "Wi", "Fw", "Wi", "Fw"]), won("Fair Witch", 5, 2500));
     assert_eq!(middle_line(["Wi", "Fw", "Fw", "Dw", "Fw"]), won("Fair Witch", 3, 60));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Wi", "Wi"]), won("Wild", 5, 10_000));
-    // Two wilds pay more than three potions, but less than three cats.
     assert_eq!(middle_line(["Wi", "Wi", "Bl", "Re", "Re"]), won("Wild", 2, 10));
     assert_eq!(middle_line(["Wi", "Wi", "Ca", "Re", "Re"]), won("Black Cat", 3, 25));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Bl", "Re"]), won("Wild", 3, 100));

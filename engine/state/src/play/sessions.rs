@@ -38,7 +38,6 @@ pub struct SessionOf {
     pub game: SmolStr,
     pub jurisdiction: SmolStr,
     pub profile: Profile,
-    /// Highest loss in minor units, set by the player.
     pub loss_max: Option<Minor>,
     /// Highest bet per round in minor units, set by the player or the operator.
     pub bet_max: Option<Minor>,

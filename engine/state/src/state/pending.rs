@@ -39,7 +39,6 @@ pub(crate) struct Pending {
     /// Contributions per partition that the pool has not taken up yet, by ascending position.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
-    /// Voids per partition, by ascending position.
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,
 }
 

@@ -82,7 +82,6 @@ pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 3
 
 const ROOM: usize = 512;
 
-/// Lines of text in one buffer, which hashes faster than separate lines.
 struct Lines(SmallVec<[u8; ROOM]>);
 
 impl Lines {

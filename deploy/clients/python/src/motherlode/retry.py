@@ -35,7 +35,7 @@ LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """Returns a unique id. A caller that stores the id before sending can look up the request after a crash."""
+    """A caller that stores the id before sending can look up the request after a crash."""
     return str(uuid.uuid4())
 
 

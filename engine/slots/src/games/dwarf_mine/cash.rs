@@ -16,7 +16,6 @@ use crate::parts::worth::half_even;
 
 const FLOAT: f64 = 1e-12;
 const BET: u64 = BET_COINS as u64;
-/// Denominators of fractional coins for which a bet of 25 coins is whole.
 const MODULI: [u8; 2] = [5, 25];
 
 #[derive(Debug, Default)]

@@ -182,8 +182,7 @@ impl FeatureMoments {
 
 /// Maps the initial counts of Bonus symbols to the mean of a figure at the feature's end.
 ///
-/// Computes with whole numbers, since reducing large fractions is slow. With `n` stops, `e` positions left, `r`
-/// respins and the figures' common denominator `d`, the denominator is `d * n^r * n^2r * ... * n^er`.
+/// Computes with whole numbers, since reducing large fractions is slow.
 #[must_use]
 pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBonusCounts {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
