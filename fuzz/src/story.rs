@@ -1,5 +1,3 @@
-//! Applies generated commits, most of them valid, to every fold.
-
 use crate::{golden, message};
 use arbitrary::{Result, Unstructured};
 use motherlode_ledger::fuzzing::{sealed_snapshot, snapshot_body};

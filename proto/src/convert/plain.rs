@@ -1,5 +1,5 @@
 //! Plain form of messages: fields in ascending order, each at most once, and none with its default value. All writers use
-//! this form. Reading it takes a third of the time of general decoding. The reader returns `None` for other forms.
+//! this form. Reading it takes a third of the time of general decoding.
 
 const VARINT: u8 = 0;
 const LENGTH: u8 = 2;

@@ -39,7 +39,7 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Appends a commit without its [end](write_end). `previous` is the hash of the previous record.
+/// Appends a record without its [end](write_end). `previous` is the hash of the previous record.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,

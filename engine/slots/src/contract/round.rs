@@ -104,7 +104,7 @@ pub trait Round: Send {
     }
     /// Resolves one step into `out`. On error, no draw is used, the round is unchanged, and `out` is unspecified.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
-    /// Restarts at the same stake and terms, without allocating.
+    /// Restarts the round at the same stake and terms, without allocating.
     fn reopen(&mut self, carried: &Carried);
 }
 

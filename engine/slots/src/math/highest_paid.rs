@@ -83,7 +83,7 @@ impl GambleTop {
     }
 }
 
-/// Bounds the probability that a fair gamble reaches `bets` by Markov's inequality.
+/// Bounds the probability that a fair gamble reaches `bets` (Markov's inequality).
 #[must_use]
 pub fn chance_of_gambled(rtp: &Exact, bets: &Exact) -> Exact {
     if *bets <= exact(0) { exact(1) } else { (rtp / bets).min(exact(1)) }

@@ -135,7 +135,6 @@ fn play(
                 tally.free_spins += u64::from(spin.kind.is_free());
             }
             tally.jackpots += u64::from(out.jackpot);
-            // A first step with a second window counts as a feature even if it wins nothing.
             let hit = out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing || out.spins.len() > 1;
             tally.hits += u64::from(first && hit);
             if first {

@@ -208,7 +208,7 @@ impl HoldAndWin {
     }
 }
 
-/// Converts an index; there are at most 30 windows with 15 marks each.
+/// Converts an index, which fits because there are at most 30 windows with 15 marks each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

@@ -161,7 +161,7 @@ pub(crate) fn stops_of(stops: &StopsAt) -> Stops {
     all
 }
 
-/// Converts an index; there are at most 100 windows with 65 wins each.
+/// Converts an index, which fits because there are at most 100 windows with 65 wins each.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index(of: usize) -> u32 {
     of as u32

@@ -336,7 +336,6 @@ fn wf_11_features_are_unlocked_one_after_the_other() {
 fn wf_11_a_locked_combination_counts_as_one_that_triggers_none() {
     let (mut exploded, mut nothing) = (0, 0);
     for number in 0..4000 {
-        // With a red and a blue Potion on the shelf, a second blue Potion completes Random Wilds, which is locked.
         let round = &rounds(1, [1, 2, 1], number, 1)[0];
         let first = &round.steps[0];
         if potions(first, &first.spins[0]).starts_with('B') {

@@ -31,7 +31,7 @@ pub struct LiabilityReserved {
     /// Reserved amount in EUR, above 0, which is the highest possible sum of wins.
     pub max_liability: Nano,
     pub expires_ms: i64,
-    /// Cap in EUR on the cost of the operator's open campaigns; 0 for none.
+    /// Cap in EUR on the cost of the operator's open campaigns; 0 for no cap.
     pub cap: Nano,
     /// Players of the campaign; empty in older logs.
     pub player_ids: Vec<SmolStr>,

@@ -187,7 +187,7 @@ pub enum Event {
         /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
-    /// A held call must be retried.
+    /// An operator released a held call, which is retried.
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,
@@ -209,7 +209,7 @@ pub enum Event {
         /// Unix ms.
         oldest_ms: i64,
     },
-    /// System stream of the home partition (PL-36).
+    /// System stream of the home partition: a campaign's cost was reserved (PL-36).
     LiabilityReserved(LiabilityReserved),
     /// Stream of exchange rates.
     RateSet {
@@ -269,7 +269,7 @@ pub enum Event {
     },
     /// Pool's stream: a hit was priced (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
-    /// Terms from the next cycle on (BW-20).
+    /// The pool's terms change from the next cycle on (BW-20).
     PoolTermsChanged {
         terms: PoolTerms,
     },
@@ -327,7 +327,8 @@ pub enum Event {
     },
     /// System stream (PL-27). The commit's position is the change's id.
     ChangeProposed(ChangeProposed),
-    /// Approves the next event: on a pool's or the system stream a change (PL-27), on a player's stream a void (PL-38).
+    /// Approves the next event, which is a change on a pool's or the system stream (PL-27), or a void on a player's stream
+    /// (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,

@@ -42,7 +42,7 @@ pub enum InternalRequest<'a> {
         /// Position in the home partition whose state is mirrored.
         home_position: u64,
     },
-    /// Copies a commit on the home partition's rates or system stream.
+    /// Copies a commit from the home partition's rates stream or system stream.
     CopyHome {
         /// Position in the home partition.
         position: u64,

@@ -21,7 +21,7 @@ pub struct PoolTerms {
 pub enum CollisionShare {
     /// The second win gets the coin value's share of the seed, plus all increments since the first win.
     Full,
-    /// The second win is priced like a first one, in proportion to the coin value (BW-16).
+    /// The second win is priced like a first win, in proportion to the coin value (BW-16).
     Proportional,
 }
 

@@ -153,7 +153,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// The balance must have room for a win, and few credits may be due (PL-31).
+    /// Checks that the balance has room for a win, and that few credits are due (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();

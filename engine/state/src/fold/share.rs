@@ -13,8 +13,8 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
 /// Books of a share of the players, for folding on several threads.
 ///
-/// The main [`Books`] fold all other streams. They take each player commit's [`Left`] in log order, and finally the
-/// [`Totals`] of the shares. Shares [follow](Share::follow) the shared state. The result equals that of
+/// The main [`Books`] fold all streams except players' streams. They take each player commit's [`Left`] in log order, and
+/// finally the [`Totals`] of the shares. Shares [follow](Share::follow) the shared state. The result equals that of
 /// [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);

@@ -23,7 +23,7 @@ pub(super) struct Transition<'s, 'd> {
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
-    /// Approved event, which must be the next one (PL-27).
+    /// Approved event, which must be the next event (PL-27).
     pub approved: Option<Box<Event>>,
     /// Round whose void must follow (PL-38).
     pub approved_void: Option<u64>,

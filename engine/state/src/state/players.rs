@@ -21,7 +21,7 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Age of the table at the player's last change; 0 if unchanged since it was loaded.
+    /// Age of the table at the player's last change; 0 if the player is unchanged since it was loaded.
     changed: u32,
     used: u32,
 }

@@ -10,7 +10,7 @@ pub struct Ceiling {
     pub amount: Minor,
 }
 
-/// Indexed by the digits of the minor unit.
+/// Ceilings, indexed by a currency's number of decimal digits.
 const CEILINGS: [Ceiling; 5] = [
     Ceiling { balance: Minor(10_000_000_000_000), amount: Minor(100_000_000_000) },
     Ceiling { balance: Minor(100_000_000_000_000), amount: Minor(1_000_000_000_000) },

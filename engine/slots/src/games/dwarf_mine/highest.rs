@@ -40,7 +40,7 @@ fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindo
     TopWindows { windows: 1, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(shows) }
 }
 
-/// Bounds the probability of at least three quarters of the highest win by Markov's inequality.
+/// Bounds the probability that a spin wins at least three quarters of the highest win (Markov's inequality).
 fn top(windows: u32, (coins, chance): (u64, Exact), of: &FreeSpin) -> TopWindows {
     let nearly = (&of.coins * ratio(4, 3) / exact(coins.max(1))).min(exact(1));
     TopWindows { windows, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(&nearly) }

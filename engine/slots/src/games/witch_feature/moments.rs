@@ -36,7 +36,8 @@ pub struct Means {
     /// Per free spin.
     pub awarded: Exact,
     pub free_spins: Exact,
-    /// Mean number of combinations per paid spin: for each feature those that start it, then those that start none.
+    /// Mean number of combinations per paid spin that start each feature; the last number is of combinations that start
+    /// none.
     pub combinations: [Exact; 5],
 }
 
@@ -150,7 +151,6 @@ fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     ratio(weight, of.total())
 }
 
-/// Every row shows each strip position equally often.
 fn cells(of: &Windows, reel: usize) -> Cell {
     let mut counts = BTreeMap::new();
     for column in of.reels.columns(reel) {
