@@ -76,7 +76,7 @@ def root_of(entry, index, size, path):
 
 
 def varint(message, at):
-    """Returns a protobuf varint and its end."""
+    """Returns a protobuf varint and the offset after it."""
     value = shift = 0
     while True:
         byte = message[at]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL. Both run alternately on one machine and disk, in
-# rotating order.
+# Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL. The two systems run alternately on one machine and
+# disk, in rotating order.
 #
 # In PostgreSQL a round is one transaction, with fsync and synchronous_commit. It ends with the update of the only jackpot
 # row, so that this row is locked briefly. Two variants are measured: separate statements, and one stored function.

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Compares Motherlode with TigerBeetle's own benchmark. Both run alternately on one machine and disk, in rotating order.
+# Compares Motherlode with TigerBeetle's own benchmark. The two systems run alternately on one machine and disk, in rotating
+# order.
 #
 # A round is three transfers: bet, win and contribution. In the first variant, 32 clients each send the transfers of one
 # round and wait, like 32 players of Motherlode. In the second variant, one client sends full batches of 8,189 transfers,

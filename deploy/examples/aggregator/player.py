@@ -43,7 +43,7 @@ class Player:
         self.books.withdrawals[request_id] = amount
 
     def bet(self, session, stake, **more):
-        """Plays a round to its end; without a stake, plays a free round. Deposits money if the balance does not
+        """Plays a round to its end; if no stake is given, plays a free round. Deposits money if the balance does not
         suffice."""
         request = spin_pb2.SpinRequest(
             request_id=self.request_id("bet"),

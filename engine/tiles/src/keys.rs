@@ -69,7 +69,7 @@ impl VerifierKey {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// Returns the signature's time in Unix seconds; 0 for a log.
+    /// Returns the signature's time in Unix seconds; 0 for a log's signature.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {

@@ -40,7 +40,7 @@ impl Note {
         &self.text
     }
 
-    /// Verifies all signatures by a key. Returns the time of the last of these signatures in Unix seconds; 0 for a log's
+    /// Verifies all signatures of a key. Returns the time of the last of these signatures in Unix seconds; 0 for a log's
     /// key.
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();

@@ -27,7 +27,7 @@ pub struct Logged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposer {
     pub credential: SmolStr,
-    /// Roles of the process, separated by spaces; empty without configured operators.
+    /// Roles of the process, separated by spaces; empty if no operators are configured.
     pub roles: SmolStr,
 }
 

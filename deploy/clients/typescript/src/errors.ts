@@ -95,7 +95,7 @@ export class FailedPrecondition extends Refused {}
 /** The balance is below the bet or the withdrawal (INSUFFICIENT_FUNDS). */
 export class InsufficientFunds extends FailedPrecondition {}
 
-/** The credential lacks the role. */
+/** The credential lacks the role that the call requires. */
 export class PermissionDenied extends Refused {}
 
 /** The token is missing, unknown or expired. */
@@ -140,7 +140,7 @@ const BY_CODE: Readonly<Partial<Record<Code, typeof Refused>>> = {
   [Code.Canceled]: Unavailable,
 };
 
-/** Converts an error of Connect, such as that of a stream, to a refusal. */
+/** Converts a Connect error, such as a stream's, to a refusal. */
 export function refusalOf(error: unknown, requestId = ""): Refused {
   const told = ConnectError.from(error);
   const info = told.findDetails(ErrorInfoSchema).find((detail) => detail.domain === DOMAIN);

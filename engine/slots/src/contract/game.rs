@@ -45,9 +45,9 @@ impl Edition {
 pub trait Game: Sync + Send {
     fn edition(&self) -> &Edition;
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
-    /// Takes tens of milliseconds.
+    /// Computes the PAR sheet in tens of milliseconds.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
-    /// Takes up to seconds (WF-04).
+    /// Computes the highest win (WF-04), which can take seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {

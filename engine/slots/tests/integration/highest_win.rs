@@ -92,7 +92,6 @@ fn bw_06_the_highest_round_of_bewitched() {
     assert_eq!(highest("bewitched").bets, &window + exact(80) * (exact(2) * &window + exact(300)));
 }
 
-/// Each colour has four crystals at 2 EUR and one at 0.004 EUR, whose mean is 400.2 times the bet's coin value.
 #[test]
 fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
     for game in games().iter().filter(|game| game.name() == "dwarf-mine") {

@@ -261,7 +261,6 @@ fn played_rounds_return_what_the_mathematics_says() {
         }
         let p = tally.hits as f64 / n;
         close("hits", p, &par.hit_frequency, p * (1.0 - p), rounds);
-        // Counts of rare events have a variance near their mean; clusters in free spins raise the variance.
         let jackpots = tally.jackpots as f64 / n;
         close("jackpots", jackpots, par.rate("jackpot").unwrap(), 1.2 * jackpots, rounds);
         let bonuses = tally.bonuses as f64 / n;

@@ -82,7 +82,7 @@ pub enum Event {
         /// Credited win that is taken back (ME-16), at most the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
-        /// Facts of a settled round (PL-37); `None` for an open round and in older logs.
+        /// Facts of a round that was already settled (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
     /// Proposed void of a round that hit the jackpot. Unpaid awards are held until the platform decides, for at most
@@ -211,7 +211,7 @@ pub enum Event {
     },
     /// System stream of the home partition: a campaign's cost was reserved (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Stream of exchange rates.
+    /// Stream of exchange rates: a rate was set.
     RateSet {
         currency: Currency,
         rate: FxRate,

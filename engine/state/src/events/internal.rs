@@ -44,7 +44,7 @@ pub enum InternalRequest<'a> {
     },
     /// Copies a commit from the home partition's rates stream or system stream.
     CopyHome {
-        /// Position in the home partition.
+        /// Position of the copied commit in the home partition.
         position: u64,
     },
     AutomaticStep {

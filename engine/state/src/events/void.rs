@@ -12,13 +12,13 @@ pub enum VoidedJackpot {
     TakenBack,
     /// The contribution stays in the pool unless an incident returns it. No award was paid; unpaid awards are reversed.
     Kept,
-    /// Like [`VoidedJackpot::Kept`], and paid awards are charged to the operator's house.
+    /// Like [`VoidedJackpot::Kept`], but paid awards are charged to the operator's house.
     Charged,
-    /// Like [`VoidedJackpot::Kept`], and the platform bears paid awards.
+    /// Like [`VoidedJackpot::Kept`], but the platform bears paid awards.
     Lost,
 }
 
-/// Facts of a settled round that its void needs (PL-04). The books drop them, and [`SettledRound::recall`] reads them
+/// Facts of a settled round that its void needs (PL-04). The books drop these facts, and [`SettledRound::recall`] reads them
 /// from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {

@@ -45,7 +45,7 @@ impl Books {
         let state = self.pool(pool)?;
         let report = self.partition_report_to(pool, partition, there, u64::MAX)?;
         let reported = state.reports.get(&partition);
-        // The retirement of a suspended pool waits for this report.
+        // In a suspended pool, a report without contributions is new too, because the retirement waits for it.
         let is_new = reported.is_none_or(|reported| match report.end {
             StretchEnd::Standing { open_rounds, mirrored } => {
                 let stands = mirrored >= state.suspended_at

@@ -39,7 +39,7 @@ impl<'s> Transition<'s, '_> {
     pub fn ask_debit(&mut self, asked: &DebitAsked) -> Result<(), Refused> {
         let DebitAsked { request_id, fingerprint, currency, amount, facts } = asked;
         self.check_real(*currency)?;
-        // A free round costs its player nothing.
+        // Only the debit of a free round may be 0.
         if *amount != Minor::ZERO || facts.as_ref().is_none_or(|facts| facts.campaign.is_none()) {
             expect_positive(*amount)?;
         }

@@ -15,7 +15,6 @@ use crate::values::{Nano, PerCurrency};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Operator {
     pub totals: OperatorTotals,
-    /// Players in memory; a snapshot stores them separately.
     #[serde(skip)]
     pub players: Players,
     /// Open rounds: position of the bet, player, number of the round.

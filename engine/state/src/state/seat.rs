@@ -1,5 +1,5 @@
-//! Seats. A seat is the logged state of a game's latest session (PL-16, BW-27), which other processes can read. It expires
-//! without an event.
+//! Seats. A seat is the logged state of a game's latest session (PL-16, BW-27), which other processes can read. A seat
+//! expires without an event.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ impl Seats {
         seats.push(Seat::new(opened, time_ms));
     }
 
-    /// Returns false if the session is not the latest, or has ended.
+    /// Ends a seat or reserves its game; returns false if the session is not the latest, or has ended.
     pub fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
         let Some(seats) = &mut self.0 else { return false };
         let Some(index) = seats.iter().position(|seat| seat.is_for(session)) else { return false };

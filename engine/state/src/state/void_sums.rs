@@ -87,7 +87,7 @@ pub(crate) enum BetPlace {
     /// The bet is in the reported range of positions.
     InStretch,
     InCycle(u64),
-    /// Bet in an earlier cycle.
+    /// The bet is in an earlier cycle.
     Earlier,
 }
 

@@ -44,7 +44,7 @@ impl FxRate {
         self.exponent
     }
 
-    /// Both numbers are below 10^18.
+    /// Returns the rate as a fraction of numbers below 10^18.
     pub(crate) fn fraction(self) -> (i128, i128) {
         let power = 10i128.pow(u32::from(self.exponent.unsigned_abs()));
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }

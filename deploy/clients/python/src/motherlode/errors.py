@@ -81,7 +81,7 @@ class InsufficientFunds(FailedPrecondition):
 
 
 class PermissionDenied(Refused):
-    """The credential lacks the role."""
+    """The credential lacks the role that the call requires."""
 
 
 class Unauthenticated(Refused):
@@ -124,7 +124,7 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
-    """Converts an error of gRPC, such as that of a stream, to a refusal."""
+    """Converts a gRPC error, such as a stream's, to a refusal."""
     # Errors raised by gRPC are also `grpc.Call` objects with a code; only errors created by tests have no code.
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""

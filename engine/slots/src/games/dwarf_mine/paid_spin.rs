@@ -3,7 +3,7 @@
 //! Given the reels that show a Bonus, and the crystals in each reel's new cells, the reels are independent. The paid
 //! spin is therefore a mixture of about a hundred windows that [`crate::math::ways_moments`] can sum. After `n` crystals
 //! have landed, a cell is drawn with the total weight `T(n) = W + (4 - n) c`, where `W` is the weight of all symbols and `c`
-//! that of a crystal. Sums are multiples of the stop combination's weight divided by `(T(0) T(1) ... T(4))^cells`.
+//! the weight of a crystal. Sums are multiples of the stop combination's weight divided by `(T(0) T(1) ... T(4))^cells`.
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
