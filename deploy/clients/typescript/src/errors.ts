@@ -42,7 +42,7 @@ export class Refused extends MotherlodeError {
   readonly metadata: Readonly<Record<string, string>>;
   /** Maps each invalid field's name to its fault. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Undefined if a retry does not help. */
+  /** Delay before a retry; undefined if a retry does not help. */
   readonly retryAfterMs: number | undefined;
 
   constructor(refusal: Refusal, requestId = "", cause?: unknown) {

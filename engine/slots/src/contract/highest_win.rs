@@ -5,7 +5,7 @@ use crate::contract::par::Exact;
 pub struct HighestWin {
     /// Upper bound of the highest win, in total bets.
     pub bets: Exact,
-    /// Decimal exponent of the upper bound of this win's probability.
+    /// Exponent of the power of ten that bounds this win's probability from above.
     pub chance_exponent: i32,
     /// Whether free spins can retrigger without limit. `bets` excludes such retriggers.
     pub unlimited: bool,

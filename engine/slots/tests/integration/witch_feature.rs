@@ -183,7 +183,6 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
             }
         }
     }
-    // Probability of each Potion: 1/6 for the reel, 1/4 for the row, and 2/4, 1/4 or 1/4 for the colour.
     assert_eq!(on.len(), 36);
     for ((cell, potion), count) in on {
         let expected = 20_000.0 / 24.0 * if code(u8::try_from(potion).unwrap()) == "PR" { 0.5 } else { 0.25 };

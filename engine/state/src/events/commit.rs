@@ -58,8 +58,8 @@ impl Commit {
         }
     }
 
-    /// Whether an operator may read the commit (PL-27, PL-30). Awards name other operators' players, and proposed
-    /// changes have no owner yet.
+    /// Whether an operator may read the commit (PL-27, PL-30). Operators read neither awards, which name other operators'
+    /// players, nor proposed changes, which have no owner yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;

@@ -99,7 +99,7 @@ pub struct Award {
     pub partition: u32,
     pub stream: StreamId,
     pub round: u64,
-    /// 1-based cycle that the award ends.
+    /// Number of the cycle that the award ends, 1-based.
     pub cycle: u64,
     pub collision: bool,
     pub currency: Currency,

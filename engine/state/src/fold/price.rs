@@ -65,7 +65,7 @@ struct Worth {
     coin: i128,
     /// In 1e-6 EUR.
     base: i128,
-    /// EUR per unit, as a fraction.
+    /// Exchange rate in EUR per unit, as a fraction.
     rate: (i128, i128),
     minor: i128,
 }

@@ -36,7 +36,7 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// Contributions per partition that the pool has not taken up yet, by ascending position.
+    /// Maps partitions to contributions that the pool has not taken up yet, by ascending position.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,

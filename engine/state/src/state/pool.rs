@@ -59,9 +59,9 @@ pub(crate) struct Reported {
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,
-    /// Awards that the mirror may lack, with their home positions.
+    /// Awards that the mirror may not contain yet, with their home positions.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Returned contributions that the mirror may lack, with their home positions.
+    /// Returned contributions that the mirror may not contain yet, with their home positions.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 

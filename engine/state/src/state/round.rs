@@ -19,7 +19,7 @@ pub struct OpenRound {
     pub win: Minor,
     /// See ME-16.
     pub credited: Minor,
-    /// Cause of an automatic last step, after which the service must finish the round.
+    /// Cause of the last step if the step was automatic; the service must then finish the round.
     pub automatic: Option<Automatic>,
     pub jackpots: Vec<RoundJackpot>,
 }

@@ -157,7 +157,7 @@ impl UnpaidCredit {
         if self.is_close() { self.closes } else { 0 }
     }
 
-    /// Permanent id at the operator's wallet.
+    /// Permanent id of the call at the operator's wallet.
     #[must_use]
     pub fn transaction_id(&self, stream: &StreamId) -> String {
         let Self { request_id, currency, .. } = self;

@@ -46,7 +46,7 @@ pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
 }
 
-/// `None` for a denominator of 0 or less, or an overflow.
+/// `None` if the denominator is 0 or less, or on overflow.
 pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i128> {
     if denominator <= 0 {
         return None;

@@ -60,8 +60,8 @@ class Client:
 
 
 class _Unregistered:
-    """Creates calls without registered handles, because grpcio would register one per intercepted call, and crash on a
-    closed channel."""
+    """Creates calls without registered handles, because grpcio would register a handle per intercepted call and
+    crash on a closed channel."""
 
     def __init__(self, channel: grpc.Channel) -> None:
         self._channel = channel

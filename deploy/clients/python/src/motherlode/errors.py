@@ -137,7 +137,7 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def is_answered(error: grpc.RpcError) -> bool:
-    """Whether the status came from a server or proxy."""
+    """Whether a server or proxy sent the status, not the gRPC library."""
     report: str = getattr(error, "debug_error_string", lambda: "")() or ""
     return "from peer" in report or bool(getattr(error, "trailing_metadata", lambda: ())())
 
@@ -155,6 +155,6 @@ def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, st
             elif detail.Unpack(retry):
                 retry_after_s = max(0.0, retry.retry_delay.ToMilliseconds() / 1000)
     except DecodeError:
-        # Another sender, such as a proxy, may attach details that cannot be parsed.
+        # A proxy may attach details that cannot be parsed.
         pass
     return info, fields, retry_after_s

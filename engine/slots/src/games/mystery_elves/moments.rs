@@ -310,7 +310,8 @@ impl Sums {
         }
     }
 
-    /// Returns the mean and the mean square of `factor * x + u + more`. Only `x` and `u` are dependent.
+    /// Returns the mean and the mean square of `factor * x + u + more`. Of these variables, only `x` and `u` depend on each
+    /// other.
     fn win(&self, factor: [Exact; 2], more: [Exact; 2]) -> [Exact; 2] {
         let ([f, ff], [k, kk]) = (factor, more);
         let mean = &f * &self.x + &self.u + &self.mass * &k;
