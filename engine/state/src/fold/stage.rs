@@ -150,7 +150,7 @@ impl Books {
         View { durable: self, over: &NOTHING }
     }
 
-    /// Applies the groups of a stage, which must all be durable.
+    /// Applies the groups of a stage, which must be durable.
     pub fn absorb(&mut self, mut stage: Stage) {
         while !stage.groups.is_empty() {
             self.absorb_oldest(&mut stage);

@@ -19,6 +19,7 @@ pub struct Profile {
     pub turbo: bool,
     /// Allows games with a jackpot (BW-21).
     pub jackpot: bool,
+    /// Maximum cost of a round in whole EUR.
     pub bet_eur_max: Option<NonZeroU32>,
     /// Minimum time between bets, over all games.
     pub round_ms_min: u32,
@@ -27,7 +28,9 @@ pub struct Profile {
     pub reality_check_ms: Option<NonZeroU32>,
     /// Time played per day after which bets are refused.
     pub session_ms_max: Option<NonZeroU32>,
+    /// Maximum loss of a day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
+    /// Whether the player must set limits for each session.
     pub limits_by_player: bool,
 }
 

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Refused;
 
-/// Longest hold of awards, 72 hours.
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
 /// Proposals are kept for this time after their end, in which held awards are paid.
