@@ -77,7 +77,7 @@ pub enum StartEvidence {
     MemoryPage,
     /// The log's end matches a mark on another volume, which is written at an orderly stop.
     StopMark,
-    /// This process was following the log as a replica.
+    /// This process followed the log before it became writer.
     Followed,
     Missing,
     /// The loss of a longer log was accepted, so unused seals are revoked.
