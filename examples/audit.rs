@@ -1,6 +1,6 @@
 //! Verifies a partition's log from a program: all bytes, each step's outcome, and the books.
 //!
-//! `cargo run --example audit -- FOLDER`, with the folder of the segments: `data/log/0` of a stopped service.
+//! `cargo run --example audit -- FOLDER`, where FOLDER contains the segments, such as `data/log/0` of a stopped service.
 
 use motherlode_audit::{Options, audit};
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! Resolves a round's first step with the engine alone, without service and log. The same seed gives the same outcome
+//! Resolves a round's first step with the engine alone, without a service or a log. The same seed gives the same outcome
 //! on every machine.
 //!
 //! `cargo run --example resolve -- [GAME] [SEED]`
@@ -13,7 +13,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let game = latest(&game).ok_or("unknown game")?;
     let info = game.info();
 
-    // The service derives a random seed for each step; the example's seed is constant.
     let mut seed = Seed::default();
     seed[..8].copy_from_slice(&number.to_le_bytes());
 

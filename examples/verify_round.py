@@ -5,8 +5,8 @@
 
 FILE is the output of `motherlode proof`, VKEY the log's public key from a trusted source. Written from the
 specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto), as a
-starting point for your own verifier. Checks each draw against its seal in the log. Does not recompute outcomes, which
-needs the games (`motherlode verify`).
+starting point for your own verifier. Checks each draw against its seal in the log. Does not recompute outcomes;
+`motherlode verify` does, because it contains the games.
 """
 
 import base64
@@ -76,7 +76,7 @@ def root_of(entry, index, size, path):
 
 
 def varint(message, at):
-    """Returns a protobuf varint and its end."""
+    """Returns a protobuf varint and the offset after it."""
     value = shift = 0
     while True:
         byte = message[at]
@@ -86,7 +86,6 @@ def varint(message, at):
 
 
 def fields(message):
-    """Yields numbers and values of a protobuf message's fields."""
     at = 0
     while at < len(message):
         tag, at = varint(message, at)
@@ -113,8 +112,8 @@ def one(message, *path):
 
 
 def records_of(extra, *kinds):
-    """Returns position, bytes and path of the records in each of these fields, restored as ProvenRecord.copied defines.
-    """
+    """Returns position, bytes and path of each record in these fields; ProvenRecord.copied defines how copied parts are
+    restored."""
     text, found = b"", []
     for kind in kinds:
         found.append([])
@@ -169,7 +168,7 @@ def draws(round_id, records, sealing):
             if one(event, 44, 1) == number:
                 dealt += parts(event, 44, 2)
             lost = lost or one(event, 45, 1) == number
-    # A settled round has revealed its draws, even if it was voided later.
+    # A settled round has revealed its draws, even if it was voided after its end.
     check(lost and not settled or len(dealt) == len(used), "a dealt value was not revealed")
     found = []
     for (draw, step, client_seed, position, sealed_by), value in zip(used, dealt):
@@ -203,7 +202,7 @@ def proven(proof, vkey):
     for some in found:
         positions = [position for position, _, _ in some]
         check(positions == sorted(set(positions)), "the records are not in the log's order")
-    # The file's own proof covers the last record. A record whose hash is in a proven record needs no path.
+    # The file's proof covers the last record. A record needs no path if a proven record contains its hash.
     last = int(index.removeprefix("index ")) + 1
     check(records and records[-1][0] == last and not records[-1][2], "the index of the proof belongs to another record")
     check(all(position < last for position, _, _ in sealing), "the index of the proof belongs to another record")

@@ -31,7 +31,7 @@ const PROTOS: [&str; 19] = [
     "motherlode/proof/v1/proof.proto",
     "motherlode/wallet/v1/wallet.proto",
     "motherlode/job/v1/job.proto",
-    // Details of refusals, whose JSON form needs descriptors.
+    // The JSON form of refusals needs the descriptors of their details.
     "google/rpc/error_details.proto",
 ];
 
@@ -45,15 +45,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::write(out.join("calls.rs"), contract.calls()?)?;
     fs::write(out.join("messages.rs"), contract.messages())?;
     let mut config = prost_build::Config::new();
-    // The clients are in `clients.rs`.
     let served = tonic_prost_build::configure().build_client(false).service_generator();
     config.service_generator(Box::new(Served(served)));
     tonic_prost_build::configure()
         .build_client(false)
         .build_server(false)
-        // A second Rust type would be incompatible with that of tonic-types.
+        // Uses the types of tonic-types, because generated types would be incompatible with them.
         .extern_path(".google.rpc", "::tonic_types::pb")
-        // This is by far the largest answer, and it is moved often.
+        // Boxed because `Played` is by far the largest answer, and is moved often.
         .boxed(".motherlode.spin.v1.PlayStreamResponse.answer.played")
         .compile_fds_with_config(descriptors, config)?;
     for service in &contract.0 {
@@ -63,7 +62,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Call with its own trait and codec, in `src/play_stream.rs`.
+/// Call whose trait and codec are in `src/play_stream.rs`.
 const PLAY_STREAM: &str = "PlayStream";
 
 struct Served(Box<dyn ServiceGenerator>);

@@ -38,7 +38,7 @@ def unknown():
 
 
 def uuid_of(text):
-    """UUID version 8 of a text, as `Context.transaction_uuid` is derived from a transaction id."""
+    """Derives a UUID version 8 from a text, in the way that `Context.transaction_uuid` is derived from a transaction id."""
     digits = bytearray(hashlib.sha256(text.encode()).digest()[:16])
     digits[6], digits[8] = digits[6] & 0x0F | 0x80, digits[8] & 0x3F | 0x80
     return str(uuid.UUID(bytes=bytes(digits)))
@@ -70,7 +70,7 @@ def post(url, body, headers, seconds):
 
 
 class Bets:
-    """Bets and free rounds in a SQLite file: when each was last sent, and how it ended."""
+    """SQLite file that records when each bet and free round was last sent, and how it ended."""
 
     def __init__(self, file):
         self.lock = threading.Lock()
@@ -80,7 +80,7 @@ class Bets:
             self.connection.execute(statement)
 
     def send(self, name):
-        """Records that a bet is sent now. Returns how it ended, or an empty text."""
+        """Records that a bet is sent now. Returns how the bet ended, or an empty text."""
         insert = "INSERT INTO bets VALUES (?, ?, '') ON CONFLICT (id) DO UPDATE SET sent = excluded.sent RETURNING ended"
         with self.lock:
             return self.connection.execute(insert, (name, time.time())).fetchone()[0]
@@ -101,7 +101,7 @@ class Bets:
 
 
 class Adapter(wallet_pb2_grpc.WalletServiceServicer):
-    """Calls `api`, which has a method per kind of call and returns a Result."""
+    """Forwards wallet calls to `api`, which has one method per kind of call; each method returns a Result."""
 
     def __init__(self, api, bets, late_seconds):
         self.api, self.bets, self.late_seconds = api, bets, late_seconds
@@ -128,7 +128,7 @@ class Adapter(wallet_pb2_grpc.WalletServiceServicer):
         except NotFound:
             result = unknown() if self.bets.can_arrive(name, self.late_seconds) else done()
         if result.outcome == wallet_pb2.OUTCOME_REFUSED:
-            # A rollback cannot be refused. Motherlode repeats it and reports the overdue call.
+            # Motherlode does not accept a refusal of a rollback, so it repeats the call and reports it as overdue.
             print(f"the operator refused the rollback of {name}: {result.reason}", file=sys.stderr, flush=True)
             result = unknown()
         if result.outcome == wallet_pb2.OUTCOME_DONE:

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL. Both run alternately on one machine and disk, in
-# rotating order.
+# Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL. The two systems run alternately on one machine and
+# disk, in rotating order.
 #
 # In PostgreSQL a round is one transaction, with fsync and synchronous_commit. It ends with the update of the only jackpot
-# row, so that this row is locked briefly. The variants are separate statements and one stored function. PostgreSQL draws
-# and evaluates nothing.
+# row, so that this row is locked briefly. Two variants are measured: separate statements, and one stored function.
+# PostgreSQL does not draw or evaluate spins.
 #
 #     deploy/bench/postgres.sh [turns] [seconds per turn]
 #
-# FOLDER (default: target) is for the data, MOTHERLODE is the binary (default: built by this script). Installs Debian's
-# postgresql-15 if it is missing (as root).
+# FOLDER (default: target) receives the data. MOTHERLODE is the binary (default: built by this script). If postgresql-15 is
+# missing, the script installs Debian's package, which requires root.
 set -eu
 cd "$(dirname "$0")/../.."
 turns=${1:-3} seconds=${2:-5} clients=32 connections=4 players=1000
@@ -34,7 +34,6 @@ ended() {
 trap ended EXIT
 trap 'exit 1' INT TERM
 
-# PostgreSQL refuses to run as root.
 database() {
     command=$1 && shift
     if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$bin/$command" "$@"; else "$bin/$command" "$@"; fi

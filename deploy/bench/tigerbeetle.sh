@@ -1,14 +1,15 @@
 #!/bin/sh
-# Compares Motherlode with TigerBeetle's own benchmark. Both run alternately on one machine and disk, in rotating order.
+# Compares Motherlode with TigerBeetle's own benchmark. The two systems run alternately on one machine and disk, in rotating
+# order.
 #
 # A round is three transfers: bet, win and contribution. In the first variant, 32 clients each send the transfers of one
-# round and wait, like 32 players of Motherlode. In the second, one client sends full batches of 8,189 transfers, which is
-# TigerBeetle's best case. TigerBeetle draws and evaluates nothing.
+# round and wait, like 32 players of Motherlode. In the second variant, one client sends full batches of 8,189 transfers,
+# which is TigerBeetle's best case. TigerBeetle does not draw or evaluate spins.
 #
 #     TIGERBEETLE=/path/to/tigerbeetle deploy/bench/tigerbeetle.sh [turns] [seconds per turn]
 #
-# TIGERBEETLE is a release of July 2026 or later, with the option --transfer-batch-count. FOLDER (default: target) is for the
-# data, MOTHERLODE is the binary (default: built by this script).
+# TIGERBEETLE is a release of July 2026 or later, with the option --transfer-batch-count. FOLDER (default: target) receives
+# the data. MOTHERLODE is the binary (default: built by this script).
 set -eu
 cd "$(dirname "$0")/../.."
 turns=${1:-3} seconds=${2:-5} clients=32 connections=4 players=1000
@@ -45,14 +46,13 @@ rounds_of_motherlode() {
         --players $players --rounds 100_000_000 --seconds-max "$seconds" --format json |
         sed -n 's/.*"rounds_per_second": \([0-9.]*\).*/\1/p'
 }
-# Usage: rounds_of_tigerbeetle CLIENTS TRANSFERS-PER-BATCH TRANSFERS.
 rounds_of_tigerbeetle() {
     (cd "$work" && "$TIGERBEETLE" benchmark --account-count=$players --clients="$1" --transfer-batch-count="$2" \
         --transfer-count="$3" 2>"$work/tigerbeetle.log") | tee "$work/tigerbeetle.out" |
         sed -n 's/^load accepted = \([0-9.]*\) tx.*/\1/p' | awk '{ print $1 / 3 }'
     grep -q '^load accepted' "$work/tigerbeetle.out" || { cat "$work/tigerbeetle.out" "$work/tigerbeetle.log" >&2; return 1; }
 }
-# The benchmark needs a number of transfers instead of a duration. These numbers take some seconds on two cores.
+# TigerBeetle's benchmark takes a number of transfers instead of a duration. These numbers take a few seconds on two cores.
 single=$((6000 * seconds)) batched=$((300000 * seconds))
 for turn in $(seq "$turns"); do
     for nth in 0 1 2; do

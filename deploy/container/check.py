@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DOCKERFILE = HERE / "Dockerfile"
 SUITE = "bookworm"
-# Debian packages that replace each base image, and whether they are installed or only unpacked.
+# Maps each base image to the Debian packages that replace it, and states whether they are installed or only unpacked.
 RUST, DISTROLESS = "docker.io/library/rust:", "gcr.io/distroless/cc-debian12:nonroot"
 RUST_PACKAGES = "gcc,libc6-dev,ca-certificates"
 DISTROLESS_PACKAGES = "base-files netbase tzdata ca-certificates libc6 libssl3 libgcc-s1 libgomp1 libstdc++6".split()
@@ -83,7 +83,7 @@ def base(image, root):
 
 @contextmanager
 def mounted(*mounts):
-    """Mounts (source, target, read only) within the context."""
+    """Mounts (source, target, read-only flag) inside the root folder while the context is active."""
     done = []
     try:
         for source, target, read_only in mounts:
@@ -99,7 +99,6 @@ def mounted(*mounts):
 
 
 def execute(stage, rest, binary, cache):
-    """Executes a RUN step with this machine's toolchain."""
     words = rest.split()
     caches = [word.split("target=")[1] for word in words if word.startswith("--mount=type=cache")]
     line = " ".join(word for word in words if not word.startswith("--mount"))
@@ -219,13 +218,11 @@ class Container:
             time.sleep(0.2)
 
     def is_running(self):
-        """Returns the process id outside the namespaces."""
         children = Path(f"/proc/{self.outer.pid}/task/{self.outer.pid}/children").read_text().split()
         self.id = int(children[0]) if children else None
         return bool(children) and os.readlink(f"/proc/{self.id}/exe").endswith("/motherlode")
 
     def inside(self, *arguments):
-        """Runs the program in the container."""
         user, group = self.stage.user.split(":")
         spaces = [f"--target={self.id}", "--mount", "--net", "--pid", f"--root=/proc/{self.id}/root"]
         command = ["nsenter", *spaces, f"--setuid={user}", f"--setgid={group}", "/usr/local/bin/motherlode", *arguments]
@@ -264,7 +261,7 @@ def check(stage, work, program):
         rounds = ["neptune", "--auto", "--rounds=3", "--token-file=/etc/motherlode/token"]
         played = container.inside("play", *rounds, *TARGET)
         if start == 2 and "SEAL_CHANGED" in played.stderr:
-            # The page in memory was lost with the first container, so the restart revoked unused seals (PL-40).
+            # The first container's page of memory was lost, so the restart revoked unused seals (PL-40).
             played = container.inside("play", *rounds, *TARGET)
         assert played.returncode == 0, played.stdout + played.stderr
         say(played.stdout.strip().splitlines()[-1].strip())

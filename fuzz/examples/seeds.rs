@@ -1,4 +1,4 @@
-//! Writes the initial corpus from golden logs, deployment files and the protos. Every run writes the same files.
+//! Writes the initial corpus from golden logs, deployment files and the protos.
 
 use arbitrary::Unstructured;
 use motherlode_fuzz::{
@@ -31,7 +31,6 @@ fn frames(path: &str, message: &[u8]) -> Vec<u8> {
         [&length[1..], &[kind, flags, 0, 0, 0, 1], body].concat()
     };
     let text = |text: &str| [&[u8::try_from(text.len()).unwrap_or_default()], text.as_bytes()].concat();
-    // HPACK encodes method and scheme by static index, and other headers by the static index of their names.
     let headers = [
         &[0x83, 0x86, 0x04][..],
         &text(path),

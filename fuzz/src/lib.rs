@@ -6,7 +6,6 @@ pub mod story;
 #[cfg(feature = "libfuzzer")]
 pub use libfuzzer_sys::fuzz_target;
 
-/// Without libFuzzer, runs the target once per given file. This needs no C++ compiler.
 #[cfg(not(feature = "libfuzzer"))]
 #[macro_export]
 macro_rules! fuzz_target {

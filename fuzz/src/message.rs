@@ -1,4 +1,4 @@
-//! Generates well-formed messages with valid and invalid values from the descriptors, so new calls and fields are
+//! Generates well-formed messages with valid and invalid values. They follow the descriptors, so new calls and fields are
 //! fuzzed automatically.
 
 use arbitrary::{Result, Unstructured};
@@ -7,7 +7,6 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor, MethodDescriptor};
 use std::sync::LazyLock;
 
-/// Deepest nesting of messages, and highest number of elements in a list.
 const DEPTH_MAX: u8 = 6;
 const ELEMENTS_MAX: u8 = 3;
 

@@ -1,4 +1,4 @@
-//! The complete service in this process, with a log in memory.
+//! Complete service in this process, with a log in memory.
 
 use motherlode_ledger::Options;
 use motherlode_log::{MemoryStore, Store};
@@ -8,7 +8,6 @@ use motherlode_spin::Dealer;
 use std::{net::SocketAddr, sync::LazyLock};
 use tokio::runtime::Runtime;
 
-/// Service, which is never stopped. Its index is in a temporary folder.
 pub static SERVICE: LazyLock<Service> = LazyLock::new(Service::start);
 
 pub struct Service {

@@ -1,5 +1,3 @@
-//! Applies generated commits, most of them valid, to every fold.
-
 use crate::{golden, message};
 use arbitrary::{Result, Unstructured};
 use motherlode_ledger::fuzzing::{sealed_snapshot, snapshot_body};
@@ -16,7 +14,7 @@ use prost::Message;
 const POOL: &str = "bewitched";
 const CURRENCIES: [Currency; 4] = [Currency::EUR, Currency::JPY, Currency::KWD, Currency::PLAY];
 
-/// Books that are folded twice: as a replay folds them, and as the writer does.
+/// Books that are folded twice: once as in a replay, and once as by the writer.
 #[derive(Default)]
 pub struct Story {
     books: Books,
@@ -130,7 +128,7 @@ impl Story {
             assert!(self.books == before, "a refused commit changed the books");
         }
         if staged.is_err() && staged != replayed {
-            // Pools absorb only durable commits. After the batch is absorbed, the writer must agree with the replay.
+            // Pools absorb only durable commits. After the batch is absorbed, the writer's books must equal the replay's.
             self.absorb();
             staged = self.stage.apply_recalling(&self.durable, commit, recalled);
         }

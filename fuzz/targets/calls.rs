@@ -17,9 +17,8 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-/// Timeout; a game's first query computes its mathematics for seconds.
+/// Timeout of a call; a game's first query computes mathematics for seconds.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
-/// Time for which an endless stream is read.
 const LISTEN: Duration = Duration::from_millis(5);
 
 static CHANNEL: OnceLock<Channel> = OnceLock::new();

@@ -1,4 +1,5 @@
-//! A damaged log that opens contains a prefix of its records; after a crash, all acknowledged records.
+//! If a damaged log can be opened, it contains a prefix of its records. After a crash, the log contains all acknowledged
+//! records.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
@@ -42,7 +43,6 @@ fn files(disk: &SimDisk) -> Vec<PathBuf> {
     logs.into_iter().map(|name| Path::new("p").join(name)).collect()
 }
 
-/// Writes until the disk fails; returns the number of acknowledged records.
 fn write(disk: &SimDisk) -> usize {
     let Ok(mut store) = open(disk) else { return 0 };
     let mut acknowledged = 0;

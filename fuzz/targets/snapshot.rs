@@ -1,4 +1,4 @@
-//! Arbitrary bytes, some after a valid digest and header. Accepted books answer queries.
+//! Snapshots of arbitrary bytes, some after a valid digest and header. Books from an accepted snapshot answer queries.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

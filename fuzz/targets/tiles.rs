@@ -1,4 +1,4 @@
-//! An accepted text is written back unchanged, and is not a valid proof.
+//! An arbitrary text that is accepted is written back unchanged, and is not a valid proof.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;
@@ -26,7 +26,6 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(line) = text.parse::<Signature>() {
         assert_eq!(line.to_string(), format!("{text}\n"));
     }
-    // Lines after the third have no meaning.
     if let Ok(checkpoint) = text.parse::<Checkpoint>() {
         assert!(text.starts_with(&checkpoint.to_string()));
     }

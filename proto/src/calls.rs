@@ -1,5 +1,5 @@
-//! Server side of the services. Only decoding and encoding are compiled per call; tonic's generated servers would
-//! compile all code per call. Calls with a stream of requests keep their types, and PlayStream has its own codec.
+//! Server side of the services. Only decoding and encoding are compiled for each call; tonic's generated servers would
+//! compile all code for each call. Calls with a stream of requests pass decoded messages, and PlayStream has its own codec.
 
 use std::{
     convert::Infallible,
@@ -162,7 +162,6 @@ fn decoded<M: Wire>(request: Request<Bytes>) -> Result<Request<M>, Status> {
     Ok(Request::from_parts(metadata, extensions, message))
 }
 
-/// Defines the server of a service from its traits, type name, service name, and calls with path and kind.
 macro_rules! served {
     ([$($service:path),+], $calls:ident, $name:literal, $($path:literal $kind:ident $method:ident)+) => {
         #[doc = concat!("Serves `", $name, "`.")]

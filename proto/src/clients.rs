@@ -107,7 +107,6 @@ impl<R: Wire> Future for Answering<'_, R> {
     }
 }
 
-/// Defines the client of a service from its name, and calls with kind, path, request and answer.
 macro_rules! called {
     ($client:ident, $name:literal, $($kind:ident $method:ident $path:literal $request:path => $answer:path;)+) => {
         #[doc = concat!("Calls `", $name, "`.")]

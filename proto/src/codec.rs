@@ -8,7 +8,6 @@ use tonic::{
 type Write<E> = fn(E, &mut EncodeBuf<'_>);
 type Read<D> = fn(&mut DecodeBuf<'_>) -> Result<D, DecodeError>;
 
-/// Codec that encodes with one function and decodes with another.
 #[derive(Debug)]
 pub struct FnCodec<E, D> {
     write: Write<E>,
@@ -60,7 +59,6 @@ impl<E, D> Decoder for FnCodec<E, D> {
     type Item = D;
     type Error = Status;
 
-    /// Errors have the same status as in tonic's codec.
     fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<D>, Status> {
         (self.read)(buffer).map(Some).map_err(|error| Status::internal(error.to_string()))
     }

@@ -7,7 +7,6 @@ use std::pin::Pin;
 use tonic::{Request, Response, Status, Streaming, codegen::tokio_stream::Stream};
 use tonic_types::pb;
 
-/// [`PlayStreamResponse`](crate::spin::v1::PlayStreamResponse) with an encoded answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamAnswer {
     pub tag: u64,

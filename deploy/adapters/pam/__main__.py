@@ -61,7 +61,7 @@ class Pam:
 
     def close(self, request):
         answer = self.send(request, "PROMODEPOSIT" if request.round.campaign_id else "DEPOSIT")
-        # For the void of a settled round that moves no money.
+        # The PAM has already closed the round if the round was settled before it was voided.
         return done() if code_of(answer) == SETTLED else self.result(request, answer)
 
     def roll_back(self, request):

@@ -1,4 +1,4 @@
-"""Plays a series that loses its connection, and a series that is stopped (PL-07)."""
+"""Plays two series: one loses its connection, the other is stopped (PL-07)."""
 
 import grpc
 from motherlode.spin.v1 import spin_pb2
@@ -42,7 +42,7 @@ class Series:
         raise TimeoutError("the series keeps losing its connection")
 
     def take(self, answer):
-        """Finishes a waiting round, so that the series continues."""
+        """Finishes a round that waits for a choice, so that the series continues."""
         if not answer.HasField("played"):
             return
         self.player.told(answer.played)
@@ -59,7 +59,7 @@ def same(one, other):
 
 
 def resumed(player, session, stake, connect, spins=30, **more):
-    """Drops the first of two connections halfway through the series."""
+    """Plays a series over two connections and drops the first connection halfway."""
     series = Series(player, session, stake, spins, **more)
     first = connect()
     for _ in series.follow(first):

@@ -13,11 +13,11 @@ PAGE_SIZE = 100
 class Round:
     bet: int
     win: int
-    # Amounts credited by step, before the round's end (ME-16).
+    # Maps each step to the amount credited before the round's end (ME-16).
     credited: dict
     jackpot: int
     open: bool
-    # The operator paid the bet (PL-18).
+    # Free round's campaign; the operator paid the bet (PL-18).
     campaign: str
 
     @staticmethod

@@ -9,7 +9,7 @@ def sha256(*lines):
 
 
 def faults(round, client_seeds):
-    """`client_seeds` has the client seeds sent, by round and step."""
+    """`client_seeds` maps each round and step to the client seed that was sent."""
     found = []
     for step in round.steps:
         at, draw = (round.round_id, step.number), step.draw

@@ -1,4 +1,4 @@
-"""Proxy that forwards all requests but only a limited number of pieces of the answers, then cuts the connection."""
+"""Proxy that forwards all requests, but cuts the connection after a limited number of pieces of the answers."""
 
 import random
 import socket

@@ -23,7 +23,7 @@ class Player:
         self.choices = Counter()
         self.numbers = count(1)
         open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
-        # Position of the newest answer that has the next draw's seal.
+        # Position of the newest answer that contains the next draw's seal.
         self.position = 0
         self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 
@@ -43,7 +43,7 @@ class Player:
         self.books.withdrawals[request_id] = amount
 
     def bet(self, session, stake, **more):
-        """Plays a round to its end; without a stake, plays a free round. Deposits money if the balance does not
+        """Plays a round to its end; if no stake is given, plays a free round. Deposits money if the balance does not
         suffice."""
         request = spin_pb2.SpinRequest(
             request_id=self.request_id("bet"),
@@ -146,7 +146,7 @@ class Session:
         )
         self.service, self.game = player.service, game
         self.id = self.service.ask(self.service.spins.OpenSession, request).session_id
-        # After a broken connection the session has ended and the game is held for some seconds (BW-27).
+        # A broken connection ends the session, and the game stays reserved for a few seconds (BW-27).
         self.kept = direct.spins.KeepSession(spin_pb2.KeepSessionRequest(session_id=self.id), wait_for_ready=True)
         next(self.kept)
 

@@ -18,7 +18,8 @@ from motherlode.spin.v1 import spin_pb2_grpc
 TRIES_MAX = 20
 FIRST_WAIT_S, WAIT_MAX_S = 0.05, 1.0
 
-# Statuses of lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL.
+# Statuses that can mean that the answer was lost. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN
+# or INTERNAL.
 LOST = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -72,7 +73,7 @@ class Service:
         self.channel.close()
 
     def ask(self, call, request):
-        """Makes a call with retries; raises Refused."""
+        """Makes a call with retries; raises Refused if the service refuses it."""
         for wait_s in waits():
             try:
                 return call(request, timeout=self.answer_s, wait_for_ready=True)

@@ -1,4 +1,4 @@
-"""A reference wallet for an operator that keeps its players' money, over SQLite or PostgreSQL."""
+"""Reference wallet on SQLite or PostgreSQL, for an operator that keeps its players' money."""
 
 import argparse
 import hmac
@@ -18,7 +18,7 @@ from signed import Signatures
 from motherlode.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 
 
-# Column in the table of rounds for each kind of credit.
+# Maps kinds of credit to their columns in the table of rounds.
 PAID = {"CREDIT_KIND_JACKPOT": "jackpots", "CREDIT_KIND_REFUND": "refunded"}
 
 

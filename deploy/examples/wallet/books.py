@@ -21,7 +21,7 @@ class Books:
             return Account(execute, player, currency).balance
 
     def apply(self, transaction, player, currency, minor, round_id="", note=None, stores_refusal=True):
-        """Applies a debit (negative), a credit, or a call without money (0); returns outcome, balance, and the reason of a refusal.
+        """Applies a debit (below 0), a credit, or a call without money (0). Returns outcome, balance and reason.
 
         `note` stores the round of an applied call in the same transaction."""
         with self.database.transaction(player) as execute:
@@ -46,13 +46,12 @@ class Books:
             return DONE, account.balance, ""
 
     def roll_back(self, transaction, player, currency, minor, round_id=""):
-        """Undoes a debit or the opening of a free round. If it has not arrived yet, a later call with this id is
-        refused."""
+        """Undoes a debit or the opening of a free round. If that call has not arrived yet, it is refused when it arrives."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)
             if known and known[:2] != (player, currency):
-                # Motherlode never sends such a rollback. It must not be applied, so the operator has to act.
+                # Motherlode never sends a rollback for another account, so it is not applied and the operator has to act.
                 raise ValueError(f"the rollback of {transaction} names another account")
             if known and known[3] == "rolled back":
                 return DONE_BEFORE, account.balance, ""
@@ -65,7 +64,7 @@ class Books:
             return DONE, account.balance, ""
 
     def is_first(self, nonce, ms, oldest_ms):
-        """Returns whether a nonce is new. Deletes nonces that are too old to matter."""
+        """Returns whether a nonce is new. Deletes nonces of requests that are too old to be accepted again."""
         with self.database.transaction("") as execute:
             execute("DELETE FROM nonces WHERE ms < ?", (oldest_ms,))
             return execute("INSERT INTO nonces VALUES (?, ?) ON CONFLICT DO NOTHING", (nonce, ms)).rowcount == 1
@@ -100,8 +99,7 @@ class Account:
         self.execute(query, values)
 
     def note(self, transaction, round, end, column=None, minor=0):
-        """Adds an amount to a round, and records its end. If OpenFreeRound was not called for a free round, its first
-        call creates the round."""
+        """Adds an amount to a round, and records its end. Creates a free round that OpenFreeRound did not open."""
         if round.campaign_id:
             self.open(round.opening_transaction_id, round, 0)
         if column:
@@ -112,7 +110,7 @@ class Account:
         if end == "VOIDED":
             query = "UPDATE rounds SET voided = ? WHERE id = ? AND voided = ''"
             self.execute(query, (transaction, round.round_uuid))
-        # The void of an ended round does not close the round again.
+        # If an ended round is voided, its recorded end does not change.
         query = "UPDATE rounds SET closed = ?, ended = ? WHERE id = ? AND closed = ''"
         self.execute(query, (transaction, end, round.round_uuid))
         self.execute("UPDATE rounds SET closings = closings + 1 WHERE id = ?", (round.round_uuid,))

@@ -1,6 +1,6 @@
 """Database of the wallet: a SQLite file or PostgreSQL.
 
-A transaction first locks its player, so that its reads stay valid until it ends.
+A transaction first locks its player, so that the transaction's reads stay valid until its end.
 """
 
 import queue

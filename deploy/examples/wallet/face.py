@@ -1,4 +1,4 @@
-"""The wallet's calls in JSON: `POST /v1/WalletService/<call>`, each request signed."""
+"""Serves the wallet's calls as signed JSON requests: `POST /v1/WalletService/<call>`."""
 
 import json
 import ssl
@@ -15,7 +15,7 @@ IDLE_SECONDS = 30
 
 
 class Aborted(Exception):
-    """Raised to end a call without an answer by the wallet."""
+    """Raised to end a call with an error instead of the wallet's answer."""
 
 
 class Context:
@@ -54,7 +54,7 @@ class Server(ThreadingHTTPServer):
 
 
 def serve(wallet, signatures, listen, pair, connections_max):
-    """`pair` is a certificate and its private key, or empty."""
+    """`pair` is a certificate with its private key; if it is empty, the server uses no TLS."""
     calls = {name: getattr(wallet_pb2, f"{name}Request") for name in CALLS}
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Stubs for the wallet's contract, generated from the protos at the start."""
+"""Generates the stubs of the wallet's contract from the protos when the wallet starts."""
 
 import sys
 import tempfile

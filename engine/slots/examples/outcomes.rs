@@ -1,5 +1,5 @@
-//! Prints one JSON line per step of random rounds, for `tests/independent`. The first line names the data file; if
-//! ROUNDS is 0, it also has the exact returns. The seed determines the output.
+//! Prints one JSON line per step of random rounds, for `tests/independent`. The first line names the data file; if ROUNDS is
+//! 0, the first line also contains the exact returns. The seed determines the output.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
 
@@ -18,7 +18,6 @@ type Fault = Box<dyn std::error::Error>;
 const ROUNDS_OF_PLAYER: u64 = 4_000;
 const STAKES_OF_PLAYER: u32 = 3;
 const CURRENCIES_OF_PLAYER: u32 = 2;
-/// Gamble limits to choose from, in minor units.
 const GAMBLE_LIMITS: [u64; 3] = [2_000, 50_000, 12_500_000];
 
 fn main() -> Result<(), Fault> {

@@ -1,6 +1,6 @@
 //! Mathematics of the games: spins, wins and exact returns.
 //!
-//! - [`contract`]: traits and plain types of a game
+//! - [`contract`]: traits and plain data types of a game
 //! - [`parts`]: reels, lines, ways, features, sections of a data file
 //! - [`math`]: exact sums over all outcomes, proven bounds, simulation
 //! - [`games`](mod@games): one folder per game, with a data file per rules version

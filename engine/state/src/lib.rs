@@ -25,7 +25,6 @@ pub use play::{
     Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Profile, Quota, SessionId, SessionLimits,
     SessionOf, SessionRefused, Sessions, WinStop,
 };
-/// Up to 23 bytes are stored inline.
 pub use smol_str::SmolStr;
 pub use state::{
     BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, DueKind, Frozen, Generation, Generations, Hand,

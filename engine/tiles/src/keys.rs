@@ -9,7 +9,6 @@ use ed25519_dalek::{Signature as Ed25519, Signer as _, SigningKey, VerifyingKey}
 use sha2::{Digest, Sha256};
 use std::{fmt, str::FromStr};
 
-/// Prefix of a signing key, as in Go's `sumdb/note`.
 const PRIVATE: &str = "PRIVATE+KEY+";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +69,7 @@ impl VerifierKey {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// Returns the signature's time in Unix seconds; 0 for a log.
+    /// Returns the signature's time in Unix seconds; 0 for a log's signature.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {
@@ -109,7 +108,7 @@ impl FromStr for VerifierKey {
     }
 }
 
-/// Written as `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
+/// Signing key, written as `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
 #[derive(Clone)]
 pub struct SignerKey {
     verifier: VerifierKey,

@@ -1,7 +1,7 @@
-//! Transparency log: a Merkle tree with tiles, signed checkpoints, proofs and witnesses. There is no I/O, clock or
+//! Transparency log: a Merkle tree with tiles, signed checkpoints, proofs and witnesses. The crate has no I/O, clock or
 //! randomness; the caller provides stored hashes ([`Stored`]).
 //!
-//! | items | specification, at the implemented revision |
+//! | items | implemented revision of the specification |
 //! |---|---|
 //! | [`Tree`], [`inclusion`], [`consistency`] and their verification | RFC 6962 section 2.1, RFC 9162 section 2.1.3 and 2.1.4 |
 //! | [`Tile`] | c2sp.org/tlog-tiles, commit 1cd32db of 5 February 2026 (after v0.1.0) |

@@ -23,11 +23,11 @@ pub fn empty() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// Stored hashes. Level L has the hashes of the complete subtrees with `256^L` entries.
+/// Stored hashes. Level L contains the hashes of the complete subtrees with `256^L` entries.
 pub trait Stored {
     type Error;
 
-    /// All hashes must belong to one tile.
+    /// Reads `count` hashes of one tile, starting at `first`.
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Self::Error>;
 }
 
@@ -93,7 +93,7 @@ pub fn root<S: Stored>(stored: &S, size: u64) -> Result<Hash, S::Error> {
     range(stored, 0, size)
 }
 
-/// The range must be a subtree of some tree.
+/// Returns the hash of a range of entries, which must be a subtree of some tree.
 pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S::Error> {
     let size = to - from;
     if size.is_power_of_two() {

@@ -21,7 +21,7 @@ pub enum NoteError {
 }
 
 impl Note {
-    /// Fails without a final newline, or with control characters.
+    /// Fails if the text has no final newline or contains control characters.
     pub fn new(text: impl Into<String>) -> Result<Self, Malformed> {
         let text = text.into();
         match text.ends_with('\n') && !has_control(&text) {
@@ -40,7 +40,8 @@ impl Note {
         &self.text
     }
 
-    /// Verifies all signatures by a key. Returns the last one's time in Unix seconds; 0 for a log.
+    /// Verifies all signatures of a key. Returns the time of the last of these signatures in Unix seconds; 0 for a log's
+    /// key.
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();
         let own = self.signatures.iter().filter(|signature| signature.id == id && signature.name == key.name());

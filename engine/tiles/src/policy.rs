@@ -7,7 +7,6 @@ use std::{collections::BTreeMap, str::FromStr};
 
 const EACH_MAX: usize = 256;
 
-/// Policy of trusted logs and required witnesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// Can be empty.
@@ -15,12 +14,12 @@ pub struct Policy {
     pub witnesses: Vec<(String, VerifierKey)>,
     /// Groups: name, required number of members, members.
     groups: Vec<(String, usize, Vec<String>)>,
-    /// Witness or group; `None` if no cosignature is required.
+    /// Required witness or group; `None` if no cosignature is required.
     quorum: Option<String>,
 }
 
 impl Policy {
-    /// Witnesses with a valid cosignature, mapped to its time.
+    /// Maps each witness with a valid cosignature to the cosignature's time.
     #[must_use]
     pub fn cosigned(&self, checkpoint: &Note) -> BTreeMap<&str, u64> {
         let found = self.witnesses.iter().filter_map(|(name, key)| Some((&**name, checkpoint.verify(key).ok()?)));
@@ -47,7 +46,6 @@ impl Policy {
         name != "none" && !self.knows(name)
     }
 
-    /// `quorum` holds the quorum line, once it was read.
     fn take(&mut self, words: &[&str], quorum: &mut Option<Option<String>>) -> Option<()> {
         match *words {
             ["log", key] | ["log", key, _] => {

@@ -66,7 +66,6 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     if old == 0 || old == new {
         return path.is_empty() && (old == 0 || old_root == new_root);
     }
-    // If the old tree is complete, its root is not in the path.
     let (start, path) = match (old.is_power_of_two(), path) {
         (true, path) => (old_root, path),
         (false, [start, path @ ..]) => (start, path),
@@ -102,7 +101,6 @@ enum Side {
 }
 
 impl Climb {
-    /// `None` above the root.
     fn up(&mut self) -> Option<Side> {
         if self.last == 0 {
             return None;
@@ -111,7 +109,6 @@ impl Climb {
             self.halve();
             return Some(Side::Right);
         }
-        // A last node without a sibling is its own parent on the next level.
         while self.index & 1 == 0 && self.index > 0 {
             self.halve();
         }

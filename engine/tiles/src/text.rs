@@ -11,9 +11,9 @@ pub(crate) fn decimal(digits: &str) -> Option<u64> {
     digits.parse().ok().filter(|number: &u64| number.to_string() == digits)
 }
 
-/// Accepts only the canonical spelling.
+/// Decodes base64 in its canonical form.
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
-    // The library also accepts concatenated texts with separate padding.
+    // Checked because the library also accepts concatenated texts, each with padding.
     let within = text.trim_end_matches('=');
     if within.contains('=') {
         return None;

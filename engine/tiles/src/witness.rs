@@ -27,21 +27,22 @@ pub struct Seen {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unwitnessed {
-    /// 403: the log has not signed the checkpoint.
+    /// HTTP status 403: the log has not signed the checkpoint.
     #[error("the checkpoint: {0}")]
     Forbidden(#[from] NoteError),
-    /// 400: the old size exceeds the size of the checkpoint.
+    /// HTTP status 400: the old size exceeds the checkpoint's size.
     #[error("the old size exceeds the checkpoint's size")]
     Backwards,
-    /// 409: the last cosigned tree has another size.
+    /// HTTP status 409: the last cosigned tree has another size.
     #[error("the last cosigned checkpoint has size {0}")]
     Conflict(u64),
-    /// 422: the checkpoint does not continue the last cosigned one.
+    /// HTTP status 422: the checkpoint does not extend the last cosigned checkpoint.
     #[error("the checkpoint does not continue the last cosigned checkpoint")]
     Inconsistent,
 }
 
-/// Returns the first error in the specification's order. Store the result before returning a cosignature.
+/// Returns the first error in the specification's order. The caller must store the checkpoint before it returns a
+/// cosignature.
 pub fn judge(request: &AddCheckpoint, key: &VerifierKey, seen: Option<Seen>) -> Result<Checkpoint, Unwitnessed> {
     let checkpoint = Checkpoint::open(&request.checkpoint, key)?;
     if request.old > checkpoint.size {

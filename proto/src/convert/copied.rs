@@ -14,7 +14,6 @@ pub struct Copied {
     pub record: Bytes,
 }
 
-/// `previous` is the hash of the previous record in the copy.
 #[must_use]
 pub fn encode(previous: &[u8; 32], copied: &Copied) -> Bytes {
     let Copied { operator, partition, position, record } = copied.clone();

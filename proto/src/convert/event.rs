@@ -14,7 +14,6 @@ use prost::Message;
 
 #[must_use]
 pub fn to_log(event: &Event) -> v1::Event {
-    // Tests check that the table writes messages of the contract.
     v1::Event::decode(&*values::Message::bytes(event)).unwrap_or_default()
 }
 

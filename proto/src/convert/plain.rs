@@ -1,9 +1,9 @@
-//! Plain form of messages: fields in ascending order, each at most once, and none with its default value. All writers
-//! use it. Reading it takes a third of the time of general decoding. The reader returns `None` for other forms.
+//! Plain form of messages: fields in ascending order, each at most once, and none with its default value. All writers use
+//! this form. Reading it takes a third of the time of general decoding.
 
 const VARINT: u8 = 0;
 const LENGTH: u8 = 2;
-/// Deepest nesting, which bounds the stack and exceeds that of all our messages.
+/// Deepest accepted nesting, which bounds the stack; Motherlode's messages are less deep.
 const DEPTH_MAX: u8 = 32;
 
 pub(super) struct Out<'a>(pub(super) &'a mut Vec<u8>);
@@ -54,7 +54,7 @@ impl Out<'_> {
         self.0.extend_from_slice(value);
     }
 
-    /// Writes even an empty message; moves its content if the length needs more bytes.
+    /// Writes a nested message, even if it is empty. Moves the content if its length needs more than one byte.
     pub(super) fn nested(&mut self, number: u8, write: impl FnOnce(&mut Out)) {
         self.key(number, LENGTH);
         let start = self.0.len();
@@ -85,7 +85,7 @@ impl<'a> In<'a> {
         Self { bytes, depth: DEPTH_MAX }
     }
 
-    /// Bytes after the next field's key, if it has this number (below 16) and wire type.
+    /// Returns the bytes after the next field's key, if the key has this number (below 16) and wire type.
     #[inline]
     fn next(&self, number: u8, wire_type: u8) -> Option<&'a [u8]> {
         self.bytes.split_first().filter(|(key, _)| **key == (number << 3) | wire_type).map(|(_, rest)| rest)

@@ -9,7 +9,7 @@ pub use super::outcome::write_outcome;
 pub fn choice_to_wire(choice: &slots::Choice) -> v1::Choice {
     let kind = match choice {
         slots::Choice::Spin => choice::Kind::Spin(choice::Spin {}),
-        // 1-based on the wire, 0-based in the engine.
+        // Objects are 1-based on the wire, 0-based in the engine.
         slots::Choice::Pick(picked) => choice::Kind::Pick(choice::Pick {
             numbers: picked.as_slice().iter().map(|object| u32::from(*object) + 1).collect(),
         }),

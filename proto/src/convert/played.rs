@@ -13,7 +13,6 @@ pub struct Played<'a> {
     pub outcome: &'a [u8],
     pub currency: Currency,
     pub bet: Minor,
-    /// Win of the round up to this step.
     pub win: Minor,
     pub balance: Option<Minor>,
     pub state: RoundState,

@@ -1,5 +1,5 @@
-//! Commits of the books as records of the log. They are written in the plain form. Since the hash covers the stored
-//! bytes, other forms are valid too.
+//! Commits of the books as records of the log. Records are written in the plain form. Other forms can be read too, since the
+//! hash covers the stored bytes.
 
 use super::{
     Malformed,
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     pub commit: Commit,
-    /// Player's balances after the commit; folding the commit must give the same balances.
+    /// Player's balances after the commit.
     pub balances_after: Vec<(Currency, Minor)>,
     /// Unpaid credits due to a seamless wallet after the commit (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,
@@ -27,11 +27,10 @@ pub struct Logged {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposer {
     pub credential: SmolStr,
-    /// Roles of the process, separated by spaces; empty without configured operators.
+    /// Roles of the process, separated by spaces; empty if no operators are configured.
     pub roles: SmolStr,
 }
 
-/// `previous` is the hash of the previous record.
 #[must_use]
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     let mut bytes = vec![];
@@ -40,7 +39,7 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Appends a commit without its [end](write_end). `previous` is the hash of the previous record.
+/// Appends a record without its [end](write_end). `previous` is the hash of the previous record.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,
@@ -61,7 +60,6 @@ pub fn write_commit(
     balances_after.put(out, 11);
 }
 
-/// Appends the end of a record, directly after the commit.
 pub fn write_end(proposer: Option<&Proposer>, due_after: &Vec<(Currency, Minor)>, bytes: &mut Vec<u8>) {
     let out = &mut Out(bytes);
     if let Some(Proposer { credential, roles }) = proposer {
@@ -75,7 +73,7 @@ pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
     decode_known(bytes, None)
 }
 
-/// The stream's name is not parsed again if it is the known one.
+/// Decodes a record; a stream name equal to the `known` name is not parsed again.
 pub fn decode_known(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
     read(bytes, known).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec(), None))
 }
@@ -114,7 +112,7 @@ fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, 
     needed(T::take(fields, number), name)
 }
 
-/// `None` if the first fields are not in the plain form.
+/// Returns the stream's name, or `None` if the first fields are not in the plain form.
 #[must_use]
 pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     let mut fields = In::new(bytes);

@@ -1,5 +1,5 @@
-//! Refusals of the books as messages between processes, which are never stored. A message has the permanent number of
-//! the reason and its arguments. A reason without a line in this table does not compile.
+//! Refusals of the books as messages between processes, which are never stored. A message contains the reason's permanent
+//! number and its arguments. A reason without a line in this table does not compile.
 
 use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;
@@ -162,7 +162,6 @@ fn choice<T: Argument, const COUNT: usize>(bytes: &[u8], choices: [T; COUNT]) ->
     choices.into_iter().find(|choice| choice.put() == bytes)
 }
 
-/// Defines each argument type: its bytes, its decoding, and a sample for the test.
 macro_rules! arguments {
     ($($type:ty: $value:ident $put:expr, $take:expr, $sample:expr;)*) => {$(
         impl Argument for $type {

@@ -1,6 +1,6 @@
-//! Table of events: their numbers in `log.v1.Event`, and the numbers of their fields. The types of the fields define
-//! the encoding (see [`super::values`]). A test compares the table with `log.proto`, and a field without a number
-//! does not compile. `3-4 status` uses two numbers; `9 expires_ms as Time` overrides the encoding of the type.
+//! Table of events: their numbers in `log.v1.Event`, and the numbers of their fields. The types of the fields define their
+//! encoding (see [`super::values`]). A test compares the table with `log.proto`, and a field without a number does not
+//! compile. `3-4 status` uses two numbers; `9 expires_ms as Time` overrides the encoding of the type.
 
 use super::{
     Malformed,
@@ -270,7 +270,7 @@ impl Value for StretchEnd {
     }
 }
 
-/// Sets the position of a hit or void. It is the end of the stretch, and is written only once.
+/// Sets the position of a hit or void from the range's end, which is at the same position and is written only once.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
         let (Decision::Hit(Hit { partition, position, .. })
@@ -281,7 +281,7 @@ fn placed(mut report: PartitionReported) -> PartitionReported {
     report
 }
 
-/// Encoded as the suspension, followed by a `PoolRetired` without its actor.
+/// Encoded as the suspension, followed, if the pool is retired, by a `PoolRetired` without its actor.
 impl Value for PoolStatus {
     fn put(&self, out: &mut Out, number: u8) {
         match self {

@@ -10,7 +10,6 @@ use std::{num::NonZeroU32, sync::Arc};
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// Creates the error only if the field is missing, because errors are slow to create.
 #[inline]
 pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
     match field {
@@ -26,11 +25,11 @@ impl In<'_> {
     }
 }
 
-/// Value encoded as one field, or as several from a number on.
+/// Value encoded as one field, or as several fields with consecutive numbers.
 pub(super) trait Value: Sized {
-    /// Omits a default value.
+    /// Writes the value, unless it is the default.
     fn put(&self, out: &mut Out, number: u8);
-    /// `None` if the value is invalid or not in the plain form.
+    /// Reads the value; returns `None` if it is invalid or not in the plain form.
     fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 
@@ -58,7 +57,7 @@ pub(super) trait As<T> {
     fn take(fields: &mut In, number: u8) -> Option<T>;
 }
 
-/// Unix milliseconds as int64; other `i64` values are sint64.
+/// Time in Unix milliseconds, encoded as int64; other `i64` values are encoded as sint64.
 pub(super) struct Time;
 
 impl As<i64> for Time {
@@ -73,7 +72,7 @@ impl As<i64> for Time {
     }
 }
 
-/// Message that is always written; read as defaults if it is missing.
+/// Message that is always written; a missing message is read as defaults.
 pub(super) struct OrDefault;
 
 impl<T: Message + Default> As<T> for OrDefault {
@@ -112,7 +111,6 @@ fn from_zigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Numbers that are omitted if they are 0.
 macro_rules! varints {
     ($($type:ty: $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {
@@ -187,7 +185,6 @@ varints! {
     };
 }
 
-/// Texts or bytes that are omitted if they are empty.
 macro_rules! runs {
     ($($type:ty: $read:ident $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {

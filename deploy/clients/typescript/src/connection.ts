@@ -9,7 +9,7 @@ export interface Target {
   /** `host:port`. */
   readonly address: string;
   readonly token?: string;
-  /** Certificate authorities in PEM; by default those of the system. */
+  /** Certificate authorities in PEM; by default the system's. */
   readonly ca?: string | Buffer;
   /** Client certificate and its key in PEM. */
   readonly certificate?: string | Buffer;
@@ -18,7 +18,7 @@ export interface Target {
   readonly plain?: boolean;
   /** Allows `plain` beyond loopback. */
   readonly plainRemote?: boolean;
-  /** Options of Connect, which override those of this client. */
+  /** Connect options, which override the client's defaults. */
   readonly options?: Options;
 }
 

@@ -7,8 +7,8 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "./gen/google
 
 const DOMAIN = "motherlode";
 
-// Statuses of lost answers. A connection that breaks during an answer can appear as Canceled, Unknown or Internal. If the
-// service itself returns one of these statuses, it has a reason.
+// Statuses that can mean that the answer was lost. A connection that breaks during an answer can appear as Canceled, Unknown
+// or Internal. If the service itself returns one of these statuses, the error has a reason.
 const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown, Code.Internal]);
 // The service refuses with these statuses before it checks the request id, so an earlier attempt may have been applied.
 const AT_THE_DOOR: ReadonlySet<Code> = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.ResourceExhausted]);
@@ -37,12 +37,12 @@ export interface Refusal {
 export class Refused extends MotherlodeError {
   readonly code: Code;
   readonly text: string;
-  /** Reason of ErrorInfo; empty if the service itself did not answer. */
+  /** ErrorInfo's reason; empty if the service itself did not answer. */
   readonly reason: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Faults by field name. */
+  /** Maps each invalid field's name to its fault. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Undefined if a retry does not help. */
+  /** Delay before a retry; undefined if a retry does not help. */
   readonly retryAfterMs: number | undefined;
 
   constructor(refusal: Refusal, requestId = "", cause?: unknown) {
@@ -64,12 +64,12 @@ export class Refused extends MotherlodeError {
     return this.isLost || AT_THE_DOOR.has(this.code);
   }
 
-  /** Whether a retry can get another answer. */
+  /** Whether a retry can get a different answer. */
   get mayPass(): boolean {
     if (this.retryAfterMs !== undefined) {
       return true;
     }
-    // The outcome of these refusals is unknown even with a reason.
+    // These statuses leave the outcome unknown, even if the service gives a reason.
     if (this.code === Code.Unavailable || this.code === Code.DeadlineExceeded) {
       return true;
     }
@@ -95,7 +95,7 @@ export class FailedPrecondition extends Refused {}
 /** The balance is below the bet or the withdrawal (INSUFFICIENT_FUNDS). */
 export class InsufficientFunds extends FailedPrecondition {}
 
-/** The credential lacks the role. */
+/** The credential lacks the role that the call requires. */
 export class PermissionDenied extends Refused {}
 
 /** The token is missing, unknown or expired. */
@@ -140,7 +140,7 @@ const BY_CODE: Readonly<Partial<Record<Code, typeof Refused>>> = {
   [Code.Canceled]: Unavailable,
 };
 
-/** Converts an error of Connect, such as that of a stream, to a refusal. */
+/** Converts a Connect error, such as a stream's, to a refusal. */
 export function refusalOf(error: unknown, requestId = ""): Refused {
   const told = ConnectError.from(error);
   const info = told.findDetails(ErrorInfoSchema).find((detail) => detail.domain === DOMAIN);
@@ -158,7 +158,7 @@ export function refusalOf(error: unknown, requestId = ""): Refused {
   return new kind(refusal, requestId, error);
 }
 
-/** Returns the code of the status. Without a status, returns Unavailable: Connect's code describes only the connection. */
+/** Returns the status's code, or Unavailable without a status: Connect's own code would describe only the connection. */
 function codeOf(error: ConnectError): Code {
   return LOST.has(error.code) || error.metadata.has("grpc-status") ? error.code : Code.Unavailable;
 }

@@ -31,7 +31,7 @@ export { newRequestId, POLICY, type Policy } from "./retry.js";
 /**
  * Client with one connection for concurrent calls. `timeoutMs` limits all attempts of a call.
  *
- * Unary calls throw `Refused` or `OutcomeUnknown`. Streams are not retried and throw Connect's error (`refusalOf`).
+ * Unary calls throw `Refused` or `OutcomeUnknown`. Streams are not retried; they throw Connect's error (see `refusalOf`).
  */
 export class Client {
   readonly spin: Calls<typeof SpinService>;
@@ -107,7 +107,7 @@ class Insisting implements Transport {
     }
   }
 
-  /** Returns a refusal if no connection can be opened. */
+  /** Opens a connection, or returns a refusal. */
   async #connect(until: number, end: AbortSignal, requestId: string): Promise<NotSent | undefined> {
     const none = (text: string, cause?: unknown) => new NotSent({ code: Code.Unavailable, text }, requestId, cause);
     const done = new AbortController();

@@ -1,4 +1,4 @@
-/** Retry rules, without I/O: every attempt has the same message and request id, so it has one effect (PL-11). */
+/** Retry rules without I/O. All attempts of a call have the same request id and message, so it has one effect (PL-11). */
 
 import { clone, create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
@@ -7,10 +7,10 @@ import { OutcomeUnknown, type Refused } from "./errors.js";
 
 // Calls that are safe to repeat without a request id.
 const REPEATABLE = /^(Get|List|Read|CloseSession|CancelJob|AcknowledgeRealityCheck|RunSelfCheck)/;
-// Calls whose request id names another request.
+// Calls whose request id refers to an earlier request.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
-/** Returns a unique id. A caller that stores the id before sending can look up the request after a crash. */
+/** A caller that stores the id before sending can look up the request after a crash. */
 export function newRequestId(): string {
   return crypto.randomUUID();
 }
@@ -25,7 +25,7 @@ export interface Policy {
 
 export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, firstWaitMs: 50, waitMsMax: 2_000 };
 
-// One day, which is within the limits of timers and of the protocol's deadlines.
+// Longest timeout: one day is within the limits of timers and of the protocol's deadlines.
 const DAY_MS = 86_400_000;
 
 function isTime(ms: number): boolean {
@@ -77,13 +77,13 @@ export class Asking<I extends DescMessage> {
   /** Counts an attempt and returns its timeout. */
   attemptMs(): number {
     this.#attempts += 1;
-    // For Connect, 0 means no limit; the protocol needs whole milliseconds.
+    // At least 1, because 0 means no timeout in Connect; rounded up, because the protocol needs whole milliseconds.
     const left = Math.max(1, Math.ceil(this.#until - this.now()));
-    // The only attempt of a call that cannot be retried gets the whole timeout.
+    // A call that cannot be retried has one attempt, which gets the whole timeout.
     return this.#mayRepeat ? Math.min(Math.ceil(this.#policy.attemptMs), left) : left;
   }
 
-  /** Returns the delay before the next attempt; throws if there is none. */
+  /** Returns the delay before the next attempt; throws if no further attempt is allowed. */
   waitMs(refused: Refused): number {
     this.lost ||= refused.isLost;
     const least = refused.retryAfterMs ?? 0;

@@ -1,5 +1,3 @@
-//! Tunes the strips for the hit frequency, and the wheel for the return and the jackpot.
-
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal};
 use motherlode_slots::games::bewitched::data::GameData;
@@ -12,9 +10,9 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target with all lines.
+/// Target hit frequency with all lines active.
 const HITS_PER_MILLE: u64 = 290;
-/// Money prizes, in thousandths. Weight is moved between the first two to meet the return.
+/// Money prizes in thousandths, with weights. Tuning moves weight between the first two prizes.
 const MONEY: [(u32, u64); 12] = [
     (15, 300),
     (20, 180),
@@ -33,7 +31,6 @@ const FREE_SPINS: [(u32, u64); 6] = [(15, 130), (20, 60), (25, 30), (30, 15), (4
 
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
-    // Never used, but a model needs valid weights.
     data.wheel.jackpot_per_coin = 0;
     data.reels.strips = order(&data)?;
     let model = Model::new(&data)?;

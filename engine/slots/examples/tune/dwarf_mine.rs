@@ -1,5 +1,3 @@
-//! Tunes the stacks for the hit frequency, and the crystal weight for the return.
-
 use std::error::Error;
 
 use motherlode_slots::Draws;
@@ -15,8 +13,7 @@ const HITS_PER_MILLE: i64 = 280;
 const WEIGHT: u32 = 100_000_000;
 const FIRST_CRYSTAL: u32 = 330_000;
 
-/// Symbol, highest stack, numbers on the paid strips and on the free strips, and weight on expanded rows in
-/// thousandths.
+/// Symbol, highest stack, count on each paid strip, count on each free strip, and weight in thousandths on expanded rows.
 type Contents = (&'static str, usize, [usize; 5], [usize; 5], u32);
 
 const CONTENTS: [Contents; 9] = [

@@ -1,6 +1,3 @@
-//! Tunes the runs for the hit frequency, two Bonus values for the return of the paid spin, and the bought reels for
-//! the return of the bought feature.
-
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
 use motherlode_slots::games::mystery_elves::data::GameData;

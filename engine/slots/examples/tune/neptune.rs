@@ -1,5 +1,3 @@
-//! Tunes the strips for the hit frequency, and the mean treasure for the return.
-
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
 use motherlode_slots::games::neptune::data::GameData;
@@ -12,11 +10,11 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target of line or scatter wins with all lines.
+/// Target hit frequency with all lines active.
 const HITS_PER_MILLE: u64 = 320;
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// Amounts in thousandths. Weight is moved between the first two to meet the return.
+/// Amounts in thousandths, with weights. Tuning moves weight between the first two amounts.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),

@@ -1,5 +1,3 @@
-//! Tunes the strips for the hit frequency, and the Explosion's probability for the return.
-
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
 use motherlode_slots::games::witch_feature::data::{ChanceData, GameData};
@@ -11,7 +9,6 @@ use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 const ORDERS: u8 = 24;
-/// Target of line wins.
 const HITS_PER_MILLE: u64 = 350;
 
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {

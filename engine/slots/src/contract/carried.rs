@@ -2,12 +2,12 @@
 
 pub const CARRIED_MAX: usize = 12;
 
-/// Figures in the order of [`Carries::keys`]; 0 if never set.
+/// Figures in the order of [`Carries::keys`], initially 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
 impl Carried {
-    /// Subtracts the change from `before` to `after`; no figure falls below 0.
+    /// Subtracts the change between `before` and `after` from `self`; no figure falls below 0.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);
@@ -19,7 +19,7 @@ impl Carried {
 pub struct Carries {
     pub keys: &'static [&'static str],
     pub scope: CarriedScope,
-    /// Keys whose figures all real-money currencies share; the highest counts (DM-14).
+    /// Keys whose figures are shared by all real-money currencies; the highest currency's figure counts (DM-14).
     pub shared: &'static [&'static str],
 }
 

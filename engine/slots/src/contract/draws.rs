@@ -1,4 +1,4 @@
-//! Random numbers. Each seed gives one ChaCha20 stream. Known-answer tests freeze the mapping from seeds to numbers,
+//! Random numbers. Each seed yields one ChaCha20 stream. Known-answer tests freeze the mapping from seeds to numbers,
 //! so that rounds replay exactly (PL-06, PL-14).
 
 use rand_chacha::ChaCha20Rng;
@@ -6,7 +6,6 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub type Seed = [u8; 32];
 
-/// ChaCha20 stream whose key is the seed; nonce and counter are 0.
 #[derive(Clone, Debug)]
 pub struct Draws(ChaCha20Rng);
 
@@ -16,13 +15,13 @@ impl Draws {
         Self(ChaCha20Rng::from_seed(seed))
     }
 
-    /// For laboratory tests (PL-28).
+    /// Returns the next word of the stream, for laboratory tests (PL-28).
     #[inline]
     pub fn word(&mut self) -> u32 {
         self.0.next_u32()
     }
 
-    /// Uniform in `0..n` by Lemire's method (2019); 0 counts as 1.
+    /// Returns a uniform number in `0..n` by Lemire's method (2019). `n` = 0 is treated as 1.
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         let n = n.max(1);

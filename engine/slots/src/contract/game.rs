@@ -10,7 +10,7 @@ use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::{Stake, StakeRefused};
 
-/// A played data file never changes, since logs contain its hash (PL-01).
+/// Once a version has been played, its data file never changes, because logs contain the file's hash (PL-01).
 #[derive(Clone, Copy, Debug)]
 pub struct RulesVersion {
     pub name: &'static str,
@@ -41,13 +41,13 @@ impl Edition {
     }
 }
 
-/// Version of a game. Methods with a stake return the stake's first fault.
+/// Version of a game. Methods that take an invalid stake return its first fault.
 pub trait Game: Sync + Send {
     fn edition(&self) -> &Edition;
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
-    /// Takes tens of milliseconds.
+    /// Computes the PAR sheet in tens of milliseconds.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
-    /// Takes up to seconds (WF-04).
+    /// Computes the highest win (WF-04), which can take seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
@@ -98,7 +98,7 @@ pub trait Game: Sync + Send {
     fn special_win(&self, bets: u32) -> Option<&str> {
         self.info().specials.iter().find(|of| of.bets == bets).map(|of| of.name.as_str())
     }
-    /// `None` without a rounding rule (DM-17).
+    /// Returns how wins are rounded, or `None` if the game has no rounding rule (DM-17).
     fn rounding(&self, _coin: CoinFraction) -> Option<Rounding> {
         None
     }
@@ -115,7 +115,8 @@ pub trait Game: Sync + Send {
     fn interruption_hours(&self) -> Option<u32> {
         None
     }
-    /// Reverses a voided round's change from `before` to `after` (PL-04), except figures used since.
+    /// Subtracts from `now` a voided round's change from `before` to `after` (PL-04), except for figures that later rounds
+    /// have used.
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         now.without(before, after)
     }

@@ -3,13 +3,13 @@ use crate::contract::par::Exact;
 /// Excludes the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
-    /// Upper bound in bets.
+    /// Upper bound of the highest win, in total bets.
     pub bets: Exact,
-    /// Decimal exponent of the upper bound of this win's probability.
+    /// Exponent of the power of ten that bounds this win's probability from above.
     pub chance_exponent: i32,
-    /// Whether free spins can retrigger without limit; `bets` excludes retriggers.
+    /// Whether free spins can retrigger without limit. `bets` excludes such retriggers.
     pub unlimited: bool,
-    /// Windows that pay at another coin value; `bets` assumes a constant one.
+    /// Highest windows that pay at the mean coin value of earlier rounds; `bets` assumes a constant coin value.
     pub collected: Option<CollectedTop>,
     pub gamble: Option<GambleTop>,
 }
@@ -18,7 +18,7 @@ pub struct HighestWin {
 pub struct CollectedTop {
     pub own: Vec<TopWindows>,
     pub collected: Vec<TopWindows>,
-    /// Number of earlier rounds in the mean coin value.
+    /// Number of earlier rounds over which the coin value is averaged.
     pub earlier: u32,
 }
 

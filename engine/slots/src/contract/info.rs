@@ -1,5 +1,3 @@
-//! Description of a game for players (PL-13).
-
 use crate::contract::stake::StakeLimits;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,7 +8,7 @@ pub struct GameInfo {
     pub rows: u32,
     pub symbols: Vec<SymbolInfo>,
     pub paytable: Vec<PayRow>,
-    /// Rows of each line by reel, 0 for the top.
+    /// For each line, its row on each reel; 0 is the top row.
     pub lines: Vec<Vec<u8>>,
     pub ways: bool,
     pub rows_max: u32,
@@ -21,7 +19,7 @@ pub struct GameInfo {
     pub bonus_on_line: bool,
     pub picks: (u8, u8),
     pub multipliers: Vec<u32>,
-    /// Lowest and highest return with the jackpot, in millionths (BW-21).
+    /// Lowest and highest return including the jackpot, in millionths (BW-21).
     pub rtp_span_micros: Option<(u64, u64)>,
     pub jackpot_assumes: String,
     pub prizes: Vec<PrizeInfo>,
@@ -47,12 +45,12 @@ pub struct Autoplay {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoplayLoss {
-    /// Loss above the limit (BW-25, ME-19).
+    /// The series ends when its loss exceeds the limit (BW-25, ME-19).
     #[default]
     Passed,
-    /// Loss at or above the limit (WF-19).
+    /// The series ends when its loss reaches the limit (WF-19).
     Reached,
-    /// The series ends before a bet that could exceed the limit (DM-26).
+    /// The series ends before a bet that could make the loss exceed the limit (DM-26).
     Prevented,
 }
 
@@ -91,7 +89,7 @@ pub enum SymbolRole {
 pub struct PayRow {
     pub symbol: u8,
     pub count: u8,
-    /// Multiplied by the coins per line, for scatters by the total bet, for ways by their number.
+    /// Pay, to be multiplied by the coins per line, for scatters by the total bet, for ways by the number of ways.
     pub pays: u64,
     pub free_spins: u32,
     pub scatter: bool,

@@ -1,16 +1,16 @@
-//! Highest mean return of a round over all carried figures.
+//! Mean return of a round in the player's best state.
 
 use crate::contract::par::{Exact, exact, ratio};
 
-/// In bets, without jackpot and rounding.
+/// Returns in total bets, excluding jackpots and rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MostExpected {
-    /// Mean return at the round's coin value, in the best state.
+    /// In the best state, mean return of the part that pays at the round's coin value.
     pub own: Exact,
-    /// Mean return at the mean coin value (DM-12), in the best state.
+    /// In the best state, mean return of the part that pays at the mean coin value (DM-12).
     pub collected: Exact,
     pub collected_windows: Exact,
-    /// Number of earlier rounds in the mean coin value.
+    /// Number of earlier rounds over which the coin value is averaged.
     pub earlier: u32,
 }
 
@@ -20,7 +20,7 @@ impl MostExpected {
         Self { own: rtp, collected: exact(0), collected_windows: exact(0), earlier: 0 }
     }
 
-    /// Returns the highest mean return if earlier rounds had coin values up to `carried_micros`.
+    /// Returns the highest mean return if no earlier round's coin value exceeded `carried_micros`.
     #[must_use]
     pub fn rtp(&self, coin_micros: u64, carried_micros: u64) -> Exact {
         let coin = coin_micros.max(1);

@@ -1,4 +1,4 @@
-//! Outcome of a step, which can be reused for the next step. Wins are whole coins and include multipliers.
+//! Outcome of a step, whose buffers can be reused for the next step. Wins are whole coins and include multipliers.
 
 use std::ops::Range;
 
@@ -28,14 +28,14 @@ pub struct Outcome {
     pub awaiting: Awaiting,
     pub free_spins_left: u32,
     pub double_strip: Strip,
-    /// Without jackpot and gamble.
+    /// Win of the round so far, before gambles and excluding jackpots.
     pub round_win_coins: u64,
-    /// After gambles, without jackpot.
+    /// Win of the round so far, after gambles and excluding jackpots.
     pub round_win_minor: u64,
     /// See ME-16.
     pub credited_minor: u64,
     pub carried: Option<Carried>,
-    /// Coins of each part in [`crate::Game::parts`]. Not logged.
+    /// Coins won by each part in [`crate::Game::parts`]. Not logged.
     pub part_coins: [u64; PARTS_MAX],
 }
 
@@ -113,7 +113,7 @@ impl SpinKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Reel x rows + row.
+    /// Cell number: reel × number of rows + row.
     pub cell: u8,
     pub kind: MarkKind,
     pub value: u32,
@@ -121,17 +121,17 @@ pub struct Mark {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Index of the crystal's symbol (DM-09).
+    /// Crystal; the value is its symbol's index (DM-09).
     Crystal,
-    /// Pay in total bets (ME-04).
+    /// Bonus; the value is its pay in total bets (ME-04).
     Bonus,
-    /// Mystery Bonus, with its pay in total bets; 0 until revealed (ME-05).
+    /// Mystery Bonus; the value is its pay in total bets, or 0 until revealed (ME-05).
     Mystery,
-    /// Factor; 0 until revealed (ME-06).
+    /// Multiplier; the value is its factor, or 0 until revealed (ME-06).
     Multiplier,
-    /// Index of the Potion's symbol (WF-05).
+    /// Potion; the value is its symbol's index (WF-05).
     Potion,
-    /// Side in cells, 1 to 3 (WF-08, WF-10).
+    /// Placed Wild; the value is its side in cells, 1 to 3 (WF-08, WF-10).
     PlacedWild,
     /// See WF-13.
     Question,
@@ -143,7 +143,6 @@ pub struct PickOffer {
     pub of: u8,
 }
 
-/// Mean of coin values (DM-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeanCoin {
     pub sum_micros: u64,
@@ -159,7 +158,7 @@ pub struct Reveal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spin {
     pub kind: SpinKind,
-    /// Empty if cells are drawn individually.
+    /// Reel stops; empty if cells are drawn individually.
     pub stops: Stops,
     pub reels: u8,
     pub rows: u8,
@@ -168,7 +167,7 @@ pub struct Spin {
     pub wins: Range<u32>,
     pub marks: Range<u32>,
     pub win_coins: u64,
-    /// Rounded half to even (DM-17).
+    /// Win in minor units, rounded half to even (DM-17).
     pub win_minor: u64,
     pub free_spins_won: u32,
     pub bonus: bool,
@@ -235,7 +234,7 @@ pub enum Prize {
     Jackpot,
 }
 
-/// Playing card. A guess is the red heart or the black spade.
+/// Playing card. A guess of red is the heart, of black the spade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
     RedHeart,

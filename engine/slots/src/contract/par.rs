@@ -8,20 +8,20 @@ use crate::contract::nature::Nature;
 
 pub type Exact = BigRational;
 
-/// Exact mathematics at one stake, in bets.
+/// Exact figures for one stake, in bets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Par {
     pub game: &'static str,
     pub rules_version: &'static str,
     pub model_hash: [u8; 32],
     pub bet_coins: u64,
-    /// Includes the jackpot's seed, but not its increments.
+    /// Return including the jackpot's seed, but not its increments.
     pub rtp: Exact,
     pub rtp_without_jackpot: Exact,
     pub parts: Vec<ReturnPart>,
     /// Probability of a win or feature.
     pub hit_frequency: Exact,
-    /// Standard deviation of a round, without jackpot and gamble.
+    /// Standard deviation of a round, excluding jackpot and gamble.
     pub std_dev: f64,
     pub max_win_bets: Exact,
     pub max_win_probability: Exact,
@@ -84,7 +84,7 @@ impl ReelSet {
 pub struct Combination {
     pub symbol: u8,
     pub count: u8,
-    /// Probability on one line or anywhere; for ways, their expected number.
+    /// Probability on one line; for scatters, in the window; for ways, the expected number of ways.
     pub chance: Exact,
     pub rtp: Exact,
 }
@@ -127,7 +127,7 @@ impl Par {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// 1.96 standard deviations: in 95 % of cases, the mean of N rounds is within this number / sqrt(N) of the
+    /// Returns 1.96 standard deviations. In 95 % of cases, the mean of N rounds is within this number / sqrt(N) of the
     /// return.
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
@@ -166,7 +166,7 @@ pub fn float(value: &Exact) -> f64 {
     value.to_f64().unwrap_or(f64::NAN)
 }
 
-/// Rounds half to even.
+/// Formats a number, rounded half to even.
 #[must_use]
 pub fn decimal(value: &Exact, places: usize) -> String {
     let scale = (0..places).fold(BigInt::one(), |scale, _| scale * 10);
@@ -189,7 +189,7 @@ pub fn chance_text(value: &Exact, places: usize) -> String {
     if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
 }
 
-/// Rounds up; the value must be positive.
+/// Formats a positive number, rounded up.
 #[must_use]
 pub fn scientific(value: &Exact, places: u32) -> String {
     if !value.is_positive() {

@@ -11,7 +11,6 @@ pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the ja
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolTerms {
-    /// Seed in billionths of a EUR.
     pub seed_nanos: u64,
     pub contribution_ppm: u32,
     /// Lowest coin value that wins the whole pool, in millionths of a EUR.
@@ -22,7 +21,7 @@ pub struct PoolTerms {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
     pub seed: Exact,
-    /// Return of the increments at a coin of one EUR.
+    /// Return of the increments at a coin value of one EUR.
     pub increments_per_eur: Exact,
     pub increments_max: Exact,
 }
@@ -44,13 +43,12 @@ impl Par {
             return None;
         }
         let base_coin = ratio(terms.base_coin_micros, 1_000_000);
-        // At coin value c, a win pays seed * c / base coin, and the bet is `bet_coins` * c.
         let seed = ratio(terms.seed_nanos, 1_000_000_000) / (&base_coin * exact(self.bet_coins));
         let increments_max = ratio(terms.contribution_ppm, 1_000_000);
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// Adds the jackpot under the pool's terms; `None` (a suspended pool) removes it.
+    /// Adds the jackpot's return under the pool's terms, or removes it if the pool is suspended (`None`).
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {

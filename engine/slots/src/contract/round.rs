@@ -6,7 +6,7 @@ use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Whether the pool is open. If not, the jackpot's probability goes to money prizes.
+    /// Whether the pool is open. While it is closed, the jackpot's probability goes to money prizes.
     pub jackpot: bool,
     /// Whether the round waits for the gamble of a win (BW-23, ME-14).
     pub double: bool,
@@ -29,7 +29,6 @@ pub enum Choice {
     Pick(Picked),
     StartFreeSpins,
     StartFeature,
-    /// Guess: heart for red, spade for black.
     Double(Card),
     /// See ME-16.
     Halve,
@@ -81,7 +80,6 @@ impl Picked {
     }
 }
 
-/// A refused choice uses no draw and leaves the round unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
     #[error("the round waits for {awaiting:?}")]
@@ -104,9 +102,9 @@ pub trait Round: Send {
     fn automatic(&self) -> Option<Choice> {
         choice_for(self.awaiting(), self.pick())
     }
-    /// Resolves one step into `out`. An error uses no draw, leaves the round unchanged, and `out` unspecified.
+    /// Resolves one step into `out`. On error, no draw is used, the round is unchanged, and `out` is unspecified.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
-    /// Restarts at the same stake and terms, without allocating.
+    /// Restarts the round at the same stake and terms, without allocating.
     fn reopen(&mut self, carried: &Carried);
 }
 

@@ -23,14 +23,14 @@ impl CoinFraction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
     pub rtp: Exact,
-    /// Change of the return, in coins.
+    /// Change of the return by rounding, in coins.
     pub adds: Exact,
     pub adds_to_own: Exact,
-    /// Bound of the standard deviation's increase, in bets.
+    /// Upper bound of the increase of the standard deviation, in bets.
     pub spread_at_most: f64,
     /// Error bound of `adds`.
     pub within: Exact,
-    /// Bound of a mean coin value's effect (DM-12).
+    /// Upper bound of the effect of paying at a mean coin value (DM-12).
     pub mixed_at_most: Exact,
     pub published: Exact,
 }

@@ -23,7 +23,7 @@ pub enum StakeRefused {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// In millionths of the major unit, ascending. With coin ladders, the values in EUR.
+    /// Coin values in millionths of the major unit, ascending; for a game with coin ladders, its values in EUR.
     pub coin_values_micros: Vec<u64>,
     pub by_currency: bool,
     pub lines: (u32, u32),
@@ -38,7 +38,7 @@ impl StakeLimits {
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// `None` with coin ladders.
+    /// Returns `None` for a game with coin ladders.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));

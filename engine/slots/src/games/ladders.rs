@@ -12,8 +12,8 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Fractional coins for which rounding preserves the published return (DM-19). A check takes a second, so a test
-/// makes it.
+/// Fractional coins for which rounding preserves the published return (DM-19). A check takes a second, so it is made in a
+/// test.
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
@@ -46,8 +46,8 @@ impl Ladders {
     }
 
     /// Creates the standard ladders with the given replacements, in the enabled currencies (`None` for all) and in
-    /// play money. In a replacement, bets must be whole minor units, and returns must be within 0.05 percentage
-    /// points of the published ones (DM-19). The first check of rounding takes some hundred milliseconds.
+    /// play money. In a replacement, bets must be whole minor units, and returns must be within 0.05 percentage points of
+    /// the published returns (DM-19). The first check of rounding takes some hundred milliseconds.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,
@@ -142,7 +142,6 @@ impl Ladders {
     }
 }
 
-/// Checks a listed coin value without the cost of [`cash_return`].
 fn offered_by_list(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> bool {
     let coin = CoinFraction::new(coin_micros, minor_micros);
     let of = |(name, version, _): &&(&str, &str, _)| (*name, *version) == (game.name(), game.rules_version());

@@ -8,7 +8,7 @@ use crate::games::neptune::{self, Neptune};
 use crate::games::witch_feature::{self, WitchFeature};
 use crate::parts::file::ModelError;
 
-/// Versions of all games, by game, oldest first. Played versions stay (PL-01).
+/// Returns all versions of all games, grouped by game, oldest first. Played versions are never removed (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     GAMES.get_or_init(built_in)
@@ -27,12 +27,11 @@ fn built_in() -> Vec<&'static dyn Game> {
     .concat()
 }
 
-/// Returns false if the list was used before.
+/// Adds games; returns false if the list was read before.
 pub fn add_games(games: &[&'static dyn Game]) -> bool {
     GAMES.set([&built_in(), games].concat()).is_ok()
 }
 
-/// Makes the versions of a game, which live until the process ends.
 fn versions<G: Game + 'static>(
     all: &'static [RulesVersion],
     of: impl Fn(&'static RulesVersion) -> Result<G, ModelError>,

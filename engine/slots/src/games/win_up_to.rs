@@ -12,7 +12,7 @@ pub struct WinUpTo {
     pub bets: Exact,
     pub chance_exponent: i32,
     pub lines: u32,
-    /// Currency and coin value; `None` if all have this win.
+    /// Currency and coin value of this win; `None` if every currency and coin value has it.
     pub at: Option<(String, u64)>,
     pub gambled_bets: Option<Exact>,
 }
@@ -64,7 +64,6 @@ pub fn win_up_to(
         gambled_bets: None,
     };
     let gambled = |highest: &HighestWin| match &highest.gamble {
-        // The win is equal at every coin value because the gamble has no limit.
         Some(GambleTop::Lines { bets, turns }) => Some(&highest.bets + bets * exact((1_u64 << turns) - 1)),
         _ => None,
     };

@@ -1,4 +1,4 @@
-//! Coin values of a game (DM-17, DM-19). Coins that are fractions of a minor unit need [`Game::rounding`].
+//! Checks of a game's coin values (DM-17, DM-19). Coins that are fractions of a minor unit need [`Game::rounding`].
 
 use num_traits::Signed;
 use thiserror::Error;
@@ -8,7 +8,7 @@ use crate::contract::par::{Exact, decimal, exact, ratio};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::COIN_MICROS_MAX;
 
-/// Highest distance from the published return: 0.05 percentage points (DM-19).
+/// Highest permitted distance from the published return: 0.05 percentage points (DM-19).
 const APART: (u32, u32) = (5, 10_000);
 const PLACES: usize = 4;
 
@@ -32,7 +32,6 @@ pub enum CoinRefused {
     Return { cash: String, published: String },
 }
 
-/// The first call for a game with rounding takes some hundred milliseconds.
 pub fn cash_return(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> Result<CashReturn, CoinRefused> {
     if coin_micros == 0 || coin_micros > COIN_MICROS_MAX {
         return Err(CoinRefused::Range);

@@ -1,11 +1,10 @@
-//! Proven upper bounds of a round's highest win and of its probability (WF-04, PL-13). If free spins can retrigger
-//! without limit, the win is that of a round without retriggers.
+//! Proven upper bounds of a round's highest win and of its probability (WF-04, PL-13). If free spins can retrigger without
+//! limit, the bound of the win is for a round without retriggers.
 //!
-//! The probability is bounded by Chernoff's method. A free spin wins `X` bets, at most `M` and `m` on average, and
-//! awards `A` more free spins, at most `a`. By convexity, `e^tX - 1 <= (e^tM - 1) X / M`, so
-//! `E[e^(tX + cA)] <= E[e^cA] + (e^tM - 1) e^ca m / M`. If the right-hand side is at most `e^c`, `e^(t won + c left)`
-//! is a supermartingale that starts at `e^cn`. The probability that `n` free spins, with all free spins that they
-//! award, win at least `W` is then at most `e^(cn - tW)`. Any `c` gives a bound, and several are tried.
+//! The probability is bounded by Chernoff's method. A free spin wins `X` bets (at most `M`, on average `m`) and awards `A`
+//! further free spins (at most `a`). By convexity, `e^tX - 1 <= (e^tM - 1) X / M`, so `E[e^(tX + cA)] <= E[e^cA] + (e^tM -
+//! 1) e^ca m / M`. If the right-hand side is at most `e^c`, `e^(t won + c left)` is a supermartingale that starts at `e^cn`.
+//! The probability that `n` free spins, with all free spins that they award, win at least `W` is then at most `e^(cn - tW)`.
 
 use num_traits::ToPrimitive;
 
@@ -24,15 +23,13 @@ impl FreeSpin {
         self.log_chance_of(spins, &(exact(spins) * &self.most))
     }
 
-    /// Bounds the probability that `spins` free spins win `bets`; returns its decimal logarithm.
+    /// Returns the decimal logarithm of an upper bound of the probability that `spins` free spins win `bets`.
     #[must_use]
     pub fn log_chance_of(&self, spins: u32, bets: &Exact) -> f64 {
         let share = float(&self.mean) / float(&self.most);
-        // The requested win as a share of the highest one, rounded down by more than the float error.
         let wanted = float(bets) / float(&self.most) * (1.0 - 1e-12);
         let highest = self.awards.iter().map(|of| of.0).max().unwrap_or(0);
         let awarding: f64 = self.awards.iter().map(|of| of.1).sum();
-        // Uses the highest `t M` allowed for `c`.
         let bound = |c: f64| {
             let awards: f64 = self.awards.iter().map(|&(spins, chance)| chance * (c * f64::from(spins)).exp()).sum();
             let room = c.exp() - (1.0 - awarding + awards);
@@ -54,7 +51,6 @@ pub fn log_chance(of: &Exact) -> f64 {
     log(of.numer()) - log(of.denom())
 }
 
-/// Exponent of a power of ten above the probability, with a margin for float errors.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
     #[expect(clippy::cast_possible_truncation, reason = "far below 32 bits")]

@@ -8,7 +8,6 @@ use crate::contract::par::{Exact, exact, ratio};
 use crate::math::highest::exponent;
 use crate::parts::worth::CoinWorth;
 
-/// Micros are millionths of the major unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
     pub bet_coins: u64,
@@ -58,7 +57,6 @@ impl CollectedTop {
         for (windows, worth, apart) in [own, collected] {
             for TopWindows { windows, coins, log_chance, log_chance_rounded } in windows {
                 minor += BigInt::from(worth.minor(*coins)) * *windows;
-                // If a coin is worth at least a minor unit, different wins are different amounts.
                 log += f64::from(*windows) * if apart { log_chance } else { log_chance_rounded };
             }
         }
@@ -85,7 +83,7 @@ impl GambleTop {
     }
 }
 
-/// Bounds, by Markov's inequality, the probability that a fair gamble reaches `bets`.
+/// Bounds the probability that a fair gamble reaches `bets` (Markov's inequality).
 #[must_use]
 pub fn chance_of_gambled(rtp: &Exact, bets: &Exact) -> Exact {
     if *bets <= exact(0) { exact(1) } else { (rtp / bets).min(exact(1)) }

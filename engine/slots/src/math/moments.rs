@@ -38,8 +38,8 @@ impl SpinTable {
     }
 }
 
-/// Counts the ways to each final state of an automaton. `letter` maps a stop to an input; `read` returns the next
-/// state, if any.
+/// Counts the ways to each final state of an automaton. `letter` maps a stop to the automaton's input; `read` returns the
+/// next state, if any.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,
@@ -174,7 +174,7 @@ pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> b
     run.end(3, &of.lines).pays(&of.lines) > 0
 }
 
-/// Highest win of a window and number of such windows, by branch and bound.
+/// Returns the highest win of a window and the number of windows with this win, by branch and bound.
 #[must_use]
 pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
     max_win_at(of, lines, |_, _| true)

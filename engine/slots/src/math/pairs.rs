@@ -1,4 +1,4 @@
-//! Sum, over all windows, of the product of two lines' wins.
+//! Sums the product of two lines' wins over all windows.
 
 use crate::math::run::Run;
 use crate::parts::lines::SYMBOLS_MAX;

@@ -6,15 +6,8 @@ use crate::parts::reels::REELS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Run {
     Wilds,
-    Symbol {
-        symbol: u8,
-        wilds: usize,
-    },
-    /// Ended run, with its highest combination.
-    Over {
-        symbol: u8,
-        count: usize,
-    },
+    Symbol { symbol: u8, wilds: usize },
+    Over { symbol: u8, count: usize },
 }
 
 impl Run {

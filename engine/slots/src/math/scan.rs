@@ -1,5 +1,4 @@
-//! Evaluates every combination of stops, to check [`crate::math::moments`]. Takes tens of nanoseconds per
-//! combination.
+//! Evaluates every combination of stops, to check [`crate::math::moments`].
 
 use std::ops::Range;
 

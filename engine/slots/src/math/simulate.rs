@@ -46,9 +46,9 @@ pub struct Tally {
     pub rounds: u64,
     pub bet_coins: u128,
     pub win: Sum,
-    /// Fourth powers of wins; saturates.
+    /// Saturating sum of the fourth powers of wins.
     pub win_fourths: u128,
-    /// Rounds by [`Game::features`] in the first step.
+    /// Number of rounds whose first step has each of [`Game::features`].
     pub features: [u64; FEATURES_MAX],
     pub parts: [Sum; PARTS_MAX],
     pub hits: u64,
@@ -100,8 +100,8 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// A simulation of the long-run return must start with the figures of a player who has played for a while (WF-11,
-/// DM-14).
+/// Returns the carried figures of a player after `rounds` rounds, with which a simulation of the long-run return must start
+/// (WF-11, DM-14).
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)
 }
@@ -135,7 +135,6 @@ fn play(
                 tally.free_spins += u64::from(spin.kind.is_free());
             }
             tally.jackpots += u64::from(out.jackpot);
-            // A first step with a second window counts as a feature even if it wins nothing.
             let hit = out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing || out.spins.len() > 1;
             tally.hits += u64::from(first && hit);
             if first {

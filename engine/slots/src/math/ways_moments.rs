@@ -1,7 +1,6 @@
 //! Exact sums over all windows of a ways game.
 //!
-//! Reels are independent, so the sum of a symbol's wins over all windows is the product of the sums of the reels. The
-//! same holds for products of two symbols' wins and, by inclusion and exclusion, for windows without a win.
+//! Reels are independent, so the sum of a symbol's wins over all windows is the product of one sum per reel.
 
 use std::collections::BTreeMap;
 
@@ -61,11 +60,8 @@ impl Law {
 pub struct Sums {
     law: Law,
     pub all: BigInt,
-    /// Counts and absences of each symbol.
     of: Vec<[BigInt; 2]>,
-    /// Mean products of each pair of symbols.
     pairs: Vec<Pair>,
-    /// Weight with all symbols of a set, per set.
     covers: Vec<BigInt>,
 }
 
@@ -141,7 +137,7 @@ pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     sum * &fourth.all * &fifth.all
 }
 
-/// The relative error is below 1e-13.
+/// Returns the mean square with a relative error below 1e-13.
 #[must_use]
 pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
     let n = paying.symbols.len();

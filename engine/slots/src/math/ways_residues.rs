@@ -1,7 +1,7 @@
 //! Win of a ways window modulo a small number. The residue determines how the win is rounded to minor units (DM-17).
 //!
 //! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. Probabilities have a
-//! relative error of at most 1e-13. The evaluator is not used.
+//! relative error of at most 1e-13.
 
 use crate::math::ways_moments::{Law, Paying};
 use crate::parts::expansion::CRYSTALS;
@@ -30,8 +30,8 @@ impl<'a> ReelShows<'a> {
 
 type State = u64;
 
-/// Probabilities of the residues, with the sum `chance`. States less likely than `least` are dropped. Panics on a
-/// modulus of 0 or above 32, and on too many symbols.
+/// Returns the probabilities of the residues; their sum is `chance`. States less likely than `least` are dropped. Panics on
+/// a modulus of 0 or above 32, and on too many symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");
@@ -43,7 +43,6 @@ pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8
     let mut states: Vec<(State, Chances)> = vec![(all_run, [chance, 0.0, 0.0, 0.0, 0.0])];
     for (reel, shows) in reels.iter().enumerate() {
         let mut next = Sums::default();
-        // States with the same running symbols share a list of contents.
         let mut contents: Vec<(u64, Vec<Content>)> = Vec::new();
         for (state, chances) in &states {
             let running = running(*state, pays.len());
@@ -122,18 +121,16 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
         if content.shows >> place & 1 == 0 {
             won += ways * pays[reel];
         } else if pays[reel + 1..].iter().any(|pay| *pay > 0) {
-            // A symbol that cannot pay any more counts as ended.
             next |= (ways * residue(content.counts, shift(place)) % n) << shift(place);
         }
     }
     next | ((won % n) << WON)
 }
 
-/// Hash table that adds in a deterministic order.
+/// Hash table of sums that adds in a deterministic order.
 #[derive(Default)]
 struct Sums {
     all: Vec<(State, Chances)>,
-    /// 1-based indexes into `all`; 0 if free.
     places: Vec<u32>,
 }
 
@@ -176,7 +173,6 @@ impl Sums {
     }
 
     fn start(state: State, size: usize) -> usize {
-        // Multiplication by the golden ratio spreads neighbouring states.
         (state.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (size - 1)
     }
 

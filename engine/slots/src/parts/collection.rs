@@ -22,7 +22,7 @@ pub const KEYS: [&str; 10] = [
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GiftTo {
-    /// Once per player and currency (version 1.0).
+    /// The gift is given once per player and currency (version 1.0).
     #[default]
     Currency,
     /// The gift is given once per player in real money, and once in play money.
@@ -55,7 +55,7 @@ pub struct Collections {
 }
 
 impl Collections {
-    /// Negative figures count as 0.
+    /// Treats negative figures as 0.
     #[must_use]
     pub fn from_carried(carried: &Carried) -> Self {
         let figure = |place: usize| u64::try_from(carried.0[place]).unwrap_or(0);
@@ -77,7 +77,7 @@ impl Collections {
         carried
     }
 
-    /// Gives red crystals once (DM-14).
+    /// Gives the gift of red crystals unless it was given before (DM-14).
     pub fn give(&mut self, crystals: u64) {
         if !self.given {
             self.given = true;
@@ -86,9 +86,9 @@ impl Collections {
         }
     }
 
-    /// Reverses, per colour, the change from `before` to `after` that a voided round made (PL-04), except completed
-    /// collections and used gifts. Each colour keeps fewer than `needs` crystals, with a mean coin value within
-    /// `coins` or the existing means.
+    /// Reverses a voided round's change from `before` to `after` for each colour (PL-04), except completed collections and
+    /// used gifts. Each colour keeps fewer than `needs` crystals, with a mean coin value within `coins` or the existing
+    /// means.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;
@@ -110,7 +110,6 @@ impl Collections {
             let micros = undone(self.micros[colour], before.micros[colour], after.micros[colour]);
             left.micros[colour] = match coins {
                 Some((lowest, highest)) => micros.max(lowest.saturating_mul(own)).min(highest.saturating_mul(own)),
-                // `self` can still contain the round's crystals, so the subtraction is exact.
                 None if crystals < needs && self.holds(&after, colour) => micros,
                 None => within_means(micros, own, [self, before, &after].map(|of| of.own(colour))),
             };
@@ -128,7 +127,7 @@ impl Collections {
         (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
-    /// Collects a crystal. The last one of a colour resets the colour, and returns its mean coin value (DM-12).
+    /// Collects a crystal. The last crystal of a colour resets the colour, and returns the colour's mean coin value (DM-12).
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);

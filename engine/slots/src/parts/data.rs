@@ -1,4 +1,4 @@
-//! Sections that data files of several games share. Unknown fields are refused. Faults are [`ModelError::Part`].
+//! Sections that data files of several games share. Unknown fields are refused. Errors are [`ModelError::Part`].
 
 use serde::Deserialize;
 
@@ -10,7 +10,6 @@ use crate::parts::reels::{REELS, Reels};
 
 const COINS_PER_LINE_MAX: u32 = 1000;
 
-/// Declares a game's data file: the sections of all games, then the sections of this game.
 macro_rules! game_data {
     ($($(#[$doc:meta])* $section:ident: $data:ty,)*) => {
         #[derive(Clone, Debug, serde::Deserialize)]
@@ -20,7 +19,7 @@ macro_rules! game_data {
             pub title: String,
             pub rules_version: String,
             pub rules_date: String,
-            /// Return without the jackpot, with all features unlocked.
+            /// Return with all features unlocked, excluding the jackpot.
             pub rtp: String,
             pub rules: String,
             pub stake: $crate::parts::data::StakeData,
@@ -79,7 +78,7 @@ pub struct SymbolData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinesData {
-    /// One digit per reel for each line, 0 for the top.
+    /// For each line, one digit per reel: the row, counted from 0 at the top.
     pub rows: Vec<String>,
 }
 
@@ -99,13 +98,13 @@ pub struct WheelData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrizeData {
-    /// Prize in total bets.
+    /// Prize as a multiple of the total bet.
     pub multiple: Option<u32>,
     pub free_spins: Option<u32>,
     pub weight: u64,
 }
 
-/// `short` has short names for older data files.
+/// `short` supplies short names for older data files, which have none.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());
@@ -133,7 +132,7 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
     }
 }
 
-/// Fails on a duplicate or unknown code.
+/// Parses strips; fails on a duplicate or unknown symbol code.
 pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
@@ -160,7 +159,7 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     lines.rows.iter().map(line).collect()
 }
 
-/// Prepends 0 for none of a kind.
+/// Prepends the value 0 for zero symbols of a kind.
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
         return Err(ModelError::part(part, "a table has more entries than reels"));

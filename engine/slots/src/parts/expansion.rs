@@ -11,7 +11,6 @@ pub struct Expansion {
     symbols: Vec<u8>,
     limits: Vec<u32>,
     crystal: u32,
-    /// Sum of the weights while no crystal has landed.
     total: u32,
 }
 

@@ -1,4 +1,4 @@
-/// The number per series is unbounded.
+/// A series of free spins is unbounded, so each step plays at most this number.
 pub const FREE_SPINS_PER_STEP: u32 = 100;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

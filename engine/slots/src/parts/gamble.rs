@@ -21,7 +21,7 @@ impl Gamble {
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let card = if draws.below(2) == 0 { Card::RedHeart } else { Card::BlackSpade };
         let (risked_minor, won) = (self.at_risk, card == guess);
-        // At most ten turns: 1,024 times a win cannot overflow.
+        // A gamble has at most ten turns, and 1,024 times a win cannot overflow.
         self.at_risk = if won { risked_minor.saturating_mul(2) } else { 0 };
         self.strip.push(card);
         CardTurn { guess, card, won, risked_minor, minor: self.at_risk }
@@ -87,8 +87,8 @@ impl ColourGamble {
         offered.then(|| Self { at_risk: win_minor, secured: 0, limit, turns_max, rules, strip: Strip::default() })
     }
 
-    /// Turns a card: a guess is correct with even odds, then a matching card is drawn. A Joker is drawn only for a
-    /// correct guess (ME-17).
+    /// Turns a card. First draws with even odds whether the guess is correct, then draws a card that matches this result. A
+    /// Joker is drawn only for a correct guess (ME-17).
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let won = draws.below(2) == 0;
         let card = Self::card((guess == Card::RedHeart) == won, won, draws);
@@ -109,7 +109,7 @@ impl ColourGamble {
         }
     }
 
-    /// Secures half of the amount at risk, rounded up (ME-16). Returns the minor units to credit now.
+    /// Secures half of the amount at risk, rounded up (ME-16). Returns the amount to credit now, in minor units.
     pub fn halve(&mut self) -> u64 {
         let rest = self.at_risk / 2;
         let half = self.at_risk - rest;

@@ -1,4 +1,4 @@
-//! Hold and Win: Bonus symbols are held during respins, then they act (ME-04 to ME-13). Each position is an
+//! Hold and Win: Bonus symbols stay in place during respins, and act at the end (ME-04 to ME-13). Each position is an
 //! independent reel.
 //!
 //! At the end, the symbols act in reading order: Mysteries reveal special wins, each Multiplying Bonus draws a
@@ -14,7 +14,7 @@ pub const ROWS: usize = 3;
 pub const CELLS: usize = REELS * ROWS;
 pub const MULTIPLYING_REEL: usize = 2;
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
-/// In total bets (ME-04).
+/// Highest value of a Bonus symbol, in total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
 /// Multiplier of a full screen (ME-12).
 pub const FULL_SCREEN: u32 = 2;
@@ -24,7 +24,6 @@ const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 1
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bonus {
     Value(u32),
-    /// Mystery Bonus, with its pay in total bets; 0 until revealed (ME-05).
     Mystery(u32),
     Multiplying(u32),
 }
@@ -209,7 +208,7 @@ impl HoldAndWin {
     }
 }
 
-/// Converts an index; there are at most 30 windows with 15 marks each.
+/// Converts an index, which fits because there are at most 30 windows with 15 marks each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

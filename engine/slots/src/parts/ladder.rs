@@ -1,5 +1,3 @@
-//! Coin values per game and currency (PL-35, DM-19, DM-25).
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -22,7 +20,7 @@ pub type LaddersData = BTreeMap<String, BTreeMap<String, LadderData>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ladder {
-    /// In millionths of the major unit, ascending.
+    /// Coin values in millionths of the major unit, ascending.
     pub coins_micros: Vec<u64>,
     pub default_micros: u64,
 }

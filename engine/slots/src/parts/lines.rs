@@ -1,7 +1,6 @@
 //! Paylines: the highest win per line, from left to right (BW-01, BW-03).
 //!
-//! Bit masks per reel, stop and symbol yield the few winning lines, and only those are read cell by cell. Takes about
-//! 10 ns per window.
+//! Bit masks per reel, stop and symbol yield the few winning lines; only winning lines are read cell by cell.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};
@@ -9,10 +8,10 @@ use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 pub const SYMBOLS_MAX: usize = 16;
 pub const LINES_MAX: usize = 64;
 
-/// Keeps sums over a cycle within 64 bits.
+/// Limit that keeps sums over a cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
-/// Bit 0 is the first line.
+/// Set of lines; bit 0 is the first line.
 pub type LineMask = u64;
 
 /// Pays for 0 to 5 of each symbol, to be multiplied by the coins per line.
@@ -30,15 +29,15 @@ pub struct Lines {
     rows: Vec<[u8; REELS]>,
     pays: LinePays,
     wild: u8,
-    /// Wild and symbols for which it substitutes.
+    /// For each symbol, whether it is the Wild or a symbol that the Wild replaces.
     on_lines: [bool; SYMBOLS_MAX],
-    /// Lines that show the symbol or a wild, by reel, stop and symbol.
+    /// For each reel, stop and symbol, the lines that show the symbol or a Wild.
     masks: [Vec<[LineMask; SYMBOLS_MAX]>; REELS],
     two_pay: [LineMask; SYMBOLS_MAX],
 }
 
 impl Lines {
-    /// Fails on a row outside the window, and on pays that do not ascend from two or three of a kind.
+    /// Fails if a row is outside the window, or if a symbol's pays do not start at two or three of a kind and ascend.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,

@@ -12,7 +12,7 @@ use crate::parts::reels::{REELS, Reels};
 pub const NEEDS: u8 = 3;
 pub const OBJECTS_MAX: usize = 16;
 
-/// Runs of a symbol on lines, without substitution.
+/// Runs of a symbol on lines; Wilds do not substitute for it.
 #[derive(Clone, Debug)]
 pub struct LineRuns {
     masks: [Vec<LineMask>; REELS],
@@ -33,7 +33,7 @@ impl LineRuns {
         Self { masks }
     }
 
-    /// Upper bound per window.
+    /// Returns an upper bound of the number of picks per window.
     #[must_use]
     pub fn picks_max(&self) -> u64 {
         let masks = |reel: usize| {
@@ -55,7 +55,7 @@ impl LineRuns {
         threes.map(picks).max().unwrap_or(0)
     }
 
-    /// Lengths of runs of at least [`NEEDS`].
+    /// Returns the lengths of runs of at least [`NEEDS`] symbols.
     #[inline]
     pub fn at(&self, stops: &[u16], played: LineMask) -> impl Iterator<Item = u8> + use<> {
         let mut on = [0; REELS];
@@ -96,7 +96,7 @@ pub enum MaxOf {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
-    /// To be multiplied by the coins per line.
+    /// Coins won, to be multiplied by the coins per line.
     pub coins: u64,
     pub weight: u64,
 }
@@ -110,7 +110,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Fails if [`REELS`] highest amounts exceed `max_coins` (NP-11).
+    /// Fails if [`REELS`] times the highest amount exceeds `max_coins` (NP-11).
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {

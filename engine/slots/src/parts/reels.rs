@@ -1,4 +1,4 @@
-//! A strip is a ring, and a stop is the position in the top row. Stops are equally likely (PL-14); one draw per reel,
+//! A strip is a ring, and a stop is the position in the top row. Stops are equally likely (PL-14). Each reel takes one draw,
 //! from the left.
 
 use crate::contract::draws::Draws;
@@ -96,7 +96,7 @@ impl Reels {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
-    /// The rightmost reel changes fastest.
+    /// Returns the stops with the number `place`, counted with the rightmost reel changing fastest.
     #[must_use]
     pub fn stops_at(&self, place: u64) -> StopsAt {
         let mut rest = place;

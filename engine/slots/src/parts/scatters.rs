@@ -47,7 +47,7 @@ pub struct Scatters {
 }
 
 impl Scatters {
-    /// Fails unless there is exactly one scatter, at most once per reel.
+    /// Fails unless exactly one symbol is the scatter, and each reel shows it at most once.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];

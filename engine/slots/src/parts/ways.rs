@@ -1,11 +1,11 @@
-//! Wins by ways (DM-02, DM-03). Takes about 10 ns per window.
+//! Wins by ways (DM-02, DM-03).
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, STOPS_MAX, StopsAt};
 
-/// Symbols with higher indexes are not counted.
+/// Number of counted symbols; symbols with higher indexes are ignored.
 pub const WAYS_SYMBOLS_MAX: usize = 16;
 pub const WAYS_ROWS_MAX: usize = 7;
 
@@ -14,7 +14,7 @@ const LOWEST: u64 = 0x1111_1111_1111_1111;
 /// Pays per way for 0 to 5 of each symbol, in coins.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
-/// Four bits per symbol, at most seven of each.
+/// Counts of symbols, each in four bits and at most 7.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts(u64);
 
@@ -49,7 +49,6 @@ pub struct WaysWin {
 #[derive(Clone, Debug)]
 pub struct Ways {
     pays: WaysPays,
-    /// Lowest bit of each symbol that pays from two reels on.
     from_two: u64,
 }
 
@@ -71,7 +70,7 @@ impl Ways {
         &self.pays
     }
 
-    /// Calls `win` in the order of symbols.
+    /// Calls `win` for each win, in the order of symbols.
     #[inline]
     pub fn evaluate(&self, counts: &[Counts; REELS], mut win: impl FnMut(WaysWin)) {
         let mut running = counts[0].there() & counts[1].there() & (counts[2].there() | self.from_two);
@@ -85,7 +84,7 @@ impl Ways {
             }
             let pay = self.pays[at as usize / 4][count];
             if pay > 0 {
-                #[allow(clippy::cast_possible_truncation)] // 16 symbols, 5 reels, 7^5 ways.
+                #[allow(clippy::cast_possible_truncation)] // The casts fit: at most 16 symbols, 5 reels and 7^5 ways.
                 win(WaysWin { symbol: (at / 4) as u8, count: count as u8, ways: ways as u32, coins: pay * ways });
             }
         }

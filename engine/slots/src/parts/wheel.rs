@@ -13,13 +13,12 @@ pub struct Wheel {
     prizes: Vec<(PrizeInfo, u64)>,
     total: u64,
     per_coin: u64,
-    /// Prize `m`, which loses weight.
     gives: usize,
     takes: usize,
 }
 
 impl Wheel {
-    /// Fails if no prize is twice the lowest money prize, or the lowest has too little weight.
+    /// Fails if no prize is twice the lowest money prize, or if the lowest money prize has too little weight.
     pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("wheel", what);
         let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;
@@ -41,7 +40,7 @@ impl Wheel {
         Ok(Self { prizes, total, per_coin: data.jackpot_per_coin, gives, takes })
     }
 
-    /// `coins` are the coins staked; 0 if the pool is closed.
+    /// `coins` is the number of coins staked, or 0 if the pool is closed.
     #[inline]
     pub fn turn(&self, coins: u64, draws: &mut Draws) -> PrizeInfo {
         let mut place = draws.below_u64(self.total);

@@ -62,7 +62,6 @@ impl Shown {
 
 impl Windows {
     pub fn of_lines(reels: Reels, lines: Lines) -> Result<Self, crate::parts::file::ModelError> {
-        // Symbol that is on no reel.
         let nothing = u8::try_from(SYMBOLS_MAX).unwrap_or(u8::MAX);
         let counter = Counter::new(&reels, nothing)?;
         let scatters =
@@ -130,7 +129,6 @@ impl Windows {
     fn cells(&self, stops: &StopsAt) -> [u8; CELLS_MAX] {
         let mut cells = [0; CELLS_MAX];
         let rows = self.reels.rows();
-        // The next column overwrites the rows below the window.
         for (reel, column) in self.reels.window(stops).iter().enumerate() {
             cells[reel * rows..][..ROWS_MAX].copy_from_slice(column);
         }
@@ -138,7 +136,7 @@ impl Windows {
         cells
     }
 
-    /// Calls `line_win` for each win, and counts special symbols. Rounds use this evaluator.
+    /// Evaluator of rounds: calls `line_win` for each win, and counts special symbols.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);
@@ -147,7 +145,7 @@ impl Windows {
             while winners != 0 {
                 let line = winners.trailing_zeros();
                 winners &= winners - 1;
-                #[allow(clippy::cast_possible_truncation)] // A mask has 64 bits.
+                #[allow(clippy::cast_possible_truncation)] // A line's index is below 64.
                 line_win(line as u8, self.lines.best(line as usize, &window));
             }
         }
@@ -163,7 +161,7 @@ pub(crate) fn stops_of(stops: &StopsAt) -> Stops {
     all
 }
 
-/// Converts an index; there are at most 100 windows with 65 wins each.
+/// Converts an index, which fits because there are at most 100 windows with 65 wins each.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index(of: usize) -> u32 {
     of as u32

@@ -44,7 +44,6 @@ fn bw_22_right_doubles_wrong_loses_at_most_five_times() {
             assert_eq!(out.awaiting, Awaiting::Double);
         }
     }
-    // 400 rounds turn 775 cards on average; four standard deviations are about 56.
     let cards: i64 = rights + wrongs;
     assert!(fives > 0 && (rights - wrongs).pow(2) < 16 * cards, "{rights} right, {wrongs} wrong");
 }

@@ -36,7 +36,7 @@ fn the_reduction_is_the_high_half_of_the_product() {
     }
 }
 
-/// PL-14: for n = 3 * 2^30, one word in four must be rejected.
+/// PL-14: a fair draw below n = 3 * 2^30 must reject one word in four.
 #[test]
 fn pl_14_range_reduction_rejects_biased_words() {
     let n: u32 = 3 << 30;
@@ -47,7 +47,6 @@ fn pl_14_range_reduction_rejects_biased_words() {
         let expected = loop {
             let word = words.next_u32();
             let product = u64::from(word) * u64::from(n);
-            // Products with a smaller low half have one preimage too many, since 2^32 mod n = 2^30.
             if product % (1 << 32) >= 1 << 30 {
                 break product >> 32;
             }
@@ -58,7 +57,7 @@ fn pl_14_range_reduction_rejects_biased_words() {
     assert!(rejected > 200, "rejected {rejected}");
 }
 
-/// PL-14: chi-square, 31 degrees of freedom; the 1 - 1e-6 quantile is about 82.
+/// PL-14: chi-square test with 31 degrees of freedom, whose 1 - 1e-6 quantile is about 82.
 #[test]
 fn pl_14_each_stop_is_equally_likely() {
     let mut draws = Draws::from_seed(*b"chi-square of the stops of reels");

@@ -116,8 +116,6 @@ fn close(a: f64, b: &Exact) -> bool {
 
 #[test]
 fn the_paid_spin_is_what_enumeration_finds() {
-    // Every stop of a four-stop strip shows all symbols, so the second and the fourth reel always show the same
-    // symbols.
     let base = ["Bo Pi Ha Sp Pi", "Pi Ha Pi Sp", "Sp Bo Ha Pi Pi", "Pi Sp Sp Ha", "Ha Pi Bo Pi Pi"];
     let text = toy(base, FREE, 1, &[("Pi", 1)]);
     let (model, naive) = (model_of(&text), Naive::read(&text));

@@ -44,8 +44,8 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
     }
 }
 
-/// ME-21: twelve outer MAJORs of 150, multiplied by three middle factors of 5, plus fifteen values of 18, doubled. A
-/// GRAND with factors of 2 gives less.
+/// ME-21: the highest win is twelve outer MAJORs of 150, multiplied by three middle factors of 5, plus fifteen values of 18,
+/// doubled. A GRAND with factors of 2 gives less.
 #[test]
 fn me_21_the_highest_feature_of_mystery_elves() {
     let feature = 2 * (12 * 150 * 125 + 15 * 18);
@@ -56,7 +56,7 @@ fn me_21_the_highest_feature_of_mystery_elves() {
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
 }
 
-/// WF-04: free spins and a High Symbols Respin of Wilds only, then ten free spins with the same Wilds times 10.
+/// WF-04: a paid spin with a High Symbols Respin of Wilds only, then ten free spins with such Wilds, multiplied by 10.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
@@ -85,14 +85,13 @@ fn np_11_the_highest_round_of_neptune() {
     assert_eq!(highest("neptune").bets, &window + exact(30) * &window + treasures);
 }
 
-/// BW-06: 20 free spins from scatters, 60 from the bonus, lines doubled, and a bonus of 300 bets in each.
+/// BW-06: scatters award 20 free spins and the bonus 60. Each free spin has doubled lines and a bonus of 300 bets.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");
     assert_eq!(highest("bewitched").bets, &window + exact(80) * (exact(2) * &window + exact(300)));
 }
 
-/// Per colour four crystals at 2 EUR and one at 0.004 EUR: their mean is 400.2 times the bet's coin.
 #[test]
 fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
     for game in games().iter().filter(|game| game.name() == "dwarf-mine") {
@@ -106,7 +105,6 @@ fn mf_d1_crystals_of_the_highest_coin_value_are_in_the_highest_win() {
             gamble_max_minor: 0,
         };
         let mixed = highest.paid(&reach(4_000, 2_000_000));
-        // Minor units per coin: 0.4, and 160.08 at the mean coin value.
         let paid = |micros: u64, of: &[motherlode_slots::TopWindows]| -> u64 {
             of.iter().map(|of| CoinWorth::new(micros, 10_000).minor(of.coins) * u64::from(of.windows)).sum()
         };

@@ -119,7 +119,7 @@ fn bw_15_the_wheel_turns_by_its_weights() {
             chi_square += (count as f64 - expected).powi(2) / expected;
         }
         assert!(counts.is_empty());
-        // Chi-square, 18 degrees of freedom; the 1 - 1e-6 quantile is about 60.
+        // Chi-square test with 18 degrees of freedom, whose 1 - 1e-6 quantile is about 60.
         assert!(chi_square < 60.0, "{coins} coins: {chi_square}");
     }
 }
@@ -140,7 +140,7 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
             *cell = rest % n;
             rest /= n;
         }
-        // One symbol pays nothing, and only wilds pay for two.
+        // One of a kind never pays, and two of a kind pay only for Wilds.
         let ways: u64 = (0..5).map(|r| counts[r][cells[r]]).product();
         if ways > 0 && (cells[0] == cells[1] || cells[0] == 0 || cells[1] == 0) {
             coins += ways * one_row.line(0, &cells);
@@ -261,7 +261,6 @@ fn played_rounds_return_what_the_mathematics_says() {
         }
         let p = tally.hits as f64 / n;
         close("hits", p, &par.hit_frequency, p * (1.0 - p), rounds);
-        // Counts of rare events have a variance near their mean; clusters in free spins raise it.
         let jackpots = tally.jackpots as f64 / n;
         close("jackpots", jackpots, par.rate("jackpot").unwrap(), 1.2 * jackpots, rounds);
         let bonuses = tally.bonuses as f64 / n;

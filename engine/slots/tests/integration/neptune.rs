@@ -149,7 +149,6 @@ fn np_04_neptune_replaces_all_but_mermaid_and_treasure_and_only_the_best_is_paid
     assert_eq!(won(["Do", "Ne", "Do", "Ne", "Do"]), [("Do", 5, 1000)]);
     assert_eq!(won(["Ne", "Do", "Do", "Tu", "Do"]), [("Do", 3, 30)]);
     assert_eq!(won(["Ne", "Ne", "Ne", "Ne", "Ne"]), [("Ne", 5, 7500)]);
-    // Two Neptunes pay more than three pearls, but less than three octopuses.
     assert_eq!(won(["Ne", "Ne", "Pe", "Tu", "Tu"]), [("Ne", 2, 10)]);
     assert_eq!(won(["Ne", "Ne", "Oc", "Tu", "Tu"]), [("Oc", 3, 20)]);
     assert_eq!(won(["Ne", "Ne", "Ne", "Pe", "Pe"]), [("Ne", 3, 150)]);

@@ -119,7 +119,6 @@ fn bw_03_wild_replaces_all_but_scatter_and_bonus() {
     assert_eq!(middle_line(["Fw", "Wi", "Fw", "Wi", "Fw"]), won("Fair Witch", 5, 2500));
     assert_eq!(middle_line(["Wi", "Fw", "Fw", "Dw", "Fw"]), won("Fair Witch", 3, 60));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Wi", "Wi"]), won("Wild", 5, 10_000));
-    // Two wilds pay more than three potions, but less than three cats.
     assert_eq!(middle_line(["Wi", "Wi", "Bl", "Re", "Re"]), won("Wild", 2, 10));
     assert_eq!(middle_line(["Wi", "Wi", "Ca", "Re", "Re"]), won("Black Cat", 3, 25));
     assert_eq!(middle_line(["Wi", "Wi", "Wi", "Bl", "Re"]), won("Wild", 3, 100));
@@ -261,7 +260,8 @@ fn bw_06_a_bonus_awards_money_free_spins_or_the_jackpot() {
     }
     assert_eq!((money.iter().min(), money.iter().max()), (Some(&15), Some(&300)));
     assert_eq!((spins.iter().min(), spins.iter().max()), (Some(&15), Some(&60)));
-    // A quarter give free spins. The jackpot has the probability 150 x 0.0003176 = 0.0476, so 191 +- 54 are expected.
+    // A quarter of the bonuses give free spins. A jackpot has the probability 150 x 0.0003176 = 0.0476, so 191 +- 54
+    // jackpots are expected.
     assert!((850..1150).contains(&spins.len()), "{}", spins.len());
     assert!((137..245).contains(&jackpots), "{jackpots}");
 }

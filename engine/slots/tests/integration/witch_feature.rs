@@ -183,7 +183,6 @@ fn wf_05_potions_land_on_reels_2_3_4_at_most_one_a_reel_and_fall_out() {
             }
         }
     }
-    // Probabilities: 1/6 per reel, 1/4 per row, and 2/4, 1/4, 1/4 for the colours.
     assert_eq!(on.len(), 36);
     for ((cell, potion), count) in on {
         let expected = 20_000.0 / 24.0 * if code(u8::try_from(potion).unwrap()) == "PR" { 0.5 } else { 0.25 };
@@ -336,7 +335,6 @@ fn wf_11_features_are_unlocked_one_after_the_other() {
 fn wf_11_a_locked_combination_counts_as_one_that_triggers_none() {
     let (mut exploded, mut nothing) = (0, 0);
     for number in 0..4000 {
-        // With red and blue on the shelf, a second blue completes Random Wilds, which is locked.
         let round = &rounds(1, [1, 2, 1], number, 1)[0];
         let first = &round.steps[0];
         if potions(first, &first.spins[0]).starts_with('B') {

@@ -22,18 +22,18 @@ impl Campaign {
     pub const ROUNDS_MAX: u32 = 10_000;
 }
 
-/// Reservation of a campaign's highest cost before its grants (PL-36).
+/// Reservation of a campaign's highest cost, before the campaign is granted (PL-36).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiabilityReserved {
     pub operator: SmolStr,
     pub campaign: SmolStr,
     pub players: u32,
-    /// Reserved amount in EUR, above 0: the highest sum of wins.
+    /// Reserved amount in EUR, above 0, which is the highest possible sum of wins.
     pub max_liability: Nano,
     pub expires_ms: i64,
-    /// Cap in EUR on the cost of the operator's open campaigns; 0 for none.
+    /// Cap in EUR on the cost of the operator's open campaigns; 0 for no cap.
     pub cap: Nano,
-    /// Empty in older logs.
+    /// Players of the campaign; empty in older logs.
     pub player_ids: Vec<SmolStr>,
 }
 

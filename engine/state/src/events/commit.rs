@@ -12,12 +12,12 @@ pub struct Commit {
     pub stream: StreamId,
     /// Stream's version after the commit, contiguous and 1-based.
     pub version: u64,
-    /// Position of the stream's previous commit; 0 for none.
+    /// Position of the stream's previous commit; 0 for the first commit.
     pub previous: u64,
     /// Id of the request, which is applied at most once (PL-11); also the id of a deposit or withdrawal.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
-    /// Unix ms, never decreasing in a partition.
+    /// Time in Unix ms, which never decreases in a partition.
     pub time_ms: i64,
     pub events: Vec<Event>,
 }
@@ -58,8 +58,8 @@ impl Commit {
         }
     }
 
-    /// Whether an operator may read the commit (PL-27, PL-30). Awards name other operators' players, and proposed
-    /// changes have no owner yet.
+    /// Whether an operator may read the commit (PL-27, PL-30). Operators read neither awards, which name other operators'
+    /// players, nor proposed changes, which have no owner yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;

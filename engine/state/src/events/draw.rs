@@ -8,13 +8,13 @@ pub struct Draw {
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
-    /// Caller's part of the seed, at most [`CLIENT_SEED_MAX`](crate::draw::CLIENT_SEED_MAX) bytes; the request id if
-    /// the caller sent none.
+    /// Caller's part of the seed, at most [`CLIENT_SEED_MAX`](crate::draw::CLIENT_SEED_MAX) bytes; if empty, the request id
+    /// is used.
     pub client_seed: Vec<u8>,
     pub next_epoch: Epoch,
     pub next_generation: u64,
     pub next_seal: Seal,
-    /// `None` in older logs.
+    /// Hash of the record that sealed the draw; `None` in older logs.
     pub sealed_by: Option<RecordHash>,
 }
 
@@ -37,7 +37,7 @@ impl Draw {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawSealed {
-    /// 1, or one above the replaced draw.
+    /// Number of the draw: 1, or one more than the number of the draw that it replaces.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
@@ -49,21 +49,21 @@ pub struct DrawSealed {
 pub enum SealReason {
     Opened,
     Unsealed,
-    /// The draw's key is lost. Each such draw is reported, because a request with an unknown outcome could be
+    /// The draw's key is lost. Each draw with a lost key is reported, because a request with an unknown outcome could be
     /// retried.
     KeyLost,
     /// A restart revoked the unused seals of earlier generations (PL-40).
     SealsEnded,
 }
 
-/// Start of a generation of draws, at each start of a writer (see [`Generations`](crate::Generations)).
+/// A writer started and began a new draw generation (see [`Generations`](crate::Generations)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,
     pub salt: Salt,
     pub unused_seals_end: bool,
     pub evidence: StartEvidence,
-    /// Last position accepted as lost; 0 for none.
+    /// Last position that was accepted as lost; 0 if no commits were lost.
     pub lost_to: u64,
     /// Names of keys that are used for the first time.
     pub keys_added: Vec<Epoch>,
@@ -73,11 +73,11 @@ pub struct GenerationBegun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
-    /// A page in memory-backed storage, written before each answer since boot, matches the log.
+    /// The log matches a page in memory-backed storage, which is written before each answer.
     MemoryPage,
-    /// A mark on another volume, written at an orderly stop, matches the log's end.
+    /// The log's end matches a mark on another volume, which is written at an orderly stop.
     StopMark,
-    /// This process followed the log before.
+    /// This process followed the log before it became writer.
     Followed,
     Missing,
     /// The loss of a longer log was accepted, so unused seals are revoked.

@@ -1,5 +1,5 @@
-//! Events of the log, which contain no derivable data. A released variant or field never changes its meaning, so that
-//! old logs stay readable.
+//! Events of the log. They contain no data that can be derived from other events. A released variant or field never changes
+//! its meaning, so that old logs stay readable.
 
 use std::sync::Arc;
 
@@ -28,43 +28,43 @@ pub enum Event {
     },
     Withdrawn {
         currency: Currency,
-        /// Above 0, at most the balance.
+        /// Withdrawn amount, above 0 and at most the balance.
         amount: Minor,
     },
     PlayMoneyGiven {
-        /// Above 0, in [`Currency::PLAY`].
+        /// Granted amount in [`Currency::PLAY`], above 0.
         amount: Minor,
     },
     CollectionChanged {
         game: SmolStr,
         /// Bet level; empty for all levels.
         scope: SmolStr,
-        /// New values; 0 removes the key.
+        /// Keys with new values; the value 0 removes a key.
         changes: Vec<(SmolStr, i64)>,
     },
     RoundStarted(Arc<RoundStarted>),
     StepResolved(Box<StepResolved>),
-    /// Jackpot won by the previous step of this commit; at most one (BW-15).
+    /// Jackpot won by the previous step of this commit; a commit has at most one (BW-15).
     JackpotHit {
         round: u64,
         pool: SmolStr,
     },
     /// Draw that was sealed outside a step.
     DrawSealed(DrawSealed),
-    /// Follows the settlement or void directly.
+    /// Reveals the draws of a round; directly follows its settlement or void.
     DrawsRevealed {
         round: u64,
         /// Dealt values in the order of the sealed steps.
         dealt: Vec<Dealt>,
     },
-    /// Follows a void directly; the draws cannot be revealed because the key is lost.
+    /// The draws of a voided round cannot be revealed because the key is lost; directly follows the void.
     DrawsLost {
         round: u64,
     },
-    /// Secured part of an open round's win, directly after its step (ME-16).
+    /// Credit of the secured part of an open round's win; directly follows the round's step (ME-16).
     WinCredited {
         round: u64,
-        /// Credited amount, above 0. The sum of all credits is at most the latest step's win.
+        /// Credited amount, above 0. The sum of the round's credits is at most the win at its latest step.
         amount: Minor,
     },
     /// Credits the uncredited part of the win.
@@ -79,10 +79,10 @@ pub enum Event {
         actor: String,
         /// Refunded amount; 0 for a free round, which is returned to its campaign (PL-18).
         refund: Minor,
-        /// Win taken back (ME-16), up to the balance after the refund (PL-09).
+        /// Credited win that is taken back (ME-16), at most the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
-        /// Facts of a settled round (PL-37); `None` for an open round and in older logs.
+        /// Facts of a round that was already settled (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
     /// Proposed void of a round that hit the jackpot. Unpaid awards are held until the platform decides, for at most
@@ -108,7 +108,7 @@ pub enum Event {
         currency: Currency,
         reason: String,
     },
-    /// Any stream: actor of the commit, as its last event (PL-22, PL-27).
+    /// Any stream: actor of the commit; always the commit's last event (PL-22, PL-27).
     ActedBy {
         /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
@@ -120,14 +120,14 @@ pub enum Event {
     /// A session was closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
         session: SessionName,
-        /// Time for which the game is held; 0 for a closed session.
+        /// Time for which the game stays reserved; 0 for a closed session.
         hold_ms: u32,
     },
     RealityCheckAcknowledged {
         session: SessionName,
     },
     CampaignGranted(Campaign),
-    /// Cancelled before its first round (PL-18).
+    /// A campaign was cancelled before its first round (PL-18).
     CampaignCancelled {
         campaign: SmolStr,
         reason: String,
@@ -141,19 +141,19 @@ pub enum Event {
     PartOf {
         request_id: SmolStr,
     },
-    /// Seamless wallet; in the commit that opens the first real-money account (PL-31).
+    /// The player uses a seamless wallet; part of the commit that opens the first real-money account (PL-31).
     SeamlessChosen,
     /// Requested debit, which is sent to the operator's wallet once this event is durable (PL-31).
     DebitAsked(DebitAsked),
     DebitConfirmed {
         amount: Minor,
-        /// Reported balance; only forwarded to the caller.
+        /// Balance reported by the wallet; only forwarded to the caller.
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
     DebitRefused {
         reason: String,
-        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 for none.
+        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
     /// A debit must be rolled back, whatever the wallet answers.
@@ -166,7 +166,7 @@ pub enum Event {
         request_id: SmolStr,
         currency: Currency,
         amount: Minor,
-        /// Reported balance; 0 if none, and in older logs.
+        /// Balance reported by the wallet; 0 if it reported none, and in older logs.
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
@@ -177,28 +177,27 @@ pub enum Event {
         round: u64,
         skipped: bool,
     },
-    /// The wallet refused a call that it must accept; an operator can release the call.
+    /// The wallet refused a call that it must accept; the call is held until an operator releases it.
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
-        /// Round of a round-end report; 0 for a credit.
+        /// Round whose end is reported by the call; 0 for a credit.
         close: u64,
         reason: String,
-        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 for none.
+        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
-    /// A held call must be retried.
+    /// An operator released a held call, which is retried.
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,
-        /// Round of a round-end report; 0 for a credit.
         close: u64,
     },
     /// Round-end reports were switched on or off for later rounds.
     RoundReportsChosen {
         rounds: bool,
     },
-    /// Operator's session reference, which must not be a secret. It does not affect the state.
+    /// Operator's session reference, which must not be a secret.
     OperatorSession {
         session: SmolStr,
     },
@@ -210,9 +209,9 @@ pub enum Event {
         /// Unix ms.
         oldest_ms: i64,
     },
-    /// System stream of the home partition (PL-36).
+    /// System stream of the home partition: a campaign's cost was reserved (PL-36).
     LiabilityReserved(LiabilityReserved),
-    /// Stream of exchange rates.
+    /// Stream of exchange rates: a rate was set.
     RateSet {
         currency: Currency,
         rate: FxRate,
@@ -222,26 +221,26 @@ pub enum Event {
         pool: SmolStr,
         terms: PoolTerms,
     },
-    /// Pool's stream: added to the increments (BW-11).
+    /// Pool's stream: contributions are added to the increments (BW-11).
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Last position; before any undecided hit or void.
+        /// Last position of the contributions, before any undecided hit or void.
         to: u64,
         amount: Nano,
     },
-    /// Pool's stream: contribution of a voided round (BW-19).
+    /// Pool's stream: the contribution of a voided round is taken back (BW-19).
     ContributionTakenBack {
         partition: u32,
         /// Position of the void.
         position: u64,
-        /// Sum of the next three amounts, in EUR.
+        /// Sum of the three amounts below, in EUR.
         amount: Nano,
         from_increments: Nano,
         from_reserve: Nano,
         from_house: Nano,
     },
-    /// Pool's stream: award of a voided round (PL-38).
+    /// Pool's stream: the award of a voided round is reversed (PL-38).
     AwardReversed {
         partition: u32,
         /// Position of the void.
@@ -252,7 +251,8 @@ pub enum Event {
     },
     /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: contributions of an incident's voids in one partition; the only event of its commit.
+    /// Pool's stream: contributions of one partition's rounds voided after an incident are returned. The only event of its
+    /// commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -267,9 +267,9 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Pool's stream (BW-16, BW-17).
+    /// Pool's stream: a hit was priced (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
-    /// Terms from the next cycle on (BW-20).
+    /// The pool's terms change from the next cycle on (BW-20).
     PoolTermsChanged {
         terms: PoolTerms,
     },
@@ -292,13 +292,13 @@ pub enum Event {
         increments: Nano,
         reserve: Nano,
     },
-    /// Pool's stream in the home partition.
+    /// Pool's stream in the home partition: report of another partition.
     PartitionReported(Box<PartitionReported>),
-    /// Pool's stream in another partition: a copy of home decisions.
+    /// Pool's stream in another partition: copy of the home partition's decisions.
     PoolMirrored(Box<PoolMirrored>),
     /// System stream: the draw key changed (PL-28).
     GeneratorReseeded {
-        /// `None` in older logs.
+        /// New draw key; `None` in older logs.
         key: Option<Epoch>,
     },
     /// System stream (PL-40).
@@ -322,18 +322,18 @@ pub enum Event {
     },
     /// System stream (PL-22).
     ClockSkewed {
-        /// Negative for a step back.
+        /// Clock change; negative if the clock was set back.
         by_ms: i64,
     },
     /// System stream (PL-27). The commit's position is the change's id.
     ChangeProposed(ChangeProposed),
-    /// Approves the next event on a pool's or the system stream (PL-27), or the next void on a player's stream
+    /// Approves the next event, which is a change on a pool's or the system stream (PL-27), or a void on a player's stream
     /// (PL-38).
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
         proposed_by: String,
-        /// Must differ from the proposer.
+        /// Approver, who must not be the proposer.
         actor: String,
     },
     /// Rejects or withdraws a proposed change (system stream, PL-27) or void (player's stream, PL-38).
@@ -356,7 +356,7 @@ pub enum Event {
         round: u64,
         currency: Currency,
         amount: Minor,
-        /// Reported balance; 0 if none.
+        /// Balance reported by the wallet; 0 if it reported none.
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
@@ -389,7 +389,7 @@ impl Event {
         })
     }
 
-    /// Returns the change without figures that depend on its place.
+    /// Returns the change without figures that depend on its position in the log.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();
@@ -401,7 +401,7 @@ impl Event {
         change
     }
 
-    /// Returns whether one actor is enough: a stop (PL-25).
+    /// Returns whether the change is a stop, which needs no second actor (PL-25).
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::SwitchSet { on: false, .. } | Self::PoolSuspended { .. })

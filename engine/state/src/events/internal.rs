@@ -1,5 +1,5 @@
-//! Internal requests of services. An id contains all parameters, so a request takes effect once even after a crash.
-//! Unlike callers' ids, it contains a slash. Ids never change because logs contain them.
+//! Internal requests of services. An internal id contains all parameters of its request, so the request takes effect once
+//! even after a crash. Unlike callers' ids, internal ids contain a slash. Ids never change because logs contain them.
 
 use core::fmt;
 
@@ -9,25 +9,25 @@ use crate::values::{Currency, is_id, number};
 /// Internal request; `Display` formats its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
-    /// On the winner's stream.
+    /// Pays an award, on the winner's stream.
     PayAward {
         pool: &'a str,
         partition: u32,
         hit: u64,
     },
-    /// On the winner's stream.
+    /// Sets an award aside, on the winner's stream.
     SetAwardAside {
         pool: &'a str,
         partition: u32,
         hit: u64,
     },
-    /// On the pool's stream.
+    /// Opens a pool, on its stream.
     OpenPool,
-    /// In the home partition.
+    /// Pool step in the home partition.
     PoolStep {
         version: u64,
     },
-    /// On the receiving pool's stream.
+    /// Receives a retired pool's money, on the receiving pool's stream.
     ReceivePool {
         from: &'a str,
     },
@@ -39,12 +39,12 @@ pub enum InternalRequest<'a> {
     },
     MirrorPool {
         pool: &'a str,
-        /// Home position whose state is mirrored.
+        /// Position in the home partition whose state is mirrored.
         home_position: u64,
     },
-    /// Copies a commit on the home partition's rates or system stream.
+    /// Copies a commit from the home partition's rates stream or system stream.
     CopyHome {
-        /// Position in the home partition.
+        /// Position of the copied commit in the home partition.
         position: u64,
     },
     AutomaticStep {
@@ -61,7 +61,7 @@ pub enum InternalRequest<'a> {
     SealDraw {
         number: u64,
     },
-    /// With the fingerprint of the caller's request.
+    /// Opens a session; the id contains the fingerprint of the caller's request.
     OpenSession {
         request_id: &'a str,
     },
@@ -72,12 +72,10 @@ pub enum InternalRequest<'a> {
     AskRollback {
         request_id: &'a str,
     },
-    /// The id is also the wallet's transaction id.
     PayCredit {
         request_id: &'a str,
         currency: Currency,
     },
-    /// The id is also the wallet's transaction id.
     TakeReversal {
         request_id: &'a str,
         currency: Currency,
@@ -123,7 +121,7 @@ pub enum InternalRequest<'a> {
     LogRefusal {
         finding: &'a str,
     },
-    /// Caller's request on a stream shared by operators, with the request's fingerprint.
+    /// Caller's request on a stream that operators share; the id contains the request's fingerprint.
     OfOperator {
         operator: &'a str,
         request_id: &'a str,
@@ -133,8 +131,7 @@ pub enum InternalRequest<'a> {
 impl InternalRequest<'_> {
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
-    /// Returns whether an id on a shared stream belongs to a caller's request, including ids like
-    /// [`OfOperator`](Self::OfOperator).
+    /// Returns whether an id on a shared stream belongs to a caller's request, such as [`OfOperator`](Self::OfOperator).
     #[must_use]
     pub fn is_callers(request_id: &str) -> bool {
         is_id(request_id) || request_id.starts_with("of/")

@@ -1,7 +1,7 @@
 //! Events by which partitions exchange data about a pool.
 //!
 //! A pool is decided on its stream at [`HOME`](crate::HOME). Other partitions *report* contributions, hits and voids
-//! ([`PartitionReported`]), and accept bets by a *mirror* of the pool ([`PoolMirrored`]). A pool retires after all
+//! ([`PartitionReported`]), and accept bets according to a *mirror* of the pool ([`PoolMirrored`]). A pool retires after all
 //! partitions have confirmed its suspension (BW-20). Money in transit is in
 //! [`Account::Interpartition`](crate::Account::Interpartition), so the postings of each partition sum to zero
 //! (PL-09).
@@ -12,8 +12,8 @@ use super::pool::{Award, Decision, PoolStatus, PoolTerms};
 use super::void::{ReportedVoids, VoidReturn};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// Contributions of a stretch of another partition, and the hit or void at its end. An empty first report (`from` 1,
-/// `to` 0) joins the partition to the pool.
+/// Contributions of a range of positions of another partition, and the hit or void at the range's end. An empty first report
+/// (`from` 1, `to` 0) joins the partition to the pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReported {
     pub partition: u32,
@@ -22,9 +22,9 @@ pub struct PartitionReported {
     /// Contributions in EUR, including those of voided rounds (BW-11).
     pub contributions: Nano,
     pub end: StretchEnd,
-    /// Voids whose contributions stay in the pool (PL-38).
+    /// Voided rounds whose contributions stay in the pool (PL-38).
     pub voids: Vec<ReportedVoids>,
-    /// Cycle of the pool to which `voids` refers; 0 without voids.
+    /// Pool cycle to which `voids` refers; 0 if `voids` is empty.
     pub cycle: u64,
 }
 
@@ -35,7 +35,7 @@ pub enum StretchEnd {
     Standing {
         /// Number of contributing rounds that can still hit.
         open_rounds: u64,
-        /// Home position of the mirrored state; 0 for none.
+        /// Home position of the mirrored state; 0 if nothing is mirrored yet.
         mirrored: u64,
     },
 }
@@ -45,12 +45,12 @@ pub struct PoolMirrored {
     pub home_position: u64,
     pub terms: PoolTerms,
     pub status: PoolStatus,
-    /// Position in this partition.
+    /// Position in this partition up to which contributions are pooled.
     pub pooled_position: u64,
-    /// Position in this partition.
+    /// Position in this partition up to which hits and voids are decided.
     pub decided_to: u64,
     pub awards: Vec<MirroredAward>,
-    /// Contributions to return to houses of this partition (PL-38).
+    /// Contributions to return to operators' houses in this partition (PL-38).
     pub returns: Vec<VoidReturn>,
 }
 
@@ -63,7 +63,7 @@ pub struct MirroredAward {
     pub currency: Currency,
     /// In EUR.
     pub paid: Nano,
-    /// In EUR; 0 in older logs.
+    /// Part of the seed from the house, in EUR; 0 in older logs.
     pub seed_from_house: Nano,
 }
 

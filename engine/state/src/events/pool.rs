@@ -8,9 +8,9 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 pub struct PoolTerms {
     pub version: u32,
     pub contribution_ppm: u32,
-    /// Seed after a win, in EUR.
+    /// Seed of the pool after each win, in EUR.
     pub seed: Nano,
-    /// Lowest coin value, in EUR, that wins the whole pool. It never changes.
+    /// Lowest coin value that wins the whole pool, in EUR; never changes.
     pub base_coin: CoinValue,
     pub refresh_ms: u32,
     pub collision_share: CollisionShare,
@@ -21,14 +21,14 @@ pub struct PoolTerms {
 pub enum CollisionShare {
     /// The second win gets the coin value's share of the seed, plus all increments since the first win.
     Full,
-    /// The second win is priced like a first one, in proportion to the coin value (BW-16).
+    /// The second win is priced like a first win, in proportion to the coin value (BW-16).
     Proportional,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     Active,
-    /// The pool is suspended: new bets neither contribute nor win; earlier bets still count.
+    /// New bets neither contribute nor win; earlier bets can still win.
     Suspended,
     Retired {
         into: SmolStr,
@@ -91,15 +91,15 @@ pub struct TakeBack {
 
 /// Price of a hit (BW-16, BW-17). Amounts are in EUR unless stated otherwise.
 ///
-/// `increments + seed_from_reserve + seed_from_house` equals `paid` plus a fraction of a cent. `to_reserve` is the
-/// sum of the remaining increments and this fraction.
+/// `increments + seed_from_reserve + seed_from_house` is `paid` plus a fraction of a cent. `to_reserve` is the sum of this
+/// fraction and the increments that remain in the pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     pub hit: u64,
     pub partition: u32,
     pub stream: StreamId,
     pub round: u64,
-    /// 1-based cycle that the award ends.
+    /// Number of the cycle that the award ends, 1-based.
     pub cycle: u64,
     pub collision: bool,
     pub currency: Currency,
@@ -110,6 +110,6 @@ pub struct Award {
     pub seed_from_reserve: Nano,
     pub seed_from_house: Nano,
     pub to_reserve: Nano,
-    /// In EUR at the exchange rate of the bet.
+    /// Paid amount in EUR, at the bet's exchange rate.
     pub paid: Nano,
 }

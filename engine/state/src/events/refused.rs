@@ -1,7 +1,7 @@
 //! Refusals of commits. A refused commit has no effect.
 //!
-//! The first fault found is reported. Checks run in this order: position in log and stream, then the events in order.
-//! For a bet: switches, account, amount, round, rate, campaign or money, contribution.
+//! The first fault found is reported. The position in log and stream is checked first, then the events in order. A bet's
+//! checks are, in order: switches, account, amount, round, rate, campaign or money, contribution.
 
 use smol_str::SmolStr;
 
@@ -44,7 +44,7 @@ pub enum Refused {
     #[error("the balance is {balance}, but {needed} is needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
-    /// The choice of the wallet is final (PL-31).
+    /// The player uses a seamless wallet; this choice is final (PL-31).
     #[error("the player has a seamless wallet, so the operator's wallet has the money")]
     SeamlessWallet,
     #[error("the player has a transfer wallet")]
@@ -158,7 +158,7 @@ pub enum Refused {
     CoinTooLarge,
     #[error("no such session, or it has ended")]
     NoSuchSession,
-    /// The bet exceeds the bet limit or the loss limit of the day (PL-26).
+    /// The bet exceeds the bet limit, or could exceed the day's loss limit (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
     #[error("round {round} cannot hit the pool: the commit has no step, or the round has no contribution")]
@@ -175,7 +175,7 @@ pub enum Refused {
 
     #[error("the stretch starts at {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// The end of the stretch is not durable yet, or was not reported.
+    /// The position `to` is not durable yet, or was not reported.
     #[error("the stretch ends at {to}, after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("position {position} must be decided first")]

@@ -7,23 +7,23 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStarted {
-    /// Contiguous per player over all games, 1-based.
+    /// Number of the round, 1-based and contiguous over all games of the player.
     pub round: u64,
     pub game: SmolStr,
     pub rules_version: SmolStr,
     /// SHA-256.
     pub model_hash: [u8; 32],
     pub currency: Currency,
-    /// Cost of the stake, above 0 even for a free round.
+    /// Cost of the stake; above 0 even for a free round.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub stake: LoggedTerms,
-    /// Exchange rate at this position; 1 for play money.
+    /// Exchange rate of the bet; 1 for play money.
     pub rate: FxRate,
-    /// Contribution of the bet; `None` without an active pool, for free rounds (PL-18) and for play money (PL-17).
+    /// Contribution of the bet. `None` if no pool is active, for free rounds (PL-18) and for play money (PL-17).
     pub contribution: Option<Contribution>,
     pub session: Option<SessionName>,
-    /// Empty for the unrestricted jurisdiction (PL-26).
+    /// Jurisdiction; empty if unrestricted (PL-26).
     pub jurisdiction: SmolStr,
     pub campaign: Option<SmolStr>,
 }
@@ -38,7 +38,7 @@ impl RoundStarted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedTerms {
     Terms(RoundTerms),
-    /// Bytes that do not parse, kept as logged.
+    /// Logged bytes that cannot be parsed.
     Unreadable(Vec<u8>),
 }
 
@@ -52,7 +52,7 @@ impl LoggedTerms {
     }
 }
 
-/// Terms of a round, which a replay needs in addition to the bet.
+/// Terms of a round. A replay needs them in addition to the bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,
@@ -62,7 +62,7 @@ pub struct RoundTerms {
     pub buy_feature: bool,
     pub gamble_max_minor: u64,
     pub carried: Vec<i64>,
-    /// Number of the witch (BW-05); 0 if none was chosen.
+    /// Number of the chosen witch (BW-05); 0 if none was chosen.
     pub witch: u32,
 }
 
@@ -77,15 +77,15 @@ pub struct Contribution {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepResolved {
     pub round: u64,
-    /// Number within the round, 1-based.
+    /// Number of the step in its round, 1-based.
     pub step: u32,
-    /// Only in older logs (PL-06).
+    /// Seed of the step; only in older logs (PL-06).
     pub seed: Option<[u8; 32]>,
     pub choice: Vec<u8>,
     pub outcome: Vec<u8>,
     pub win: Minor,
     pub automatic: Option<Automatic>,
-    /// `None` in older logs.
+    /// Draw of the step; `None` in older logs.
     pub draw: Option<Draw>,
 }
 

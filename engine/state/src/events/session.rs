@@ -13,7 +13,7 @@ pub struct SessionOpened {
     pub session: SessionName,
     pub game: SmolStr,
     pub currency: Currency,
-    /// Empty for the unrestricted jurisdiction.
+    /// Jurisdiction; empty if unrestricted.
     pub jurisdiction: SmolStr,
     pub idle_ms: NonZeroU32,
     /// Limits that apply until the end of the day, including to later sessions.
@@ -28,7 +28,7 @@ pub struct DayLimits {
     pub time_ms_max: Option<NonZeroU32>,
     /// In whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Losses over all currencies.
+    /// Maximum losses of the day, counted over all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
     /// Highest bet per round, converted to the round's currency.
     pub bets_max: Vec<(Currency, Minor)>,

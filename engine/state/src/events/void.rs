@@ -8,17 +8,17 @@ use crate::values::{Minor, Nano};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VoidedJackpot {
-    /// The contribution is taken back, and the award is unchanged; only in older logs.
+    /// Only in older logs: the contribution is taken back, and the award is unchanged.
     TakenBack,
-    /// The contribution is kept until an incident, and unpaid awards are reversed. No award was paid.
+    /// The contribution stays in the pool unless an incident returns it. No award was paid; unpaid awards are reversed.
     Kept,
-    /// Like [`VoidedJackpot::Kept`], and paid awards are charged to the operator's house.
+    /// Like [`VoidedJackpot::Kept`], but paid awards are charged to the operator's house.
     Charged,
-    /// Like [`VoidedJackpot::Kept`], and the platform bears paid awards.
+    /// Like [`VoidedJackpot::Kept`], but the platform bears paid awards.
     Lost,
 }
 
-/// Facts of a settled round that its void needs (PL-04). The books drop them, and [`SettledRound::recall`] reads them
+/// Facts of a settled round that its void needs (PL-04). The books drop these facts, and [`SettledRound::recall`] reads them
 /// from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {
@@ -46,11 +46,11 @@ pub struct Reversal {
     pub operator: SmolStr,
     /// In EUR.
     pub amount: Nano,
-    /// Part that returns to the house; the reserve receives the remaining part.
+    /// Part that returns to the house; the reserve receives the remainder.
     pub to_house: Nano,
 }
 
-/// Kept contributions of voids in a stretch, summed per operator, game, version and minute.
+/// Contributions of voided rounds that stay in the pool, summed per operator, game, version and minute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedVoids {
     pub operator: SmolStr,
@@ -59,33 +59,33 @@ pub struct ReportedVoids {
     /// Minute of the bets, counted from 1970.
     pub minute: i64,
     pub voids: u64,
-    /// From bets in the stretch, in EUR.
+    /// Contributions of bets in the reported range, in EUR.
     pub in_stretch: Nano,
     /// Contributions of earlier bets in the running cycle, in EUR.
     pub in_cycle: Nano,
-    /// From earlier cycles, in EUR.
+    /// Contributions of bets in earlier cycles, in EUR.
     pub earlier: Nano,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidReturn {
     pub operator: SmolStr,
-    /// In EUR, above 0.
+    /// Returned amount in EUR, above 0.
     pub amount: Nano,
 }
 
 /// Malfunction. The contributions of its voided rounds return to the operator's house.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
-    /// Unique within the pool.
+    /// Id, unique within the pool.
     pub id: SmolStr,
     pub operator: SmolStr,
     pub game: SmolStr,
-    /// Empty for all versions.
+    /// Affected version; empty for all versions.
     pub rules_version: SmolStr,
-    /// Unix ms, a whole minute.
+    /// Start in Unix ms, a whole minute.
     pub from_ms: i64,
-    /// Exclusive; Unix ms, a whole minute.
+    /// Exclusive end in Unix ms, a whole minute.
     pub until_ms: i64,
     pub reason: String,
     pub actor: String,

@@ -23,16 +23,16 @@ pub struct DebitFacts {
     pub feature_buy: bool,
     /// Campaign of a free round that is opened at the wallet.
     pub campaign: Option<SmolStr>,
-    /// Stake of this free round, which the operator's promotion pays; 0 without one.
+    /// Stake of the free round, which the operator's promotion pays; 0 if this is no free round.
     pub stake: Minor,
 }
 
 /// Parts of a wallet's answer that are logged in addition to the reported balance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalletAnswer {
-    /// The wallet's own id of the transaction; empty for none.
+    /// The wallet's own id of the transaction; empty if it sent none.
     pub transaction_id: SmolStr,
     pub balance_unknown: bool,
-    /// Bonus money in the amount.
+    /// Part of the amount that is bonus money.
     pub bonus: Minor,
 }

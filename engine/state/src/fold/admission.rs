@@ -1,5 +1,6 @@
-//! Limits for new commits, which keep sums far below 64 bits. Deposits above a ceiling are refused; wins and awards
-//! are not. Older logs that exceed a limit can still be folded, because only the writer calls [`Stage::admit`].
+//! Limits for new commits, which keep sums far below 64 bits. Deposits that would exceed a limit are refused, but wins and
+//! awards are never refused. Older logs that exceed a limit can still be folded, because only the writer calls
+//! [`Stage::admit`].
 
 use super::stage::{Stage, Subject};
 use super::view::View;
@@ -7,11 +8,10 @@ use crate::events::{Award, ChangeProposed, Commit, Decision, Event, PoolTerms, R
 use crate::state::{Books, Changes, PlayerState, Wallet};
 use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Highest balance at which a bet is accepted, so that the balance has room for a win. Only older logs have higher
-/// balances.
+/// Highest balance at which a bet is accepted, so that the balance has room for a win.
 const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 
-/// Allowed worth of a minor unit in 1e-9 EUR, so that a pool of 10^9 EUR has at most 10^18 minor units.
+/// Lowest and highest worth of a minor unit in 1e-9 EUR, so that a pool of 10^9 EUR has at most 10^18 minor units.
 const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
 /// Highest seed, which keeps a pool's figure far below an account's limit in any currency.
@@ -31,7 +31,6 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// `subject` is the commit's stream after the staged commits.
     pub fn admit(&self, subject: &Subject, books: &Books, commit: &Commit) -> Result<(), Refused> {
         Admission { view: self.over(books), player: subject.0.player.as_ref(), commit }.admit()
     }
@@ -83,11 +82,11 @@ impl Admission<'_> {
                 Event::CampaignGranted(campaign) => {
                     campaign.currency.ceiling().admits(campaign.currency, campaign.bet)?;
                 }
-                // Only in older logs (PL-38).
+                // Such voids exist only in older logs (PL-38).
                 Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
                     return Err(Refused::VoidedJackpotWrong { round: *round });
                 }
-                // Only in older logs (PL-37).
+                // Such events exist only in older logs (PL-37).
                 Event::RoundVoided { round, settled: None, .. }
                     if self.player.is_some_and(|player| player.open_round(*round).is_none()) =>
                 {
@@ -137,7 +136,7 @@ impl Admission<'_> {
         }
     }
 
-    /// Only the operator that switched a part off, or the platform, may switch it on (PL-25).
+    /// A part that an operator switched off may be switched on only by this operator or the platform (PL-25).
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -154,7 +153,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// The balance must have room for a win, and few credits may be due (PL-31).
+    /// Checks that the balance has room for a win, and that few credits are due (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();
@@ -171,7 +170,7 @@ impl Admission<'_> {
 
 fn check_rate(currency: Currency, rate: FxRate) -> Result<(), Refused> {
     let (numerator, denominator) = rate.fraction();
-    // The product is below (10^18 * 10^9 + 10^12) * 10^13.
+    // No overflow: the product is below (10^18 * 10^9 + 10^12) * 10^13.
     let worth = numerator * currency.nanos_per_minor();
     let (least, most) = MINOR_WORTH;
     let is_within = least * denominator <= worth && worth <= most * denominator;

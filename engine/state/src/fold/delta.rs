@@ -45,7 +45,7 @@ pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// Copied because threads would contend for a shared reference count.
+    /// Copied instead of shared, because threads would contend for its reference count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
     /// Partition, position, amount.

@@ -7,7 +7,7 @@ use crate::events::{Decision, Event, Incident, Refused, VoidReturn};
 use crate::state::{Books, PoolState, RETURN_MINUTES, VoidKey, VoidSum};
 use crate::values::{Account, Currency, Nano};
 
-/// Per pool, with returnable contributions.
+/// Maximum number of incidents per pool with returnable contributions.
 const INCIDENTS_MAX: usize = 256;
 
 struct Returnable<'s> {
@@ -32,7 +32,7 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Skips bets that are too old.
+    /// Sums the contributions of voided rounds for incidents; skips bets that are too old.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;
@@ -85,7 +85,8 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Takes from K in the running cycle, otherwise from R, then from H (BW-19).
+    /// Returns contributions of the running cycle from K, of earlier cycles from R and, if R is insufficient, from H
+    /// (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -127,7 +128,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The house gets its share of the seed back; the reserve gets the remaining amount.
+    /// Reverses an award: the house gets its share of the seed back, and the reserve gets the remainder.
     pub fn reverse(
         &mut self,
         name: &'s str,

@@ -161,7 +161,7 @@ fn pending_voids(
     let ReportedVoids { operator, game, rules_version, minute, voids: count, in_stretch, in_cycle, earlier } =
         voids.clone();
     let parts = [(BetPlace::InStretch, in_stretch), (BetPlace::InCycle(cycle), in_cycle), (BetPlace::Earlier, earlier)];
-    // The first part stores the number of voids, so the other parts add none.
+    // The number of voids is counted in the first part only.
     let counts = [count, 0, 0];
     parts.into_iter().zip(counts).filter(|((_, amount), count)| *amount != Nano::ZERO || *count > 0).map(
         move |((bet, amount), voids)| PendingVoid {

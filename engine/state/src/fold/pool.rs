@@ -42,7 +42,7 @@ impl<'s> Transition<'s, '_> {
         if to > end {
             return Err(Refused::NotDurable { to, end });
         }
-        // Indivisible because a part could belong to another cycle.
+        // A report is taken as a whole, because a part of it could belong to another cycle.
         let whole =
             partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
         if !whole {
@@ -65,7 +65,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The decision must be the oldest pending one, and contributions before it pooled.
+    /// Returns the oldest pending decision, which must be at `position`. Contributions before it must be pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -155,7 +155,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// From the next cycle on (BW-20).
+    /// Changes the terms from the next cycle on (BW-20).
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {

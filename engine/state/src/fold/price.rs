@@ -1,10 +1,10 @@
-//! Pool arithmetic in exact integers. Above 10^9 EUR it can return an error, but never a wrong figure.
+//! Pool arithmetic in exact integers. Amounts above 10^9 EUR can cause an error, but never a wrong figure.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// P x coin / base coin (BW-13), in the player's currency, rounded down to 1e-9.
+/// Returns the jackpot figure P x coin / base coin (BW-13) in the player's currency, rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0
@@ -22,9 +22,9 @@ fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
 
 /// Prices a hit (BW-16, BW-17). In `pool`, contributions up to the hit are pooled and earlier hits are awarded.
 ///
-/// The value is `weighted x coin / base coin + whole`: a share of the base pool or, for a second win within one
-/// refresh, of the seed, plus all increments. It is rounded down to the player's minor unit, and the reserve gets the
-/// fraction.
+/// The value is `weighted x coin / base coin + whole`. A first win gets a share of the base pool; a second win within one
+/// refresh gets a share of the seed plus all increments. It is rounded down to the player's minor unit, and the reserve gets
+/// the fraction.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));
@@ -37,7 +37,7 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let paid = worth.paid(amount).ok_or(MoneyError::OutOfRange)?;
     let seed_share = worth.in_eur(terms.seed).ok_or(MoneyError::OutOfRange)?;
 
-    // Rounding can leave one nano more. The sum is at most K because K is an integer.
+    // Rounding can make the increments one nano larger than the exact share. They are at most K because K is an integer.
     let increments = Nano(total.0 - seed_share.0);
     let seed_from_reserve = seed_share.min(pool.reserve);
     let left = total.0 - paid.0;
@@ -61,11 +61,11 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
 }
 
 struct Worth {
-    /// In 1e-6 of the currency's unit.
+    /// Coin value in 1e-6 of the currency's unit.
     coin: i128,
     /// In 1e-6 EUR.
     base: i128,
-    /// EUR per unit, as a fraction.
+    /// Exchange rate in EUR per unit, as a fraction.
     rate: (i128, i128),
     minor: i128,
 }
@@ -95,7 +95,7 @@ impl Worth {
             (numerator, self.base.checked_mul(self.rate.0)?)
         };
         let minor = numerator.checked_div(denominator.checked_mul(self.minor)?)?;
-        // The reserve receives the excess.
+        // The reserve receives any amount above the limit.
         Some(Minor(i64::try_from(minor).unwrap_or(i64::MAX)))
     }
 

@@ -107,7 +107,6 @@ impl<'s> Transition<'s, '_> {
         let Commit { partition, position, .. } = *self.commit;
         let change = self.pending(&given.pool);
         change.totals.open_rounds += 1;
-        // All rounds of a commit share one entry.
         let earlier = change.contribution.map_or(Nano::ZERO, |(_, _, amount)| amount);
         change.contribution = Some((partition, position, super::transition::add_figure(earlier, expected)?));
         Ok(())
@@ -201,7 +200,7 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Checks the day's limits (PL-26). The log has no other limits.
+/// Checks the day's limits (PL-26).
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

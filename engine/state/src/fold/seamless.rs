@@ -1,5 +1,5 @@
-//! Seamless wallets (PL-31). A confirmed debit adds the bet in the commit of its round; the balance after a commit
-//! becomes due.
+//! Seamless wallets (PL-31). A confirmed debit adds the bet to the balance in the commit that opens the round. The balance
+//! after a commit must be credited to the wallet.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl<'s> Transition<'s, '_> {
     pub fn ask_debit(&mut self, asked: &DebitAsked) -> Result<(), Refused> {
         let DebitAsked { request_id, fingerprint, currency, amount, facts } = asked;
         self.check_real(*currency)?;
-        // A free round costs its player nothing.
+        // Only the debit of a free round may be 0.
         if *amount != Minor::ZERO || facts.as_ref().is_none_or(|facts| facts.campaign.is_none()) {
             expect_positive(*amount)?;
         }
@@ -129,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         amount: Minor,
         reported: Reported<'_>,
     ) -> Result<(), Refused> {
-        // Older logs have no balances of credits. A reported 0 is ignored too, since a credit leaves money.
+        // A balance of 0 means that none was logged (older logs), since a credit leaves money.
         if reported.0 != Minor::ZERO {
             self.note_balance(currency, reported)?;
         }
@@ -180,7 +180,7 @@ impl<'s> Transition<'s, '_> {
         skipped.and_then(|index| dues.remove(index)).map(|_| ()).ok_or(Refused::NoSuchDue)
     }
 
-    /// Removes the next due call. `round` is that of a report or a reversal, otherwise 0.
+    /// Removes the next due call. `round` is the round of a report or a reversal, otherwise 0.
     fn take_due(
         &mut self,
         request_id: &str,

@@ -11,10 +11,10 @@ use crate::state::{
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Books of some players, for folding on several threads.
+/// Books of a share of the players, for folding on several threads.
 ///
-/// The main [`Books`] decide all other streams. They take each commit's [`Left`] in log order, and finally the
-/// [`Totals`] of the shares. Shares [follow](Share::follow) the shared state. The result equals that of
+/// The main [`Books`] fold all streams except players' streams. They take each player commit's [`Left`] in log order, and
+/// finally the [`Totals`] of the shares. Shares [follow](Share::follow) the shared state. The result equals that of
 /// [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
@@ -59,8 +59,8 @@ impl Share {
         self.0.generations()
     }
 
-    /// Applies a durable commit to its player in place; `record` returns the record's hash. After an error the player
-    /// is invalid. Only [`Books::take_left`] checks the order of commits.
+    /// Applies a durable commit to its player in place; `record` returns the hash of the commit's record. After an error the
+    /// player is invalid. Only [`Books::take_left`] checks the order of commits.
     pub fn apply_recorded(
         &mut self,
         player: &mut PlayerState,

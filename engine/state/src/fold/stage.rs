@@ -28,7 +28,7 @@ use crate::values::{End, Head, Posting, RecordHash, StreamId};
 /// }
 /// ```
 ///
-/// A group copies the players and pools that it changes.
+/// Each group holds copies of the players and pools that it changes.
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
     groups: VecDeque<Overlay>,
@@ -79,7 +79,7 @@ impl Stage {
         subject.0.copy(self.over(books), stream);
     }
 
-    /// Decides and stages a commit; `record` makes its record from the resulting player.
+    /// Decides and stages a commit; `record` creates the commit's record from the resulting player.
     pub fn apply_recorded(
         &mut self,
         books: &Books,
@@ -150,14 +150,14 @@ impl Books {
         View { durable: self, over: &NOTHING }
     }
 
-    /// All groups must be durable.
+    /// Applies the groups of a stage, which must be durable.
     pub fn absorb(&mut self, mut stage: Stage) {
         while !stage.groups.is_empty() {
             self.absorb_oldest(&mut stage);
         }
     }
 
-    /// The group must be durable.
+    /// Applies the oldest group of a stage, which must be durable.
     pub fn absorb_oldest(&mut self, stage: &mut Stage) {
         let Some(Overlay { books: over, rates_changed, system_changed, paid, returned }) = stage.groups.pop_front()
         else {
@@ -196,7 +196,6 @@ impl Books {
         self.interpartition.0 += over.interpartition.0;
     }
 
-    /// A refusal has no effect.
     pub fn apply(&mut self, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(commit, None)
     }

@@ -16,14 +16,14 @@ pub(super) struct Transition<'s, 'd> {
     pub stepped: Option<u64>,
     /// Whether the commit already contains a hit, void or report; it can contain only one.
     pub decided: bool,
-    /// Confirmed debit, until its round uses it (PL-31).
+    /// Confirmed debit that no round has used yet (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
     /// Voided round, and the part of its win that was not taken back.
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
-    /// Approved event, which must be the next one (PL-27).
+    /// Approved event, which must be the next event (PL-27).
     pub approved: Option<Box<Event>>,
     /// Round whose void must follow (PL-38).
     pub approved_void: Option<u64>,
@@ -52,7 +52,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         }
     }
 
-    /// Posts a transfer. The caller updates balances and figures.
+    /// Posts a transfer. The caller must update balances and pool figures.
     pub fn transfer(&mut self, from: Account<'s>, to: Account<'s>, currency: Currency, amount: Nano) {
         if amount != Nano::ZERO {
             self.post(Posting { account: from, currency, amount: -amount });
@@ -96,7 +96,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         &mut self.delta.pending[index]
     }
 
-    /// At most one per commit.
+    /// Leaves a decision for a pool; at most one per commit.
     pub fn leave(&mut self, pool: &str, decision: Decision) -> Result<(), Refused> {
         if self.decided {
             return Err(Refused::SecondDecision);

@@ -6,11 +6,10 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes of a group. States replace those of lower layers; figures are added to them.
+/// Changes of a group. States replace the states of lower layers; figures are added to the figures of lower layers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
-    /// Whether `books.rates` replaces lower rates.
     pub rates_changed: bool,
     pub system_changed: bool,
     pub paid: BTreeSet<AwardKey>,
@@ -61,7 +60,7 @@ impl<'a> View<'a> {
         self.staged().find_map(|books| books.pool(pool)).or_else(|| self.durable.pool(pool))
     }
 
-    /// A changed pool occurs more than once.
+    /// Returns the pools of all layers; a changed pool occurs more than once.
     pub fn pools(self) -> impl Iterator<Item = &'a PoolState> {
         let names = self.durable.pools.keys().chain(self.staged().flat_map(|books| books.pools.keys()));
         names.filter_map(move |name| self.pool(name))
@@ -101,19 +100,19 @@ impl<'a> View<'a> {
         self.durable.void_sums.get(key).copied()
     }
 
-    /// The end of the range is exclusive.
+    /// Returns the keys in a range of minutes; the range's end is exclusive.
     pub fn void_keys(self, pool: &Arc<str>, (first, last): (i64, i64)) -> BTreeSet<&'a VoidKey> {
         let range = VoidKey::first(pool, first)..VoidKey::first(pool, last.max(first));
         let all = self.staged().chain([self.durable]);
         all.flat_map(|books| books.void_sums.range(range.clone())).map(|(key, _)| key).collect()
     }
 
-    /// A pool takes up only durable entries.
+    /// Returns a pool's durable entries.
     pub fn durable_pending(self, pool: &str) -> Option<&'a Pending> {
         self.durable.pending.get(pool)
     }
 
-    /// Durable end of the pool's own partition, or end of another partition's last report.
+    /// Returns the durable end of the pool's own partition, or the end of another partition's last report.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

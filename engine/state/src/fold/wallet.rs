@@ -88,7 +88,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// The balance must not become negative (PL-09).
+    /// Fails if the balance would become negative (PL-09).
     pub fn charge_player(
         &mut self,
         player: Account<'s>,

@@ -12,9 +12,9 @@ pub struct AutospinLimits {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossStop {
-    /// Above the limit (BW-25, ME-19).
+    /// The series ends if the loss exceeds the limit (BW-25, ME-19).
     Passed(Minor),
-    /// At or above the limit (WF-19).
+    /// The series ends if the loss reaches the limit (WF-19).
     Reached(Minor),
     /// A bet that could exceed the limit is not placed (DM-26).
     Prevented { limit: Minor, bet: Minor },
@@ -22,9 +22,9 @@ pub enum LossStop {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WinStop {
-    /// At or above the limit (BW-25, WF-19).
+    /// The series ends if a win reaches the limit (BW-25, WF-19).
     Reached(Minor),
-    /// Above the limit (ME-19).
+    /// The series ends if a win exceeds the limit (ME-19).
     Passed(Minor),
 }
 
@@ -59,7 +59,7 @@ pub enum AutospinStop {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FinishedRound {
-    /// Zero after a refund.
+    /// Bet of the round; 0 after a refund.
     pub bet: Minor,
     pub win: Minor,
     pub jackpot: Option<Minor>,

@@ -1,4 +1,4 @@
-//! Slots shared by operators: half of them are divided evenly, and half are open to all operators.
+//! Slots shared by operators: half are reserved for operators in equal shares, and half are open to all operators.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,6 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Every operator gets at least one slot.
     #[must_use]
     pub fn new(places: usize, operators: usize) -> Self {
         let own = (places - places / 2) / operators.max(1);

@@ -1,8 +1,8 @@
 //! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
 //!
-//! A session ends when closed, idle or disconnected. After a disconnection its game is held: no other session can be
-//! opened for a while. Bets are refused while a reality check is due and after the time limit (PL-26). A player has
-//! one live session per game, plus one in play money.
+//! A session ends when it is closed, idle or disconnected. For some time after a disconnection, no other session can be
+//! opened in its game. Bets are refused while a reality check is due and after the time limit (PL-26). A player has one live
+//! session per game, plus one in play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use crate::values::{Currency, Minor, StreamId};
 pub struct SessionLimits {
     /// See BW-26.
     pub idle_ms_max: i64,
-    /// Time for which a game is held (BW-27).
+    /// Time for which a game stays reserved after a disconnection (BW-27).
     pub hold_ms: i64,
     /// Sessions and holds.
     pub count_max: usize,
@@ -38,7 +38,6 @@ pub struct SessionOf {
     pub game: SmolStr,
     pub jurisdiction: SmolStr,
     pub profile: Profile,
-    /// Highest loss in minor units, set by the player.
     pub loss_max: Option<Minor>,
     /// Highest bet per round in minor units, set by the player or the operator.
     pub bet_max: Option<Minor>,
@@ -80,7 +79,7 @@ pub struct Sessions<K> {
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
-/// Player, game, whether for real money (PL-17).
+/// Player, game, and whether the session is for real money (PL-17).
 type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
@@ -122,7 +121,7 @@ impl<K> Sessions<K> {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Repeating the request of a live session returns its id.
+    /// Opens a session. A repeated request of a live session returns that session's id.
     pub fn open(
         &mut self,
         of: SessionOf,
@@ -198,7 +197,6 @@ impl<K> Sessions<K> {
         Ok(&entry.of)
     }
 
-    /// Returns the session's terms and its duration in ms.
     pub fn acknowledge(&mut self, id: SessionId, now_ms: i64) -> Result<(&SessionOf, i64), SessionRefused> {
         self.expire(now_ms);
         self.live(id)?;

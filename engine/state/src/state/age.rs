@@ -1,8 +1,8 @@
-//! Ages count the snapshots that were started.
+//! An age is the number of snapshots started so far.
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watch {
-    /// 0 while changes are not tracked.
+    /// Current age; 0 while changes are not tracked.
     pub age: u32,
     pub written: u32,
     pub is_writing: bool,

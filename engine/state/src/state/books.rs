@@ -27,7 +27,7 @@ pub(crate) struct CurrentRates {
 }
 
 impl CurrentRates {
-    /// EUR per unit; 1 for EUR and play money.
+    /// Returns EUR per unit of a currency; 1 for EUR and play money.
     pub fn rate(&self, currency: Currency) -> Option<FxRate> {
         match currency {
             Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
@@ -58,7 +58,7 @@ pub struct Books {
     pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
-    /// Only in the home partition.
+    /// Contributions of voided rounds; only in the home partition.
     pub(crate) void_sums: BTreeMap<VoidKey, VoidSum>,
     pub(crate) rates: CurrentRates,
     pub(crate) system: System,
@@ -155,7 +155,7 @@ impl Books {
         operator.flat_map(move |operator| operator.owing.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Unix ms and player of debits that wait for their bets, oldest first.
+    /// Time in Unix ms and player of each debit whose bet is not logged yet, oldest first.
     pub fn waiting_debits(&self, operator: &str) -> impl Iterator<Item = (i64, &str)> {
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(|operator| &operator.waiting).map(|(asked_ms, name)| (*asked_ms, name.as_str()))
@@ -175,7 +175,8 @@ impl Books {
         self.rates.rate(currency)
     }
 
-    /// Reserved EUR of the operator's campaigns (PL-36). A campaign counts in full until its day of expiry ends.
+    /// Reserved EUR of the operator's campaigns (PL-36). A campaign's reservation counts in full until the end of its expiry
+    /// day.
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)
@@ -200,7 +201,7 @@ impl Books {
         self.system.switches.against(operator, game, rules_version)
     }
 
-    /// Includes lapsed changes (PL-27).
+    /// Returns proposed changes, including lapsed ones (PL-27).
     pub fn pending_changes(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
         self.system.changes.pending()
     }
@@ -229,7 +230,7 @@ impl Books {
         u64::try_from(totals.open_rounds).unwrap_or_default()
     }
 
-    /// Sorted by the position of the hit.
+    /// Returns unpaid awards, sorted by the position of the hit.
     pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
     }
@@ -256,7 +257,7 @@ impl Books {
         })
     }
 
-    /// Sums per operator (PL-38).
+    /// Returns, per operator, the sum of contributions of voided rounds that the pool still holds (PL-38).
     #[must_use]
     pub fn voids_not_returned(&self, pool: &str) -> BTreeMap<SmolStr, VoidSum> {
         let mut sums = BTreeMap::<_, VoidSum>::new();
@@ -318,7 +319,7 @@ impl Books {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// Sums that are not zero; empty at every position (PL-09).
+    /// Returns the sums per currency that are not zero; correct books have none (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();

@@ -1,5 +1,5 @@
-//! Changes that need two actors (PL-27). The commit that approves a change also makes it. A change lapses without an
-//! event.
+//! Changes that need two actors (PL-27). The commit that approves a change also applies it. An undecided change lapses
+//! without an event.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct PendingChange {
     pub time_ms: i64,
 }
 
-/// Keyed by the position of the proposal.
+/// Maps the position of each proposal to its change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Changes(BTreeMap<u64, PendingChange>);
 
@@ -27,7 +27,7 @@ impl Changes {
         self.0.iter().map(|(position, change)| (*position, change))
     }
 
-    /// Also drops lapsed changes.
+    /// Adds a proposed change and drops lapsed changes.
     pub fn propose(&mut self, position: u64, time_ms: i64, proposed: &ChangeProposed) -> Result<(), Refused> {
         let ChangeProposed { stream, change, actor, lapses_ms } = proposed;
         let is_valid = stream.is_valid() && change.is_change_of(stream) && change.as_proposed() == **change;

@@ -6,11 +6,11 @@ use crate::events::DayLimits;
 use crate::values::date::{DAY_MS, day_of};
 use crate::values::{Currency, Minor, Rates, exchange};
 
-/// Longest pause that counts as time played.
+/// Longest pause between actions that counts as time played.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
-/// Figures of a player's day (UTC), for real money or for play money (PL-17). A loss counts for the day of its bet.
-/// Time played is the time between actions, without breaks.
+/// Figures of a player's day (UTC), for real money or for play money (PL-17). A loss counts for the day of its bet. Time
+/// played is the time between actions, excluding pauses longer than [`BREAK_MS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     number: i64,
@@ -80,8 +80,8 @@ impl Day {
         i64::from(self.unseen_ms).saturating_add(self.pause(now_ms))
     }
 
-    /// Wins minus bets in minor units. Other currencies are converted, losses rounded up and wins down. Jackpots and
-    /// voids of settled rounds do not count.
+    /// Returns wins minus bets in minor units. Figures in other currencies are converted; losses are rounded up and wins
+    /// down. Jackpots and voids of settled rounds do not count.
     #[must_use]
     pub fn net(&self, currency: Currency, rates: Rates<'_>, now_ms: i64) -> i128 {
         let all = self.net.iter().chain(self.more.iter().flat_map(|more| more.iter()));

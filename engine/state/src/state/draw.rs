@@ -5,7 +5,7 @@ use crate::values::{DrawName, Epoch, RecordHash, Seal};
 /// First draw that no step has used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextDraw {
-    /// Contiguous per player, 1-based.
+    /// Number of the draw, 1-based and contiguous per player.
     pub number: u64,
     pub epoch: Epoch,
     /// See [`Generations`](crate::Generations).

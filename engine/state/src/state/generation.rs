@@ -1,5 +1,5 @@
-//! Generations of draws (PL-40). Each start of the writer logs a random salt, so two continuations of a log never share
-//! a dealt value.
+//! Generations of draws (PL-40). Each start of the writer logs a random salt, so if a log is continued twice from the same
+//! position, the two continuations never share a dealt value.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,18 @@ use crate::values::{Epoch, Salt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generation {
-    /// 0 in logs without salts.
+    /// Number of the current generation; 0 in older logs, which have no salts.
     pub number: u64,
     pub salt: Option<Salt>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
-    /// Starts with generation 1.
+    /// Salt of each generation, from generation 1.
     salts: Vec<Salt>,
     /// First generation whose unused seals are not revoked.
     first_usable: u64,
-    /// Last position accepted as lost; 0 for none.
+    /// Last position that was accepted as lost; 0 if no commits were lost.
     lost_to: u64,
     keys: BTreeSet<Epoch>,
     lost_keys: BTreeSet<Epoch>,

@@ -1,4 +1,4 @@
-//! Liability of open campaigns (PL-36), one sum per day of expiry, since a campaign counts in full until then.
+//! Liability of open campaigns (PL-36), as one sum per day of expiry, because a campaign counts in full until that day.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,6 @@ use smol_str::SmolStr;
 use crate::events::{LiabilityReserved, Refused};
 use crate::values::{MoneyError, Nano, date, is_id};
 
-/// Reserved EUR per operator and day of expiry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 

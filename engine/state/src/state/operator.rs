@@ -15,14 +15,13 @@ use crate::values::{Nano, PerCurrency};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Operator {
     pub totals: OperatorTotals,
-    /// Players in memory, which a snapshot stores separately.
     #[serde(skip)]
     pub players: Players,
-    /// Position of the bet, player, number.
+    /// Open rounds: position of the bet, player, number of the round.
     pub open: BTreeSet<(u64, SmolStr, u64)>,
     pub busy: BTreeSet<SmolStr>,
     pub owing: BTreeSet<SmolStr>,
-    /// Debits that wait for their bets: time of the request, player.
+    /// Debits whose bets are not logged yet: time of the request, player.
     pub waiting: BTreeSet<(i64, SmolStr)>,
     /// Expiry, player, round.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
@@ -32,7 +31,6 @@ impl Operator {
     pub fn put(&mut self, name: &str, player: Arc<PlayerState>, watch: Watch) {
         let after = Arc::clone(&player);
         let before = self.players.replace(name, player, watch);
-        // Most rounds settle in the commit that opens them.
         let key = |round: &Arc<OpenRound>| (round.opened_at, SmolStr::new(name), round.started.round);
         for round in before.iter().flat_map(|before| &before.open) {
             self.open.remove(&key(round));
@@ -73,7 +71,7 @@ fn set(names: &mut BTreeSet<SmolStr>, name: &str, before: bool, after: bool) {
     }
 }
 
-/// Totals of an operator. With them, a trial balance takes the same time for any number of players.
+/// Totals of an operator, so that a trial balance takes the same time for any number of players.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperatorTotals {
     pub players: PerCurrency<Nano>,

@@ -18,11 +18,11 @@ pub struct UnpaidAward {
     pub round: u64,
     pub amount: Minor,
     pub currency: Currency,
-    /// Booked as paid, in EUR.
+    /// Amount that the pool booked as paid, in EUR.
     pub paid: Nano,
-    /// In EUR; 0 in older logs.
+    /// Part of the seed from the house, in EUR; 0 in older logs.
     pub seed_from_house: Nano,
-    /// Whether the account lacks room.
+    /// Whether the award is unpaid because the account has no room for it.
     pub set_aside: bool,
 }
 
@@ -36,10 +36,9 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// Contributions per partition that the pool has not taken up yet, by ascending position.
+    /// Maps partitions to contributions that the pool has not taken up yet, by ascending position.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
-    /// Voids per partition, by ascending position.
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,
 }
 

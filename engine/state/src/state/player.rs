@@ -1,4 +1,4 @@
-//! State of a player, which is cheap to clone. Settled rounds leave no state.
+//! State of a player, which is cheap to clone. It contains no settled rounds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl CollectionEntry {
 pub struct PlayerState {
     pub head: Head,
     pub rounds_started: u64,
-    /// `None` in older logs.
+    /// Next sealed draw; `None` in older logs.
     pub draw: Option<NextDraw>,
     last_bet_ms: Option<i64>,
     day: Day,
@@ -43,16 +43,16 @@ pub struct PlayerState {
     pub(crate) seats: Seats,
     pub(crate) balances: PerCurrency<Minor>,
     pub(crate) open: Vec<Arc<OpenRound>>,
-    /// `None` with a transfer wallet.
+    /// State of the seamless wallet; `None` if the player uses a transfer wallet.
     pub(crate) wallet: Option<Arc<Wallet>>,
-    /// Few, so a linear search suffices.
+    /// Carried figures, sorted by game and scope.
     collections: Option<Arc<Vec<CollectionEntry>>>,
-    /// In order of grants; few.
+    /// The player's few campaigns, in order of grants.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
     /// Rarely set.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// Maps by game: one for play money, then one for real money.
+    /// Maps each game to its figures: index 0 for play money, index 1 for real money.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
@@ -94,7 +94,7 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// At most one with real money (PL-20) and one with play money (PL-17).
+    /// Returns the game's open round; a player has at most one with real money (PL-20) and one with play money (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();
@@ -125,7 +125,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Adds an amount, as a confirmed debit does.
+    /// Returns the player with an amount added, as after a confirmed debit.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();
@@ -140,7 +140,7 @@ impl PlayerState {
         self.seats(currency).find(|seat| seat.game == game)
     }
 
-    /// In order of opening.
+    /// Returns the seats in order of opening.
     pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }
@@ -163,7 +163,7 @@ impl PlayerState {
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
-    /// In order of grants (PL-18).
+    /// Returns the campaigns in order of grants (PL-18).
     pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
         self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
     }
@@ -178,7 +178,7 @@ impl PlayerState {
         self.voided.as_ref()?.position(round)
     }
 
-    /// Includes lapsed proposals (PL-38).
+    /// Returns proposed voids, including lapsed ones (PL-38).
     pub fn void_proposals(&self) -> impl Iterator<Item = &VoidProposal> {
         self.void_proposals.iter().flat_map(|proposals| proposals.iter())
     }
@@ -188,8 +188,8 @@ impl PlayerState {
         self.void_proposals().find(|proposal| proposal.round == round && proposal.waits(now_ms))
     }
 
-    /// Wins minus bets in minor units, without jackpots, free rounds and later voids. `None` before the first bet,
-    /// and after a bet of another session.
+    /// Returns a session's wins minus bets in minor units, excluding jackpots, free rounds and later voids. Returns `None`
+    /// before the session's first bet, and after a bet of another session in the game.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));
@@ -211,7 +211,8 @@ impl PlayerState {
         }
     }
 
-    /// Counts a win or refund for the day and, if the round's session is still the game's latest, for the session.
+    /// Adds a win or refund to the day's figures and, if the round's session is still the game's latest, to the session's
+    /// figures.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());
@@ -247,7 +248,6 @@ impl PlayerState {
                 collection.insert(key.clone(), *value);
             }
         }
-        // Collections with equal contents must have equal states.
         if collection.is_empty() {
             all.remove(index);
         }

@@ -1,5 +1,5 @@
-//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. Colliding hashes slow down
-//! only their own operator.
+//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. Colliding names slow down only their
+//! own operator.
 //!
 //! If books are [watched](super::watch), they record which players changed since the latest snapshot, and keep the
 //! former states of players for a snapshot in progress.
@@ -21,12 +21,12 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Age of the table at the player's last change; 0 if unchanged since it was loaded.
+    /// Age of the table at the player's last change; 0 if the player is unchanged since it was loaded.
     changed: u32,
     used: u32,
 }
 
-/// Computed once for several books.
+/// Name of a player with its hash, computed once for several books.
 #[derive(Clone, Copy)]
 pub(crate) struct Name<'a> {
     name: &'a str,
@@ -93,7 +93,7 @@ impl Players {
         all.into_iter()
     }
 
-    /// The order is fixed but arbitrary.
+    /// Returns the states in a fixed but arbitrary order.
     pub fn into_states(self) -> impl Iterator<Item = Named> {
         self.places.into_values().flatten().map(|slot| (slot.name, slot.state))
     }
@@ -106,12 +106,12 @@ impl Players {
         self.changed.len()
     }
 
-    /// Returns the places to write.
+    /// Begins a snapshot; returns the places of players to write.
     pub fn freeze(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.changed)
     }
 
-    /// Players as of the start of the snapshot.
+    /// Returns the players at a place, as of the snapshot's start.
     pub fn frozen(&self, place: u64, watch: Watch) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let unchanged = self.places.get(&place).into_iter().flatten();
         let unchanged = unchanged.filter(move |slot| slot.changed > watch.written && slot.changed < watch.age);
@@ -119,14 +119,14 @@ impl Players {
         unchanged.map(|slot| (&*slot.name, &slot.state)).chain(before.map(|(name, state)| (&**name, state)))
     }
 
-    /// The next snapshot also writes `unwritten`.
+    /// Ends a snapshot; the next snapshot also writes the places `unwritten`.
     pub fn thaw(&mut self, unwritten: Vec<u64>) -> impl Sized + use<> {
         self.changed.extend(unwritten);
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts players that are unchanged, have no open round and were not used since age `used`. Returns the place to
-    /// continue at.
+    /// Evicts players that are unchanged, have no open round and were not used since age `used`. Returns the place at which
+    /// the next call continues.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let (mut dropped, mut empty) = (0, vec![]);

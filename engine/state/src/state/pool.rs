@@ -16,13 +16,13 @@ pub struct PoolState {
     /// See BW-20.
     pub pending_terms: Option<PoolTerms>,
     pub status: PoolStatus,
-    /// 1-based; each award ends one.
+    /// Number of the cycle, 1-based; each award ends a cycle.
     pub cycle: u64,
     pub increments: Nano,
     /// Reserve (R).
     pub reserve: Nano,
     pub house_funding: Nano,
-    /// Without contributions taken back.
+    /// All contributions, excluding those taken back.
     pub contributions: Nano,
     pub paid: Nano,
     /// From retired pools.
@@ -33,15 +33,15 @@ pub struct PoolState {
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
-    /// Position; 0 if active.
+    /// Position of the suspension; 0 if the pool is active.
     pub(crate) suspended_at: u64,
-    /// Last position per partition whose hits are awarded despite the suspension (BW-20).
+    /// Maps partitions to the last position whose hits are awarded despite the suspension (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
     /// First minute with returnable contributions.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// Mirrored position; 0 in the home partition.
+    /// Home position that this mirror copies; 0 in the home partition.
     pub(crate) home_position: u64,
 }
 
@@ -49,7 +49,7 @@ pub struct PoolState {
 pub(crate) struct Marks {
     pub pooled_position: u64,
     pub decided_to: u64,
-    /// Start of the running cycle's contributions.
+    /// First position that contributes to the running cycle.
     pub cycle_from: u64,
 }
 
@@ -59,9 +59,9 @@ pub(crate) struct Reported {
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,
-    /// Awards that the mirror may lack, with their home positions.
+    /// Awards that the mirror may not contain yet, with their home positions.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Returned contributions that the mirror may lack, with their home positions.
+    /// Returned contributions that the mirror may not contain yet, with their home positions.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
@@ -120,7 +120,7 @@ impl PoolState {
         self.reports.get(&partition).map_or(0, |reported| reported.to)
     }
 
-    /// Home position of a mirror. Mirrors have no figures.
+    /// Returns a mirror's home position; mirrors have no figures.
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {
         (self.home_position > 0).then_some(self.home_position)

@@ -12,14 +12,14 @@ pub struct OpenRound {
     pub started: Arc<RoundStarted>,
     pub opened_at: u64,
     pub opened_ms: i64,
-    /// Time of the last event; start of the wait (PL-03).
+    /// Time of the last event, from which the waiting time counts (PL-03).
     pub last_ms: i64,
     pub last_position: u64,
     pub steps: SmallVec<[Step; 1]>,
     pub win: Minor,
     /// See ME-16.
     pub credited: Minor,
-    /// Cause of an automatic last step, after which the service must finish the round.
+    /// Cause of the last step if the step was automatic; the service must then finish the round.
     pub automatic: Option<Automatic>,
     pub jackpots: Vec<RoundJackpot>,
 }
@@ -35,7 +35,7 @@ impl RoundJackpot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     pub drawn: Drawn,
-    /// Usually a few bytes.
+    /// Encoded choice, usually a few bytes.
     pub choice: SmallVec<[u8; 16]>,
 }
 
@@ -53,7 +53,6 @@ pub enum Drawn {
 }
 
 impl OpenRound {
-    /// Draws to reveal when the round ends.
     pub fn draws(&self) -> impl Iterator<Item = NextDraw> {
         self.steps.iter().filter_map(|step| match step.drawn {
             Drawn::Sealed { number, epoch, generation, seal, .. } => {
@@ -65,7 +64,7 @@ impl OpenRound {
 }
 
 impl SettledRound {
-    /// Finds a settled round in its player's commits, which must be in log order (see [`Commit::previous`]). They
+    /// Finds a settled round in its player's commits, which must be in log order (see [`Commit::previous`]). The commits
     /// must include later payments of the round's awards.
     pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
         let (mut found, mut is_settled) = (None::<Self>, false);
@@ -84,7 +83,7 @@ impl SettledRound {
                         });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
-                    // The choice of a witch belongs to no round.
+                    // Skips the choice of a witch, which belongs to no round.
                     (Event::CollectionChanged { game, scope, changes }, Some(facts))
                         if steps && *game == facts.started.game && !scope.is_empty() =>
                     {

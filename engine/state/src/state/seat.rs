@@ -1,5 +1,5 @@
-//! Seats. A seat is the latest session in a game (PL-16, BW-27), and is visible to other processes. It expires
-//! without an event.
+//! Seats. A seat is the logged state of a game's latest session (PL-16, BW-27), which other processes can read. A seat
+//! expires without an event.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use crate::events::{SessionName, SessionOpened};
 
-/// The oldest seat is dropped.
+/// Maximum number of seats; a further seat replaces the oldest.
 const SEATS_MAX: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Seat {
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
-    /// Start and duration of the hold in ms, if the game is held.
+    /// Start and duration in ms for which the game stays reserved.
     held: Option<(i64, i64)>,
 }
 
@@ -74,7 +74,7 @@ impl Seats {
         seats.push(Seat::new(opened, time_ms));
     }
 
-    /// Returns false if the session is not the latest, or has ended.
+    /// Ends a seat or reserves its game; returns false if the session is not the latest, or has ended.
     pub fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
         let Some(seats) = &mut self.0 else { return false };
         let Some(index) = seats.iter().position(|seat| seat.is_for(session)) else { return false };

@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Refused;
 
-/// Longest hold of awards, 72 hours.
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Held awards are paid within this time after the proposal's end.
+/// Proposals are kept for this time after their end, in which held awards are paid.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Per player.
@@ -35,7 +34,7 @@ impl VoidProposal {
         !self.rejected && now_ms < self.lapses_ms()
     }
 
-    /// Also drops proposals that ended long ago.
+    /// Adds the proposal and drops proposals that ended long ago.
     pub(crate) fn add(self, all: &mut Vec<Self>) -> Result<(), Refused> {
         all.retain(|other| self.time_ms < other.lapses_ms().saturating_add(REPEAT_AFTER_MS));
         if all.iter().any(|other| other.round == self.round) {
@@ -69,7 +68,6 @@ impl Voids {
         };
         match chunk.binary_search_by_key(&round, |&(round, _)| round) {
             Ok(index) => chunk[index].1 = position,
-            // Most rounds are voided in ascending order, so a full chunk stays full.
             Err(CHUNK_MAX) => self.0.insert(at + 1, Arc::new(vec![(round, position)])),
             Err(index) => {
                 chunk.insert(index, (round, position));

@@ -84,16 +84,16 @@ impl VoidSum {
 pub(crate) enum BetPlace {
     /// Position of the bet in the pool's own partition.
     At(u64),
-    /// Bet in the reported stretch.
+    /// The bet is in the reported range of positions.
     InStretch,
     InCycle(u64),
-    /// Bet in an earlier cycle.
+    /// The bet is in an earlier cycle.
     Earlier,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PendingVoid {
-    /// Position of the void, or the end of the reported stretch that contains it.
+    /// Position of the void, or the end of the reported range that contains the void.
     pub position: u64,
     pub partition: u32,
     pub minute: i64,

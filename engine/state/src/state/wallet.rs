@@ -24,10 +24,10 @@ pub struct ReportedBalance {
 }
 
 impl Wallet {
-    /// Number of due credits from which new rounds are refused.
+    /// New rounds are refused while this number of credits is due.
     pub const DUES_MAX: usize = 64;
 
-    /// Number of due reports from which new rounds are refused.
+    /// New rounds are refused while this number of reports is due.
     pub const CLOSES_MAX: usize = 1_024;
 
     #[must_use]
@@ -41,7 +41,7 @@ impl Wallet {
         }
     }
 
-    /// Index of the oldest credit that is not held and waits for no earlier report of its round.
+    /// Index of the oldest credit that is not held and need not wait for an earlier report of its round.
     #[must_use]
     pub fn next_credit(&self) -> Option<usize> {
         let is_ready = |(index, due): &(usize, &UnpaidCredit)| {
@@ -54,8 +54,8 @@ impl Wallet {
         self.dues.iter().enumerate().find(is_ready).map(|(index, _)| index)
     }
 
-    /// Index of the oldest report or reversal that is not held. Both wait for earlier credits; a reversal also for
-    /// held ones, since it takes back only paid money.
+    /// Index of the oldest report or reversal that is not held. Both wait for earlier credits. A reversal waits even for
+    /// held credits, since it takes back only paid money.
     #[must_use]
     pub fn next_report(&self) -> Option<usize> {
         let (mut is_first, mut is_paid) = (true, true);
@@ -72,7 +72,7 @@ impl Wallet {
         })
     }
 
-    /// Credits due, without reversals, whose money is in no account until the wallet confirms them.
+    /// Sum of due credits, excluding reversals. This money is in no account until the wallet confirms the credits.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0.max(0));
@@ -101,7 +101,7 @@ pub struct Debit {
     pub fingerprint: [u8; 16],
     pub currency: Currency,
     pub amount: Minor,
-    /// Position of the debit's `DebitAsked`.
+    /// Position of the `DebitAsked` event.
     pub asked_at: u64,
     pub asked_ms: i64,
     pub rolling_back: bool,
@@ -113,7 +113,7 @@ pub struct UnpaidCredit {
     pub currency: Currency,
     /// Amount in minor units: above 0 for a credit, 0 for a round-end report, below 0 for a reversal.
     pub amount: Minor,
-    /// Round whose end the call reports, or whose win the call takes back; 0 for none.
+    /// Round whose end is reported or whose win is taken back; 0 for a credit.
     pub closes: u64,
     /// Whether the wallet refused the call, so that it waits for an operator.
     pub held: bool,
@@ -151,13 +151,13 @@ impl UnpaidCredit {
         self.kind() == DueKind::Close
     }
 
-    /// Round of a report; 0 for a credit. With request id and currency, it identifies the call.
+    /// Round of a report; 0 for a credit. The round, the request id and the currency identify the call.
     #[must_use]
     pub fn close(&self) -> u64 {
         if self.is_close() { self.closes } else { 0 }
     }
 
-    /// Permanent id at the operator's wallet.
+    /// Permanent id of the call at the operator's wallet.
     #[must_use]
     pub fn transaction_id(&self, stream: &StreamId) -> String {
         let Self { request_id, currency, .. } = self;

@@ -1,8 +1,8 @@
-//! Snapshots of books that change meanwhile.
+//! Snapshots of books while commits change the books.
 //!
 //! [`Books::freeze`] begins a snapshot; former states of players are kept until [`Books::thaw`]. [`Books::evict`]
-//! removes unchanged players from memory. They must be loaded ([`Books::load`]) before a commit on their stream: a
-//! missing player counts as a new one.
+//! removes unchanged players from memory. An evicted player must be loaded ([`Books::load`]) before a commit on its stream,
+//! because a missing player counts as new.
 
 use std::sync::Arc;
 
@@ -30,19 +30,19 @@ impl Books {
         self.operators.values().map(|operator| operator.players.count()).sum()
     }
 
-    /// Approximate number since the latest snapshot.
+    /// Approximate number of players changed since the latest snapshot.
     #[must_use]
     pub fn players_changed(&self) -> usize {
         self.operators.values().map(|operator| operator.players.changed()).sum()
     }
 
-    /// Evicted players have not changed since then.
+    /// Age of the latest snapshot, since which no evicted player has changed.
     #[must_use]
     pub fn latest_snapshot(&self) -> u32 {
         self.watch.written
     }
 
-    /// Begins a snapshot in O(operators). Serialize the books before they change.
+    /// Begins a snapshot in O(operators). Serialize the shared state before the books change.
     pub fn freeze(&mut self) -> Frozen {
         self.watch.age += 1;
         self.watch.is_writing = true;
@@ -55,7 +55,7 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends the snapshot; the next one also writes `unwritten`. Drop the result after releasing the lock.
+    /// Ends the snapshot; the next snapshot also writes `unwritten`. Drop the result after releasing the lock.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {
@@ -73,8 +73,8 @@ impl Books {
         self.operators.entry(operator.clone()).or_default().players.load(player, state, watch);
     }
 
-    /// Evicts unchanged players without open rounds in the next `places` places, with `recent` also recently used
-    /// ones. Returns whether the hand has passed the last place.
+    /// Evicts unchanged players without open rounds in the next `places` places. If `recent` is set, also evicts recently
+    /// used players. Returns whether the last place was passed.
     pub fn evict(&mut self, hand: &mut Hand, places: usize, recent: bool) -> bool {
         let watch = self.watch;
         let used = if recent { u32::MAX } else { watch.age.saturating_sub(1) };
@@ -88,7 +88,7 @@ impl Books {
         }
         match operator.players.evict(hand.place, places, used, watch) {
             Some(place) => hand.place = place,
-            // This is the smallest name above `name`.
+            // `{name}\0` is the smallest name above `name`.
             None => *hand = Hand { operator: format!("{name}\0").into(), place: 0 },
         }
         false

@@ -1,12 +1,11 @@
-//! Credits due to a seamless wallet, which a transaction's balance includes (PL-31, PL-34). The money of a seamless
-//! wallet stays in the account until its `Credit`, so each balance is the previous one plus the amount.
+//! Credits due to a seamless wallet, which a transaction's balance includes (PL-31, PL-34). In statements the money stays in
+//! the account until its `Credit`, so each balance is the previous balance plus the amount.
 
 use std::collections::BTreeMap;
 
 use super::transaction::{Transaction, TransactionKind};
 use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
-/// Due credits per player, computed from all commits of the log.
 #[derive(Debug, Default)]
 pub struct Dues(BTreeMap<StreamId, PerCurrency<Minor>>);
 
@@ -35,7 +34,7 @@ pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction])
     }
 }
 
-/// Money that left the accounts without a payment to the player.
+/// Returns money that left the accounts and is due to the player's wallet.
 #[must_use]
 pub fn due_change(balances_after: &[(Currency, Minor)], transactions: &[Transaction]) -> PerCurrency<Minor> {
     let (mut came, mut change) = (PerCurrency::<Minor>::default(), PerCurrency::<Minor>::default());

@@ -118,7 +118,7 @@ impl Revenue {
             Some(after) if after.day >= from => Bound::Excluded(after.clone()),
             _ => Bound::Included(first(from)),
         };
-        // An inverted range would panic.
+        // Avoids an inverted range, which would panic.
         let end = Bound::Excluded(first(to.saturating_add(1)));
         let empty = from > to || after.is_some_and(|after| after.day > to);
         (!empty).then(|| self.0.range((start, end))).into_iter().flatten()

@@ -1,5 +1,5 @@
-//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots. For the void of
-//! a settled round, the caller passes the bet.
+//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots. To void a settled
+//! round, it needs the bet from the caller.
 
 use std::collections::BTreeMap;
 
@@ -19,22 +19,22 @@ pub enum TransactionKind {
     Withdrawal,
     /// Raises the balance.
     PlayMoney,
-    /// Raises the balance: confirmed by the wallet.
+    /// Debit of the wallet, which raises the balance.
     Debit,
-    /// Lowers the balance: paid to the wallet.
+    /// Payment to the wallet, which lowers the balance.
     Credit,
     /// Lowers the balance.
     Bet,
-    /// Leaves the balance unchanged: the operator's promotion pays.
+    /// Leaves the balance unchanged, because the operator's promotion pays the bet.
     FreeBet,
     Win,
     /// Raises the balance.
     Jackpot,
-    /// Raises the balance (void).
+    /// Raises the balance by a voided round's bet.
     Refund,
-    /// Leaves the balance unchanged (void).
+    /// Returns a voided free round; leaves the balance unchanged.
     FreeBetReturned,
-    /// Lowers the balance (void).
+    /// Lowers the balance by a voided round's win.
     WinTakenBack,
 }
 
@@ -44,9 +44,9 @@ pub struct Transaction {
     pub number: u32,
     pub kind: TransactionKind,
     pub currency: Currency,
-    /// Negative if the balance falls.
+    /// Change of the balance.
     pub amount: Minor,
-    /// Balance after the transaction, without due credits (see [`Dues`](super::Dues)).
+    /// Balance after the transaction, excluding due credits (see [`Dues`](super::Dues)).
     pub balance: Minor,
     pub round: Option<u64>,
     pub game: SmolStr,
@@ -112,8 +112,8 @@ impl Statement {
         })
     }
 
-    /// `known` has the bets of settled rounds, and of rounds that began before the first commit. An error changes
-    /// nothing.
+    /// `known` contains the bets of settled rounds, and of rounds that began before the first commit. On error, nothing
+    /// changes.
     pub fn take(
         &mut self,
         commit: &Commit,

@@ -16,19 +16,19 @@ pub enum Account<'a> {
     /// Withdrawals minus deposits.
     External(&'a str),
     House(&'a str),
-    /// Minus the bets of free rounds (PL-18).
+    /// Source of the bets of free rounds (PL-18); its balance is minus their sum.
     Promotion(&'a str),
     /// Credits due (PL-31).
     Transit(&'a str),
-    /// Not pooled yet, in EUR.
+    /// Contributions that are not pooled yet, in EUR.
     ContributionsDue(&'a str),
     /// Contributions since the last win (K), in EUR.
     Increments(&'a str),
     /// Money left over from wins (R), in EUR.
     Reserve(&'a str),
-    /// Minus the seed money paid by the house (H), in EUR.
+    /// Source of the seeds paid by the house (H), in EUR; its balance is minus their sum.
     SeedFunding(&'a str),
-    /// Not paid yet, in EUR.
+    /// Awards that are not paid yet, in EUR.
     JackpotPayable(&'a str),
     /// Counterpart of exchanges between EUR and other currencies.
     Exchange,
@@ -63,6 +63,6 @@ impl fmt::Display for Account<'_> {
 pub struct Posting<'a> {
     pub account: Account<'a>,
     pub currency: Currency,
-    /// Negative for the account that gives it.
+    /// Posted amount; negative for the paying account.
     pub amount: Nano,
 }

@@ -1,6 +1,6 @@
 //! Exact decimals as integers in units of `10^-places`, which are never rounded.
 
-/// `None` for other text, too many decimals, or an overflow.
+/// `None` if the text is not a decimal, has too many places, or overflows.
 pub(crate) fn parse(text: &str, places: u32) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -35,7 +35,7 @@ pub fn digits(number: u64, room: &mut [u8; 20]) -> &str {
     std::str::from_utf8(&room[start..]).unwrap_or_default()
 }
 
-/// Omits trailing zeros, but keeps at least `keep` decimals.
+/// Omits trailing zeros, but keeps at least `keep` decimal places.
 pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let width = places as usize;
@@ -46,17 +46,16 @@ pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
 }
 
-/// `None` for a denominator of 0 or less, or an overflow.
+/// `None` if the denominator is 0 or less, or on overflow.
 pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i128> {
     if denominator <= 0 {
         return None;
     }
-    // Ten times faster, and nearly always possible.
     let (quotient, remainder) = match (i64::try_from(numerator), i64::try_from(denominator)) {
         (Ok(numerator), Ok(by)) => (numerator.div_euclid(by).into(), numerator.rem_euclid(by).into()),
         _ => (numerator.div_euclid(denominator), numerator.rem_euclid(denominator)),
     };
-    // `2 * remainder` could overflow.
+    // Avoids `2 * remainder`, which could overflow.
     let up = match remainder.cmp(&(denominator - remainder)) {
         core::cmp::Ordering::Less => false,
         core::cmp::Ordering::Greater => true,

@@ -1,8 +1,8 @@
 //! Sealed draws: no one can choose the seed of a step, and anyone can verify the seed afterwards.
 //!
-//! Only holders of the draw key can compute a *dealt value*. Its *seal* is logged before the request that uses the
-//! draw. The *seed* depends only on dealt value, client seed, round and step. The dealt value is *revealed* after the
-//! round. Hashes are SHA-256 of lines of text, which `printf` and `sha256sum` can reproduce.
+//! Only holders of the draw key can compute a *dealt value*. The draw's *seal* is logged before the request that uses the
+//! draw. The *seed* depends only on dealt value, client seed, round and step. The dealt value is *revealed* after the round.
+//! Hashes are SHA-256 of lines of text, which `printf` and `sha256sum` can reproduce.
 
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -10,15 +10,15 @@ use smallvec::SmallVec;
 use super::decimal::digits;
 use super::stream::StreamId;
 
-/// Secret until it is revealed.
+/// Dealt value, secret until it is revealed.
 pub type Dealt = [u8; 32];
 pub type Seal = [u8; 32];
 
 pub type RecordHash = [u8; 32];
-/// Name of a draw key, from its digest.
+/// Name of a draw key, derived from the key's digest.
 pub type Epoch = [u8; 4];
 
-/// Random bytes of a generation.
+/// Random bytes logged for a draw generation.
 pub type Salt = [u8; 32];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
     DealKey::new(key).deal(stream, number)
 }
 
-/// Draw key, with a third of the HMAC computation done in advance.
+/// Draw key, prepared so that each HMAC saves a third of its computation.
 #[derive(Clone)]
 pub struct DealKey(Hmac);
 
@@ -60,7 +60,7 @@ impl DealKey {
     }
 }
 
-/// HMAC-SHA256 of the salt (PL-40).
+/// Returns the key of a generation, HMAC-SHA256 of its salt (PL-40).
 #[must_use]
 pub fn generation_key(key: &[u8; 32], salt: &Salt) -> [u8; 32] {
     let mut lines = Lines::new();
@@ -82,7 +82,6 @@ pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 3
 
 const ROOM: usize = 512;
 
-/// Lines in one buffer, which is faster to hash than separate pieces.
 struct Lines(SmallVec<[u8; ROOM]>);
 
 impl Lines {

@@ -2,17 +2,17 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// Undefined at version 0.
+    /// Partition of the stream; undefined at version 0.
     pub partition: u32,
-    /// 0 before the first commit.
+    /// Version of the stream; 0 before the first commit.
     pub version: u64,
-    /// Position of the last commit; 0 for none.
+    /// Position of the last commit; 0 before the first.
     pub position: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Position of the last commit; 0 for none.
+    /// Position of the last commit; 0 before the first.
     pub position: u64,
     pub time_ms: i64,
 }

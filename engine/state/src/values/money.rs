@@ -10,7 +10,7 @@ use super::currency::Currency;
 use super::decimal;
 use super::error::MoneyError;
 
-/// In minor units (PL-09).
+/// Amount in minor units (PL-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Minor(pub i64);
 
@@ -46,7 +46,7 @@ impl fmt::Display for Minor {
     }
 }
 
-/// In 1e-9 of a major unit (BW-11, BW-12).
+/// Amount in 1e-9 of a major unit (BW-11, BW-12).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nano(pub i128);
 
@@ -102,7 +102,7 @@ impl Currency {
     }
 }
 
-/// In 1e-6 of a major unit.
+/// Coin value in 1e-6 of a major unit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CoinValue(pub u64);
 

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use super::currency::Currency;
 use super::money::Nano;
 
-/// Figures per currency, usually of one currency.
+/// Maps currencies to figures; usually has one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerCurrency<T>(SmallVec<[(Currency, T); 1]>);
 
@@ -56,13 +56,14 @@ impl<T> PerCurrency<T> {
 }
 
 impl PerCurrency<Nano> {
-    /// Zero if there is none.
+    /// Returns zero for a currency without an amount.
     #[must_use]
     pub fn amount(&self, currency: Currency) -> Nano {
         self.get(currency).copied().unwrap_or_default()
     }
 
-    /// A sum of zero is removed, so that equal sums are equal values. Overflows only after 2^33 largest postings.
+    /// A sum of zero is removed, so that equal sums are equal values. A sum overflows only after 2^33 postings of the
+    /// largest amount.
     pub(crate) fn post(&mut self, currency: Currency, amount: Nano) {
         match self.place(currency) {
             _ if amount == Nano::ZERO => {}

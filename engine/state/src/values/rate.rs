@@ -8,8 +8,8 @@ use super::decimal;
 use super::error::MoneyError;
 use super::money::{CoinValue, Minor, Nano};
 
-/// Exchange rate in EUR per major unit: `mantissa * 10^exponent`, positive and normalised. Its limits keep prices of
-/// pools within 128 bits.
+/// Exchange rate in EUR per major unit: `mantissa * 10^exponent`, positive and normalised. The limits of both numbers keep
+/// pool prices within 128 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FxRate {
     mantissa: u64,
@@ -44,16 +44,16 @@ impl FxRate {
         self.exponent
     }
 
-    /// Both numbers are below 10^18.
+    /// Returns the rate as a fraction of numbers below 10^18.
     pub(crate) fn fraction(self) -> (i128, i128) {
         let power = 10i128.pow(u32::from(self.exponent.unsigned_abs()));
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
     }
 
-    /// Most minor units that are worth at most `eur`.
+    /// Returns the largest number of minor units worth at most `eur`.
     pub fn minor_within(self, eur: Nano, currency: Currency) -> Result<Minor, MoneyError> {
         let (numerator, denominator) = self.fraction();
-        // The product is below 1e9 * 1e18.
+        // No overflow: the divisor is below 1e9 * 1e18.
         let minor = eur.0.checked_mul(denominator).map(|n| n.div_euclid(currency.nanos_per_minor() * numerator));
         minor.and_then(|minor| i64::try_from(minor).ok()).map(Minor).ok_or(MoneyError::OutOfRange)
     }
@@ -94,7 +94,8 @@ impl FromStr for FxRate {
 /// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
-/// In EUR (BW-11), rounded half to even to 1e-9. Fails above 10^18 EUR, so that sums fit in 128 bits.
+/// Returns a bet's contribution in EUR (BW-11), rounded half to even to 1e-9. Fails above 10^18 EUR, so that sums fit in 128
+/// bits.
 pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> Result<Nano, MoneyError> {
     let (numerator, denominator) = rate.fraction();
     let product = i128::from(bet.0).checked_mul(numerator).and_then(|n| n.checked_mul(i128::from(ppm)));
@@ -109,7 +110,7 @@ pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> R
 
 pub type Rates<'a> = &'a dyn Fn(Currency) -> Option<FxRate>;
 
-/// Rounds down, so that a loss is never rounded to zero.
+/// Converts an amount; rounds down, so that a loss (below 0) is never rounded to zero.
 pub(crate) fn exchange(amount: i128, from: Currency, to: Currency, rates: Rates<'_>) -> Option<i128> {
     if from == to {
         return Some(amount);

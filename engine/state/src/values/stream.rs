@@ -45,8 +45,8 @@ impl StreamId {
         Self::Pool(pool.into())
     }
 
-    /// For a player, the first 8 bytes, big-endian, of the SHA-256 over operator, a zero byte and player, modulo
-    /// `partitions`; otherwise [`HOME`].
+    /// For a player, SHA-256 over operator, a zero byte and player: its first 8 bytes, big-endian, modulo `partitions`. For
+    /// other streams, [`HOME`].
     #[must_use]
     pub fn partition(&self, partitions: u32) -> u32 {
         let Self::Player { operator, player } = self else { return HOME };

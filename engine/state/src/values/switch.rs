@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// Bets that a switch covers: bets that match all of its names. An empty name matches everything.
+/// A switch covers the bets that match all of its names. An empty name matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     pub operator: SmolStr,

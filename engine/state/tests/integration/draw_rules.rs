@@ -63,7 +63,6 @@ fn open() -> World {
     world
 }
 
-/// Compares with the independent implementation in `tests/independent/draws.py`.
 #[test]
 fn pl_06_epochs_dealt_values_seals_and_seeds_are_those_of_another_implementation() {
     let ascending: [u8; 32] = std::array::from_fn(|at| u8::try_from(at).unwrap());

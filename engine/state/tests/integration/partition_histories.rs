@@ -1,4 +1,4 @@
-//! Random histories over several partitions with a coordinator that crashes. The pool's figures must equal those of a
+//! Random histories over several partitions with a coordinator that crashes. The pool's figures must equal the figures of a
 //! single log.
 
 use std::collections::BTreeMap;

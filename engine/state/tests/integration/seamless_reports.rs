@@ -1,5 +1,3 @@
-//! Reports of round ends to the operator's wallet, and calls that the wallet refused (PL-39).
-
 use crate::common::*;
 use motherlode_state::*;
 

@@ -169,7 +169,7 @@ enum Call {
         game: u8,
         request: u8,
     },
-    /// An action: number of opened sessions to go back, player, game.
+    /// Acts in a session, counted back from the latest opened session.
     Act {
         ago: usize,
         player: u8,

@@ -28,7 +28,7 @@ fn checkpoint() -> Checkpoint {
     Checkpoint { origin: "example.com/log/0".into(), size: 0, root: empty() }
 }
 
-/// libFuzzer found that concatenated base64 was read as one text.
+/// libFuzzer found that concatenated base64 texts were accepted as one text.
 #[test]
 fn no_text_in_base64_has_its_padding_within() {
     let log = log();
@@ -80,7 +80,6 @@ fn a_proof_is_small_in_a_long_log() {
         let cosignature = witness().cosign(checkpoint.text(), 1_800_000_000);
         checkpoint.signatures.push(cosignature);
     }
-    // The tree of this proof has fewer than 2^24 leaves.
     let proof = Proof { extra: vec![7; 346 + 40], index: 9_999_999, path: vec![[5; 32]; 24], checkpoint };
     let text = proof.to_string();
     assert!(text.len() < 2500, "{}", text.len());

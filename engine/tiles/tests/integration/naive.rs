@@ -28,7 +28,7 @@ pub fn path(m: usize, entries: &[Hash]) -> Vec<Hash> {
     rest
 }
 
-/// `SUBPROOF(m, D[n], b)` of RFC 6962; with `b` true, the consistency proof.
+/// `SUBPROOF(m, D[n], b)` of RFC 6962, which is the consistency proof if `b` is true.
 pub fn subproof(m: usize, entries: &[Hash], b: bool) -> Vec<Hash> {
     if m == entries.len() {
         return if b { vec![] } else { vec![mth(entries)] };

@@ -33,7 +33,6 @@ fn roots_are_those_that_rfc_6962_was_published_with() {
 fn each_level_of_tiles_has_the_roots_of_the_full_tiles_beneath() {
     let entries = entries(70_000);
     let (tree, levels) = grown(&entries);
-    // Example of tlog-tiles: 273 full tiles and 112 hashes; one full tile and 17 hashes; one hash.
     assert_eq!(levels.0.iter().map(Vec::len).collect::<Vec<_>>(), [70_000, 273, 1]);
     assert_eq!(levels.0[1][272], mth(&entries[272 * 256..273 * 256]));
     assert_eq!(levels.0[2][0], mth(&entries[..65_536]));

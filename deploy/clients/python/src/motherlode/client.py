@@ -22,7 +22,7 @@ from motherlode.spin.v1.spin_pb2_grpc import SpinServiceStub
 class Client:
     """Client with one connection for any number of threads. `timeout` limits all attempts of a call, in seconds.
 
-    Unary calls raise `Refused` or `OutcomeUnknown`. Streams are not retried and raise gRPC's error (`refusal_of`).
+    Unary calls raise `Refused` or `OutcomeUnknown`. Streams are not retried; they raise gRPC's error (see `refusal_of`).
     """
 
     spin: SpinServiceStub
@@ -60,8 +60,8 @@ class Client:
 
 
 class _Unregistered:
-    """Creates calls without registered handles, because grpcio would register one per intercepted call, and crash on a
-    closed channel."""
+    """Creates calls without registered handles, because grpcio would register a handle per intercepted call and
+    crash on a closed channel."""
 
     def __init__(self, channel: grpc.Channel) -> None:
         self._channel = channel

@@ -24,10 +24,9 @@ OPTIONS: tuple[tuple[str, int | str], ...] = (
 
 @dataclass(frozen=True)
 class Target:
-    """Service at `host:port` with TLS; `ca` (default: the system's), `certificate` and `key` in PEM.
+    """Address `host:port` of a service with TLS. `ca` (default: the system's), `certificate` and `key` are in PEM.
 
-    `plain` exposes the token, so it needs `plain_remote` beyond loopback. `options` of gRPC override those of
-    this client.
+    `plain` exposes the token, so it needs `plain_remote` beyond loopback. gRPC `options` override the client's defaults.
     """
 
     address: str

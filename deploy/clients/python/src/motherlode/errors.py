@@ -11,7 +11,7 @@ from google.rpc import error_details_pb2, status_pb2
 
 DOMAIN = "motherlode"
 DETAILS = "grpc-status-details-bin"
-# Messages of gRPC for calls that were not sent. With any other message the outcome is unknown.
+# Beginnings of gRPC's error messages for calls that were not sent. With any other message the outcome is unknown.
 NO_CONNECTION = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
 
 
@@ -30,7 +30,7 @@ class Refused(MotherlodeError):
     """The call was refused, and this request has changed nothing.
 
     `reason` and `metadata` (of ErrorInfo) are empty if the service itself did not answer. `fields` maps fields to
-    their fault. `retry_after_s` is None if a retry does not help.
+    faults. `retry_after_s` is None if a retry does not help.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class InsufficientFunds(FailedPrecondition):
 
 
 class PermissionDenied(Refused):
-    """The credential lacks the role."""
+    """The credential lacks the role that the call requires."""
 
 
 class Unauthenticated(Refused):
@@ -124,8 +124,8 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
-    """Converts an error of gRPC, such as that of a stream, to a refusal."""
-    # Errors raised by gRPC are also calls; only errors created by tests are not.
+    """Converts a gRPC error, such as a stream's, to a refusal."""
+    # Errors raised by gRPC are also `grpc.Call` objects with a code; only errors created by tests have no code.
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""
     trailing = getattr(error, "trailing_metadata", lambda: ())() or ()
@@ -137,7 +137,7 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def is_answered(error: grpc.RpcError) -> bool:
-    """Whether the status came from a server or proxy."""
+    """Whether a server or proxy sent the status, not the gRPC library."""
     report: str = getattr(error, "debug_error_string", lambda: "")() or ""
     return "from peer" in report or bool(getattr(error, "trailing_metadata", lambda: ())())
 
@@ -155,6 +155,6 @@ def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, st
             elif detail.Unpack(retry):
                 retry_after_s = max(0.0, retry.retry_delay.ToMilliseconds() / 1000)
     except DecodeError:
-        # Another sender, such as a proxy, may attach details that cannot be parsed.
+        # A proxy may attach details that cannot be parsed.
         pass
     return info, fields, retry_after_s

@@ -1,4 +1,4 @@
-"""Retry rules, without I/O: every attempt has the same message and request id, so it has one effect (PL-11)."""
+"""Retry rules without I/O. All attempts of a call have the same request id and message, so it has one effect (PL-11)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import grpc
 
 from motherlode.errors import NotSent, OutcomeUnknown, Refused
 
-# Statuses of lost answers. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN or INTERNAL. If the
-# service itself returns one of these statuses, it has a reason.
+# Statuses that can mean that the answer was lost. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN
+# or INTERNAL. If the service itself returns one of these statuses, the error has a reason.
 LOST = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
@@ -30,12 +30,12 @@ AT_THE_DOOR = frozenset(
 )
 # Calls that are safe to repeat without a request id.
 REPEATABLE = ("Get", "List", "Read", "CloseSession", "CancelJob", "AcknowledgeRealityCheck", "RunSelfCheck")
-# Calls whose request id names another request.
+# Calls whose request id refers to an earlier request.
 LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """Returns a unique id. A caller that stores the id before sending can look up the request after a crash."""
+    """A caller that stores the id before sending can look up the request after a crash."""
     return str(uuid.uuid4())
 
 
@@ -76,14 +76,14 @@ class Asking:
         """Counts an attempt and returns its timeout."""
         self.attempts += 1
         left = max(0.0, self.until - self.clock())
-        # The only attempt of a call that cannot be retried gets the whole timeout.
+        # A call that cannot be retried has one attempt, which gets the whole timeout.
         return min(self.policy.attempt_s, left) if self.may_repeat() else left
 
     def may_repeat(self) -> bool:
         return bool(self.request_id) or not self.changes
 
     def wait_s(self, refused: Refused) -> float:
-        """Returns the delay before the next attempt; raises if there is none."""
+        """Returns the delay before the next attempt; raises if no further attempt is allowed."""
         self.lost = self.lost or (refused.code in LOST and not isinstance(refused, NotSent))
         least = refused.retry_after_s or 0.0
         left = self.until - self.clock() - least
@@ -101,10 +101,10 @@ class Asking:
 
 
 def may_pass(refused: Refused) -> bool:
-    """Whether a retry can get another answer."""
+    """Whether a retry can get a different answer."""
     if refused.retry_after_s is not None:
         return True
-    # The outcome of these refusals is unknown even with a reason.
+    # These statuses leave the outcome unknown, even if the service gives a reason.
     if refused.code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
         return True
     return refused.code in LOST and not refused.reason

@@ -22,7 +22,7 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("free_spins", "all wins in free spins, including their bonuses"),
 ];
 
-/// For version 1.6, whose frozen data file has no short names.
+/// Short names for version 1.6, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
 const ROWS: usize = 3;
 const MULTIPLIER_MAX: u32 = 100;
@@ -52,7 +52,7 @@ pub struct Jackpot {
 }
 
 impl Model {
-    /// Compiles a data file for tuning, without a proof of its return.
+    /// Compiles a data file without proving its return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -124,7 +124,7 @@ impl Model {
     }
 }
 
-/// The published range must equal the exact one.
+/// The published range must equal the exact range.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

@@ -1,9 +1,9 @@
 //! Exact mean and variance of a round.
 //!
-//! A spin with line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins, with lines `L`,
-//! scatters `S` and `Z`, started bonus `Y` (0 or 1), and its money `M` and free spins `G`. Let `phi = E[K]`. A free
-//! spin and all free spins that it awards win on average `mu = E[A] / (1 - phi)`, with a variance `v` that solves
-//! `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
+//! A spin with line multiplier `k` wins `A = k L + S + Y M` bets and awards `K = Z + Y G` free spins. `L` and `S` are the
+//! wins of lines and scatters, `Z` the scatters' free spins. `Y` is 1 if a bonus starts, else 0; `M` and `G` are the bonus's
+//! money and free spins. Let `phi = E[K]`. A free spin and all free spins that it awards win on average `mu = E[A] / (1 -
+//! phi)`, with a variance `v` that solves `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
 
 use num_traits::{One, Zero};
 
@@ -88,7 +88,7 @@ impl Window {
             + &two * &wheel.money * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// `E[A K]`: a bonus gives either money or free spins.
+    /// Returns `E[A K]`, in which `M G` is 0, because a bonus gives either money or free spins.
     fn with_awarded(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines_spins
             + &self.scatter_spins

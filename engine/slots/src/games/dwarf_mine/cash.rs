@@ -16,7 +16,6 @@ use crate::parts::worth::half_even;
 
 const FLOAT: f64 = 1e-12;
 const BET: u64 = BET_COINS as u64;
-/// Denominators of fractional coins for which a bet of 25 coins is whole.
 const MODULI: [u8; 2] = [5, 25];
 
 #[derive(Debug, Default)]
@@ -36,13 +35,12 @@ struct Residues {
 struct Often {
     free: f64,
     collection: f64,
-    /// Upper bound of the root mean square of rounding over a round.
     spins_at_once: f64,
     rtp: Exact,
 }
 
 impl Cash {
-    /// `None` for a coin with which no bet is whole.
+    /// Returns `None` for a coin with which no bet is whole.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::new(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
@@ -75,7 +73,6 @@ impl Often {
         let returns = Returns::new(model);
         let free = float(&(returns.paid.bonuses(BONUS_REELS.len()) * exact(model.free_spins)));
         let collection = float(&(returns.paid.crystal() * ratio(model.collection_spins, model.needs)));
-        // A series of n spins that occurs with probability p has the mean n p and the root mean square n sqrt(p).
         let root = |mean: f64, spins: f64| (mean * spins).sqrt();
         let series =
             root(free, model.free_spins.into()) + CRYSTALS as f64 * root(collection, model.collection_spins.into());
@@ -107,7 +104,7 @@ impl Residues {
     }
 }
 
-/// Returns a win's rounding, which depends only on the residue. Halves do not occur because the denominator is odd.
+/// Returns the change of a win by rounding. Halves do not occur because the denominator is odd.
 fn rounded(coins: u64, coin: CoinFraction) -> f64 {
     let exactly = coins * coin.numerator;
     let paid = half_even(exactly.into(), coin.denominator.into());
@@ -156,7 +153,6 @@ fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     all
 }
 
-/// Probability below which states are dropped; modulus 25 would have too many.
 fn least(modulus: u8) -> f64 {
     if modulus > 5 { 1e-8 } else { 0.0 }
 }

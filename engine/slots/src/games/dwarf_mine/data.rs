@@ -3,7 +3,7 @@ use serde::Deserialize;
 use crate::parts::collection::GiftTo;
 use crate::parts::data::game_data;
 
-/// Placeholder of the super-high symbol (DM-11).
+/// Placeholder for the super-high symbol (DM-11).
 pub const SUPER_HIGH: &str = "*";
 
 game_data! {

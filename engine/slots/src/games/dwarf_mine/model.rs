@@ -20,7 +20,7 @@ pub(super) const PARTS: [PartName; 3] = [
     PartName::collected("collections", "all wins in Collection Free Spins, in the long run"),
 ];
 
-/// For version 1.0, whose frozen data file has no short names.
+/// Short names for version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 8] = [
     ("Emerald Dwarf", "Emerald"),
     ("Topaz Dwarf", "Topaz"),
@@ -158,7 +158,6 @@ fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelErr
     indexes.try_into().map_err(wrong)
 }
 
-/// Super-high symbols pay from two reels (DM-02).
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
     let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("invalid pays of `{}`", of.code)));

@@ -1,10 +1,9 @@
 //! Exact mathematics of the paid spin, whose window grows by randomly drawn rows.
 //!
 //! Given the reels that show a Bonus, and the crystals in each reel's new cells, the reels are independent. The paid
-//! spin is therefore a mixture of some hundred windows of [`crate::math::ways_moments`]. After `n` crystals have
-//! landed, a cell is drawn with the total weight `T(n) = W + (4 - n) c`, where `W` is the weight of all symbols and
-//! `c` that of a crystal. Sums are multiples of the stop combination's weight divided by
-//! `(T(0) T(1) ... T(4))^cells`.
+//! spin is therefore a mixture of about a hundred windows that [`crate::math::ways_moments`] can sum. After `n` crystals
+//! have landed, a cell is drawn with the total weight `T(n) = W + (4 - n) c`, where `W` is the weight of all symbols and `c`
+//! the weight of a crystal. Sums are multiples of the stop combination's weight divided by `(T(0) T(1) ... T(4))^cells`.
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -30,7 +29,7 @@ pub struct PaidSpin {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     pub chance: Exact,
-    /// Mean coins of these windows; all other windows count as 0.
+    /// Contribution of this cell's windows to the mean coins of a spin.
     pub coins: Exact,
 }
 
@@ -84,7 +83,6 @@ impl PaidSpin {
         let unit = draws.unit() * stops;
         let needs = BigInt::from(model.needs);
         let mut ways = vec![[(); REELS + 1].map(|()| BigInt::zero()); paying.symbols.len()];
-        // With probability (1 - 1 / needs)^n, n crystals complete no collection.
         let mut nothing = BigInt::zero();
         for (crystals, times) in draws.patterns() {
             let landed: usize = crystals.iter().sum();

@@ -1,5 +1,5 @@
-//! A round: the paid spin, free spins, then collections in the order green, yellow, blue, red (DM-13); each series is
-//! one step. Each window is rounded separately (DM-17).
+//! A round consists of the paid spin, free spins, then collections in the order green, yellow, blue, red (DM-13); each
+//! series is one step. Each window is rounded separately (DM-17).
 
 use super::model::{BASE_WAYS, BONUS_REELS, COLLECTIONS, FREE_SPINS, Model, ROWS};
 use crate::contract::carried::Carried;

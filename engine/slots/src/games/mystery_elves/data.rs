@@ -19,7 +19,6 @@ game_data! {
 #[serde(deny_unknown_fields)]
 pub struct FeatureData {
     pub needs: u8,
-    /// Each new Bonus symbol resets the count to this number.
     pub respins: u8,
     pub strip: String,
 }
@@ -52,7 +51,7 @@ pub struct BonusData {
 #[serde(deny_unknown_fields)]
 pub struct BuyData {
     pub bets: u32,
-    /// Per unit of the price (ME-18).
+    /// Return of the bought feature, as a share of its price (ME-18).
     pub rtp: String,
     pub strips: Vec<String>,
 }

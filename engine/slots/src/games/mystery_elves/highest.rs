@@ -17,7 +17,6 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
     let highest = |of: &[(u32, u32)], beside: bool| {
         of.iter().map(|of| of.0).filter(|&special| (special == feature.grand) == beside).max().unwrap_or(0)
     };
-    // With a GRAND, only the lowest factors can be drawn.
     let options = [false, true].into_iter().flat_map(|grand| (0..=MIDDLE).map(move |factors| (grand, factors)));
     let best = options.map(|(grand, factors)| {
         let special = highest(feature.mysteries.items(), grand);

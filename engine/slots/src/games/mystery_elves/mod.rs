@@ -1,4 +1,4 @@
-//! Mystery Elves (ME-01 to ME-22): 10 lines, Hold and Win, which can be bought, and a gamble on a card's colour.
+//! Mystery Elves (ME-01 to ME-22): 10 lines, a Hold and Win feature that can be bought, and a gamble on a card's colour.
 
 pub mod data;
 mod highest;

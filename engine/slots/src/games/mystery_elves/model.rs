@@ -19,7 +19,7 @@ pub(super) const PARTS: [PartName; 2] =
     [PartName::cash("base_lines", "line wins of the paid spin"), PartName::cash("hold_and_win", "Hold and Win")];
 
 pub(crate) const GAMBLES_MAX: u8 = 10;
-/// Keeps the feature's win within 32 bits of bets.
+/// Limit that keeps the feature's win, in bets, within 32 bits.
 const SPECIAL_MAX: u32 = 10_000;
 const FACTOR_MAX: u32 = 10;
 const BUY_BETS_MAX: u32 = 1000;
@@ -59,7 +59,7 @@ impl Model {
         })
     }
 
-    /// Coins bet and coins charged, which differ if the feature is bought (ME-18).
+    /// Returns the coins bet and the coins charged, which differ if the feature is bought (ME-18).
     pub fn check(&self, stake: &Stake) -> Result<(u32, u32), StakeRefused> {
         let bet = self.limits.check(&Stake { buy_feature: false, ..*stake })?;
         Ok((bet, if stake.buy_feature { bet * self.buy_bets } else { bet }))

@@ -1,6 +1,6 @@
 //! Exact mean and variance of a round, computed without the code of [`crate::parts::hold_and_win`].
 //!
-//! Outer and middle Bonus symbols are counted separately, since only the middle reel can have Multiplying ones. The
+//! Outer and middle Bonus symbols are counted separately, since only the middle reel can have Multiplying symbols. The
 //! feature's win depends only on the symbols `h` held at its end. If a respin brings no symbol with probability `s`,
 //! then `f(h) = s^3 w(h) + (1 + s + s^2) sum over larger h' of p(h -> h') f(h')`.
 
@@ -80,7 +80,7 @@ impl Window {
     }
 }
 
-/// In bets, without the feature's price.
+/// Moments in bets; the price of a bought feature is not deducted.
 pub struct RoundMoments {
     pub lines: Exact,
     pub feature: Exact,
@@ -180,10 +180,9 @@ impl FeatureMoments {
     }
 }
 
-/// Mean of a figure at the end, by the initial Bonus symbols.
+/// Maps the initial counts of Bonus symbols to the mean of a figure at the feature's end.
 ///
-/// Computes with whole numbers, since reducing large fractions is slow. With `n` stops, `e` positions left, `r`
-/// respins and the figures' common denominator `d`, the denominator is `d * n^r * n^2r * ... * n^er`.
+/// Computes with whole numbers, since reducing large fractions is slow.
 #[must_use]
 pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBonusCounts {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
@@ -195,7 +194,6 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBon
     };
     let figures = by_held(&of);
     let common = figures.iter().flatten().fold(BigInt::one(), |common, figure| lcm(common, figure.denom()));
-    // Denominators without `d`, by the number of positions left.
     let steps = (1..=OUTER + MIDDLE).scan(BigInt::one(), |over, left| {
         *over *= pow(stops.clone(), respins * left);
         Some(over.clone())
@@ -219,7 +217,6 @@ pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBon
                     more += chance * &all[outer + o][middle + m] * (&over[left - 1] / &over[left - o - m]);
                 }
             }
-            // A new symbol lands after 0, 1 or 2 empty respins.
             let tries: BigInt =
                 (0..respins).map(|n| pow(nothing.clone(), n) * pow(stops.clone(), left * (respins - 1 - n))).sum();
             all[outer][middle] = tries * more + pow(nothing, respins) * here * &over[left - 1];
@@ -258,7 +255,7 @@ pub struct Ends {
     multiplying: Exact,
     values: [Exact; 2],
     factors: [[Exact; 2]; 2],
-    /// For 0 to 15 symbols, times `unit^n`: without, then with a GRAND.
+    /// Sums for n = 0 to 15 symbols, multiplied by `unit^n`: first without a GRAND, then with a GRAND.
     sums: [Vec<Sums>; 2],
     unit: Exact,
 }
@@ -313,7 +310,8 @@ impl Sums {
         }
     }
 
-    /// Mean and mean square of `factor * x + u + more`. Only `x` and `u` are dependent.
+    /// Returns the mean and the mean square of `factor * x + u + more`. Of these variables, only `x` and `u` depend on each
+    /// other.
     fn win(&self, factor: [Exact; 2], more: [Exact; 2]) -> [Exact; 2] {
         let ([f, ff], [k, kk]) = (factor, more);
         let mean = &f * &self.x + &self.u + &self.mass * &k;

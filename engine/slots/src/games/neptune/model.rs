@@ -1,5 +1,3 @@
-//! Compiled data file of Neptune. Compilation takes about a millisecond and proves the return.
-
 use super::data::GameData;
 use crate::contract::info::{Fact, GameInfo, SymbolInfo, SymbolRole, ValueSet};
 use crate::contract::par::PartName;
@@ -40,7 +38,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Compiles a data file for tuning, without a proof of its return.
+    /// Compiles a data file without proving its return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;

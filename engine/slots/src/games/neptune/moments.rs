@@ -1,9 +1,9 @@
 //! Exact mean and variance of a round.
 //!
-//! A spin with line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins, with lines `L`, scatters
-//! `S` and `K`, and treasures `T`. For `phi`, `mu` and `v`, see `bewitched/moments.rs`. The `N` objects of a window
-//! have independent amounts with mean `m` and second moment `q`, so `E[T X] = m E[N X]` and
-//! `E[T^2] = m^2 E[N^2] + (q - m^2) E[N]`.
+//! A spin with line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins. `L`, `S` and `T` are the wins of
+//! lines, scatters and treasures. For `phi`, `mu` and `v`, see `bewitched/moments.rs`. The `N` objects of a window have
+//! independent amounts with mean `m` and second moment `q`, so `E[T X] = m E[N X]` and `E[T^2] = m^2 E[N^2] + (q - m^2)
+//! E[N]`.
 
 use num_traits::One;
 
@@ -30,7 +30,7 @@ pub struct Window {
     scatter_spins: Exact,
     scatter_objects: Exact,
     objects_squared: Exact,
-    /// `E[N]` divided once more by the number of lines, for squares.
+    /// `E[N]` divided by the number of lines, for `E[T^2]`.
     objects_by_line: Exact,
     objects_spins: Exact,
     spins_squared: Exact,

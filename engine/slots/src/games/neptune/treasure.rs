@@ -8,11 +8,11 @@ use crate::parts::reels::{Column, REELS};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
-    /// Number of windows per run length on one line; all lines have the same numbers.
+    /// Number of windows per run length, equal for all lines.
     pub runs: [u64; REELS + 1],
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,
-    /// At one coin per line.
+    /// Sum of objects times line win, at one coin per line.
     pub objects_line_coins: u128,
     pub windows: u64,
 }
@@ -26,7 +26,7 @@ struct Treasures {
 impl Treasures {
     const NONE: Self = Self { count: 0, runs: true };
 
-    /// `None` if no bonus is possible.
+    /// Reads the next reel; returns `None` if no bonus is possible any more.
     fn read(self, treasure: bool) -> Option<Self> {
         let runs = self.runs && treasure;
         let count = self.count + usize::from(runs);

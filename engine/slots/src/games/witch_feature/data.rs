@@ -14,7 +14,6 @@ game_data! {
     reels: ReelsData,
     respin_reels: ReelsData,
     free_reels: ReelsData,
-    /// Probability of the Explosion after a combination that starts no feature.
     explosion_chance: ChanceData,
 }
 
@@ -47,7 +46,7 @@ pub struct CountsData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MegaWildData {
-    /// Weight of a single 3x3 Wild.
+    /// Weight of one 3x3 Wild.
     pub one_of_three: u32,
     pub two_of_two: u32,
 }

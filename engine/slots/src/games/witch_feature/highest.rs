@@ -1,4 +1,5 @@
-//! Highest win (WF-04): the highest window and feature in each spin, all drawn independently.
+//! Highest win (WF-04): each spin draws its window and its feature independently, so the sum of both maxima is its highest
+//! win.
 
 use num_traits::ToPrimitive;
 
@@ -23,11 +24,9 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
         exact(moments::max_win_at(of, stake.lines, stops).0) / exact(stake.lines)
     };
     debug_assert_eq!(FREE_SPINS_NEED, 2, "one on each of the outer reels");
-    // High Symbols can show Wilds only; the Multiplier pays a window of the respin reels.
     let all_wild = exact(model.base.lines.pays()[usize::from(model.wild)][REELS]);
     let multiplied = exact(highest_multiplier(model)) * most(&model.respin, None);
     let paid_feature = all_wild.max(multiplied);
-    // Features in free spins are multiplied.
     let feature = highest_window(model);
     let (first, last) = (shows_free_spins(&model.free, 0), shows_free_spins(&model.free, 4));
     let both = &first * &last;
@@ -40,7 +39,7 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
         awards: vec![(awards[1], float(&one)), (awards[2], float(&both))],
     };
     let series = exact(model.free_spins) * (most(&model.free, Some(false)) + &feature);
-    // A round with this win includes these free spins, so their win is the threshold.
+    // The highest win requires such a series of free spins, so the series' probability is a bound.
     let chance_exponent = exponent(spin.log_chance_of(model.free_spins, &series));
     Ok(HighestWin::new(most(&model.base, Some(true)) + paid_feature + series, chance_exponent, true))
 }

@@ -1,10 +1,9 @@
 //! Witch Feature (WF-01 to WF-18, WF-21): 50 lines, Potions that trigger four kinds of respins, the Explosion, and
 //! free spins with random features.
 //!
-//! Decisions on points that the rules leave open: a Potion is an additional cell that falls out before evaluation, so
-//! wins and Potions are independent (WF-05). Potions after the third one count for the next combination (WF-06). The
-//! Explosion starts from the paid window (WF-13). In free spins all features are possible, but they do not unlock
-//! others (WF-15).
+//! The rules leave these points open. A Potion is an additional cell that falls out before evaluation, so wins and Potions
+//! are independent (WF-05). Potions after the third Potion count for the next combination (WF-06). The Explosion starts from
+//! the paid window (WF-13). In free spins all features are possible, but they do not unlock other features (WF-15).
 
 pub mod data;
 mod highest;
@@ -67,7 +66,7 @@ impl Game for WitchFeature {
         &self.edition
     }
 
-    /// Returns the nature of a feature: random in free spins, otherwise dependent on Potions of earlier rounds.
+    /// Returns how a feature starts: at random in free spins, otherwise by Potions of earlier rounds.
     fn nature(&self, source: Source) -> Nature {
         use SpinKind::{Explosion, HighSymbols, MegaWild, MultiplierRespin, RandomWilds};
         match source {

@@ -29,7 +29,7 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName::cash("free_spins", "all wins in free spins, including their features"),
 ];
 
-/// For version 1.0, whose frozen data file has no short names.
+/// Short names for version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 pub const ROWS: usize = 4;
 pub const CELLS: usize = REELS * ROWS;
@@ -63,7 +63,7 @@ pub enum FreeFeature {
         respin: Respin,
         multiplied: bool,
     },
-    /// Respins until a win, which is multiplied.
+    /// Respins until a respin wins; its win is multiplied.
     Multiplier,
 }
 
@@ -76,7 +76,7 @@ pub enum Respin {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MegaWilds {
-    /// Covered cells, one bit each.
+    /// Bit mask of the covered cells.
     pub cells: u32,
     pub corners: [Option<u8>; 2],
     pub side: u32,
@@ -101,7 +101,6 @@ pub struct Model {
     pub three_by_three: Vec<MegaWilds>,
     pub two_by_two: Vec<MegaWilds>,
     pub question_marks: Weights<u32>,
-    /// Probability of the Explosion after a combination that starts no feature.
     pub explosion: Chance,
     pub free_spins: u32,
     pub free_feature_chance: Chance,

@@ -27,7 +27,7 @@ pub struct Means {
     pub respin: Exact,
     pub free: Exact,
     pub respin_wins: Exact,
-    /// High Symbols, Random Wilds, Multiplier, Mega Wild.
+    /// Returns of High Symbols, Random Wilds, Multiplier and Mega Wild, in this order.
     pub features: [Exact; 4],
     pub explosion: Exact,
     pub multiplier: Exact,
@@ -36,7 +36,8 @@ pub struct Means {
     /// Per free spin.
     pub awarded: Exact,
     pub free_spins: Exact,
-    /// Mean number of combinations per paid spin: of each feature, then of all others.
+    /// Mean number of combinations per paid spin that start each feature; the last number is of combinations that start
+    /// none.
     pub combinations: [Exact; 5],
 }
 
@@ -150,7 +151,6 @@ fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     ratio(weight, of.total())
 }
 
-/// Every row shows each strip position equally often.
 fn cells(of: &Windows, reel: usize) -> Cell {
     let mut counts = BTreeMap::new();
     for column in of.reels.columns(reel) {
@@ -166,7 +166,6 @@ pub(super) fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
 }
 
 fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
-    /// Leading wilds, symbol, count, and whether the run has ended.
     type State = (usize, Option<u8>, usize, bool);
     let mut states: BTreeMap<State, u128> = BTreeMap::from([((0, None, 0, false), 1)]);
     for of in cells {
@@ -206,7 +205,6 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     let with = |n: u64| -> Exact {
         let share = |mask: usize| {
             let hit = u64::from(mask.count_ones());
-            // The replaced cells outside the mask are not on the line.
             let ways = n.checked_sub(hit).map_or(0, |rest| binomial(all - REELS as u64, rest));
             ratio(ways, binomial(all, n))
         };
@@ -215,7 +213,6 @@ fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u
     counts.items().iter().map(|&(n, weight)| ratio(weight, counts.total()) * with(n.into())).sum()
 }
 
-/// Mean over all placements and lines.
 fn mega_wild(lines: &Lines, cells: &[Cell; REELS], wild: &Cell, places: &[MegaWilds]) -> Exact {
     let mut times = [0u64; 1 << REELS];
     for place in places {
@@ -234,7 +231,8 @@ fn binomial(n: u64, k: u64) -> u64 {
     if k > n { 0 } else { (0..k).fold(1, |ways, place| ways * (n - place) / (place + 1)) }
 }
 
-/// Probability of a line win and, if a reel is given, of a Free Spins symbol on it.
+/// Returns the probability of a line win or, if a reel is given, of a line win together with a Free Spins symbol on that
+/// reel.
 fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     let lines = &of.lines;
     let symbols: Vec<u8> = (0..16).filter(|&symbol| lines.on_lines(symbol)).collect();
@@ -305,7 +303,6 @@ pub(super) fn shelves() -> Vec<Vec<Potion>> {
     states
 }
 
-/// Index of the feature; the last index if there is none.
 pub(super) fn kind(potions: &[Potion]) -> usize {
     let count = |of: Potion| potions.iter().filter(|&&potion| potion == of).count();
     match Potion::ALL.map(count) {

@@ -16,16 +16,16 @@ impl Potion {
     }
 }
 
-/// Features in the order of unlocking (WF-11), with the Potions that start them.
+/// Features in the order of unlocking (WF-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
-    /// Red, blue and green.
+    /// Potions: red, blue, green.
     HighSymbols = 1,
-    /// Red and two blue.
+    /// Potions: red, blue, blue.
     RandomWilds = 2,
-    /// Red and two green.
+    /// Potions: red, green, green.
     Multiplier = 3,
-    /// Two blue and green.
+    /// Potions: blue, blue, green.
     MegaWild = 4,
 }
 
@@ -54,7 +54,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Reads the figures of a collection; 0 means no Potion, or a new player.
+    /// Reads a player's carried figures. A Potion of 0 means no Potion; `unlocked` is 0 for a new player.
     #[must_use]
     pub fn new(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
@@ -71,8 +71,8 @@ impl Shelf {
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
-    /// Reverses the change from `before` to `after` that a voided round made (PL-04): removes its unused Potions,
-    /// restores Potions that it used if there is room, and locks features that it unlocked.
+    /// Reverses the change from `before` to `after` by a voided round (PL-04). Removes the round's unused Potions, restores
+    /// the Potions that it used if there is room, and locks the features that it unlocked.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =
@@ -105,7 +105,7 @@ impl Shelf {
         }
     }
 
-    /// Returns the feature if it is unlocked, and unlocks the next one.
+    /// Returns the combination's feature if it is unlocked, and unlocks the next feature.
     pub fn trigger(&mut self, combination: [Potion; 3]) -> Option<Feature> {
         let feature = Feature::from_potions(combination).filter(|&feature| feature as u8 <= self.unlocked)?;
         self.unlocked = self.unlocked.max((feature as u8 + 1).min(FEATURES));

@@ -12,7 +12,7 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-/// The next step continues the series.
+/// Windows per step; the next step continues the series.
 const WINDOWS_PER_STEP: usize = 100;
 
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
@@ -24,7 +24,7 @@ pub struct WitchRound<'a> {
     pub(super) bet: LineBet,
     awaiting: Awaiting,
     shelf: Shelf,
-    /// Multiplier of the respins still due.
+    /// Multiplier of pending respins.
     respins: Option<u64>,
     free_spins: FreeSpins,
     in_free_spins: bool,
@@ -79,7 +79,6 @@ impl<'a> WitchRound<'a> {
             let potion = self.model.colours.draw(draws);
             let symbol = self.model.potions[potion as usize - 1];
             out.marks.push(Mark { cell: index8(reel * ROWS + row), kind: MarkKind::Potion, value: u32::from(symbol) });
-            // Two carried and three new Potions can complete only one combination.
             combination = combination.or(self.shelf.collect(potion));
         }
         if let Some(spin) = out.spins.last_mut() {
@@ -191,7 +190,8 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Adds coins to the round and to a component of the return; in free spins, always to that of free spins.
+    /// Adds coins to the round and to a component of its return; wins in free spins always count for the free-spin
+    /// component.
     fn book(&mut self, part: usize, coins: u64, out: &mut Outcome) {
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;

@@ -1,4 +1,4 @@
-//! The 40 states between spins: unlocked features and unordered Potions (WF-06, WF-11, WF-13).
+//! The 40 states between spins, which combine unlocked features and unordered Potions (WF-06, WF-11, WF-13).
 
 use num_traits::Zero;
 

@@ -1,8 +1,8 @@
 //! Variance of a paid spin with all features unlocked.
 //!
-//! A spin wins `B + F + X`: line wins `B`, a feature or the Explosion `F`, free spins `X`. Second moments of line
-//! wins, the Multiplier and free spins are exact. The others are sampled with a fixed seed, because exact values
-//! would need every pair of lines at every placement. The Explosion is treated as independent of the window's free
+//! A spin wins `B + F + X`: `B` by lines, `F` by a feature or the Explosion, `X` by free spins. Second moments of line wins,
+//! the Multiplier and free spins are exact. Second moments of other features are sampled with a fixed seed, because exact
+//! values would need every pair of lines at every placement. The Explosion is treated as independent of the window's free
 //! spins.
 
 use num_traits::One;
@@ -43,7 +43,7 @@ impl Sampled {
     }
 }
 
-/// In bets, with the standard error.
+/// Returns the standard deviation in bets and its standard error.
 pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let lines = Lines::new(&model.base);
     let free = Lines::new(&model.free);

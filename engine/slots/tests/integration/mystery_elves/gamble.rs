@@ -162,7 +162,8 @@ fn me_17_the_card_follows_the_result() {
             jokers += u64::from(turn.card == Card::Joker && guess == Card::RedHeart);
         }
     }
-    // 4 sigma of 40,000 halves are 400; of a Joker in 27 won cards, about 107.
+    // Four standard deviations are 400 for correct guesses (1/2 of 40,000), and about 107 for Jokers (1/27 of the correct
+    // guesses).
     assert!(wins.abs_diff(turns / 2) < 400, "{wins}");
     assert!(jokers.abs_diff(turns / 54) < 107, "{jokers}");
 }

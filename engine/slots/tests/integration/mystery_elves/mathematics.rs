@@ -121,7 +121,6 @@ fn act(state: &State, found: &mut [Exact; 2]) {
     let functions = state.specials.len() + state.factors;
     let paid = state.plain + state.specials.iter().sum::<u64>();
     for (product, chance) in products(&factors, state.factors) {
-        // A function turns into a 5 or into a 1, each with a probability of 3 in 8.
         for fives in 0..=functions {
             let ways = (0..fives).fold(exact(1), |ways, i| ways * ratio(functions - i, i + 1));
             let turned = (0..functions).fold(ways, |c, i| c * if i < fives { ratio(3, 8) } else { ratio(5, 8) });

@@ -1,6 +1,3 @@
-//! Lantern, the example of a complete game in engine/README.md: reels, lines, a gamble, sparks collected over many
-//! rounds, and a jackpot.
-
 use motherlode_slots::contract::game::{Edition, RulesVersion};
 use motherlode_slots::contract::highest_win::HighestWin;
 use motherlode_slots::contract::info::GameInfo;
@@ -143,7 +140,6 @@ impl Game for Lantern {
         let (lines, lantern) = (lines_mean(&self.windows), lantern_mean(&self.windows, self.sparks));
         let (rtp, cycle) = (&lines + &lantern, exact(self.windows.reels.cycle()));
         let table = moments::spin_table(&self.windows, 1);
-        // One win in `needs` lights the lantern, whatever spin won it.
         let (lit, pays) = (ratio(1, self.sparks.needs), exact(self.sparks.pays_bets));
         let squared = exact(table.line_coins_squared) / &cycle + exact(2) * &lines * &lit * &pays + &lantern * &pays;
         let variance = squared - &rtp * &rtp;
