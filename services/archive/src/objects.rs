@@ -31,7 +31,7 @@ impl fmt::Display for Archive {
 }
 
 impl Archive {
-    /// Opens an archive at a place: a folder, or `s3://bucket/prefix`.
+    /// Opens the archive at `place`, which is a folder or `s3://bucket/prefix`.
     pub fn open(place: &str) -> Result<Self, ArchiveError> {
         let unusable = |reason: String| ArchiveError::Place { place: place.to_owned(), reason };
         let (objects, root) = match place.split_once("://") {
@@ -62,7 +62,7 @@ impl Archive {
         Self { objects, root: Path::default(), place: place.to_owned() }
     }
 
-    /// Returns the number of partitions; `None` if no run was complete.
+    /// Returns the number of archived partitions; `None` if no upload has been completed yet.
     pub async fn partitions(&self) -> Result<Option<u32>, ArchiveError> {
         let Some(bytes) = self.get(ROOT, manifest::BYTES_MAX).await? else { return Ok(None) };
         let text = String::from_utf8_lossy(&bytes);
@@ -79,7 +79,7 @@ impl Archive {
         }
     }
 
-    /// Marks the archive as complete. Call it after each run.
+    /// Records that an upload of all partitions was completed. Call it after each upload.
     pub async fn complete(&self, partitions: u32) -> Result<(), ArchiveError> {
         match self.partitions().await? {
             Some(_) => self.check_partitions(partitions).await,
@@ -130,7 +130,7 @@ impl Archive {
         note.map(Some).ok_or_else(|| self.damaged(&name, "it is not a signed note"))
     }
 
-    /// Reads an object of at most `bytes_max` bytes; `None` if it is missing.
+    /// Reads an object of at most `bytes_max` bytes; returns `None` if the object does not exist.
     pub(crate) async fn get(&self, name: &str, bytes_max: u64) -> Result<Option<Bytes>, ArchiveError> {
         let read = async {
             let found = self.objects.get(&self.path(name)).await?;
@@ -151,7 +151,7 @@ impl Archive {
         }
     }
 
-    /// Writes an object and reads it back. With [`PutMode::Create`], returns false if it exists.
+    /// Writes an object and reads it back. With [`PutMode::Create`], returns false if the object already exists.
     pub(crate) async fn put(&self, name: &str, bytes: Bytes, mode: PutMode) -> Result<bool, ArchiveError> {
         let (path, options) = (self.path(name), PutOptions::from(mode));
         match self.within(name, self.objects.put_opts(&path, bytes.clone().into(), options)).await? {

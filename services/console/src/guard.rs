@@ -1,4 +1,4 @@
-//! Checks host names and the origin of forms, and adds security headers.
+//! Checks the host name of each request and the origin of each form, and adds security headers.
 
 use crate::{app::App, calls, failure::Failure};
 use axum::{

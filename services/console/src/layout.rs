@@ -9,7 +9,7 @@ use axum::response::Response;
 use http::StatusCode;
 use maud::{Markup, html};
 
-/// Pages of the navigation, each with a call: a page is listed if the session may make its call.
+/// Path, title and call of the pages in the navigation. A page is listed if the session may make its call.
 const PAGES: [(&str, &str, &str); 7] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),
@@ -93,7 +93,7 @@ fn who(visit: &Visit) -> Markup {
     }
 }
 
-/// Returns the session's anti-forgery token as a hidden field.
+/// Renders the session's anti-forgery token as a hidden form field.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
 }

@@ -44,7 +44,7 @@ impl Console {
         Self { router: router(app), tls }
     }
 
-    /// Serves until the stop; requests in progress are still answered.
+    /// Serves requests until `stop`, then answers the requests in progress.
     pub async fn serve(self, listener: TcpListener, admission: Admission, stop: Stop) {
         serve_http1(listener, self.tls, admission, self.router, stop).await;
     }

@@ -11,7 +11,7 @@ use motherlode_state::{Event, InternalRequest, PlayerState, Refused, StreamId};
 
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
-/// If the request already has a commit, nothing is cancelled.
+/// Cancels a request, unless it already has a commit.
 pub(crate) async fn cancel_on(
     ledgers: &Ledgers,
     caller: &Caller,

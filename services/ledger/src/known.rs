@@ -1,4 +1,4 @@
-//! Checks the names in a change, since a change with a misspelt name would have no effect.
+//! Checks that the names in a change exist, because a change with a misspelt name would have no effect.
 
 use crate::ledgers::Ledgers;
 use motherlode_runtime::{Reason, Refusal};

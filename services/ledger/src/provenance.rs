@@ -7,7 +7,7 @@ use tokio::sync::watch;
 pub(crate) struct Provenance {
     before: Option<Hash>,
     is_own: AtomicBool,
-    /// Whether the latest snapshot names another build although this build has verified it.
+    /// Whether the latest snapshot names a different build, although this build has already verified the snapshot.
     is_stale: AtomicBool,
     failure: watch::Sender<Option<String>>,
 }
@@ -40,7 +40,7 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// May block until the executable is hashed.
+    /// Returns the digest of the build that computed the state. May block until this executable is hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }

@@ -1,4 +1,4 @@
-//! A call's JSON message, read on demand, and its answers as lines.
+//! Reads the JSON message of a call on demand, and writes its answers as lines.
 
 use super::{gzip, refusal};
 use crate::json::CANONICAL;
@@ -24,7 +24,7 @@ type Arriving = Pin<Box<dyn Future<Output = Result<Octets, Status>> + Send>>;
 pub(super) struct Message(Option<Arriving>);
 
 impl Message {
-    /// `bytes_max` limits the body before and after decompression.
+    /// Creates the message of a body. `bytes_max` limits the body before and after decompression.
     pub(super) fn new(body: Asked, packed: bool, of: MessageDescriptor, bytes_max: usize) -> Self {
         Self(Some(Box::pin(async move {
             let whole = Limited::new(body, bytes_max).collect().await.map_err(|error| unread(&*error, bytes_max))?;

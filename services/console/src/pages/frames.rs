@@ -1,4 +1,4 @@
-//! A round shown frame by frame; the `refresh` header plays it back.
+//! Shows a round frame by frame. For playback, the `refresh` header loads the next frame.
 
 use maud::{Markup, html};
 use motherlode_picture::{

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 const RECORDS: usize = 25;
 const TAIL_S: u32 = 2;
-/// Maximum fields per event in a line, and [`WORD_MAX`] characters per field; the record's page shows everything.
+/// Maximum fields per event in a line, each with at most [`WORD_MAX`] characters. The record's own page shows all fields.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
 const READ_MAX: Duration = Duration::from_secs(5);
@@ -170,7 +170,7 @@ fn words(event: &Event) -> Markup {
         let value = match value {
             Value::String(text) if !text.is_empty() && text.len() <= WORD_MAX => text.clone(),
             Value::Number(number) => number.to_string(),
-            // A switch is on or off; other flags are shown only if set.
+            // A switch is shown as on or off; any other flag is shown only if it is set.
             Value::Bool(is) if name == "on" => return Some(if *is { "on" } else { "off" }.to_owned()),
             Value::Bool(true) => return Some(name.replace('_', " ")),
             _ => return None,

@@ -73,7 +73,8 @@ const ALARMING: [SignificantKind; 7] = [
 ];
 const NAMED_MAX: u8 = 5;
 
-/// Returns alerts: stopped parts, partitions that accept no appends, returns outside their bands, alarming events of the last day.
+/// Returns alerts about stopped parts, partitions that accept no appends, returns outside their 95 % intervals, and alarming
+/// events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     let mut told: Vec<Markup> = stops(visit).await;
     if visit.may("GetLogStatus") {
@@ -176,7 +177,7 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// Path of the page with the open rounds of the credential's operator.
+/// Returns the path of the open rounds of the credential's operator.
 fn own(visit: &Visit) -> Option<String> {
     let operator = &visit.who().operator;
     (!visit.sees_all() && visit.may("ListOpenRounds")).then(|| format!("/open/{operator}"))

@@ -15,7 +15,7 @@ use motherlode_proto::{
 use prost::Message;
 use tonic::{Code, Response, Status};
 
-/// Shows data, or a notice if it is not permitted or not available.
+/// Renders a section with the answer of a call, or a notice if the call is not permitted or fails.
 pub(crate) fn section<T>(
     title: &str,
     answer: Result<Response<T>, Status>,
@@ -44,7 +44,7 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
     table_of("scroll", label, head, rows)
 }
 
-/// Renders a wide table. Put the most important column after the names, because narrow windows show only these two.
+/// Renders a wide table. Narrow windows show only its first two columns, so the most important column must follow the names.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, head, rows)
 }
@@ -130,7 +130,7 @@ pub(crate) fn proposed(made: &str, change_id: u64) -> String {
     }
 }
 
-/// Links an event to its round if the round belongs to the caller's operator, otherwise to its record if permitted.
+/// Links to the round if it belongs to the caller's operator; otherwise links to the record, if the caller may read it.
 pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Markup {
     let operator = id.split('/').next().unwrap_or_default();
     match record.filter(|_| visit.may("FollowLog")) {
@@ -206,7 +206,7 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
     }
 }
 
-/// Form field for the party that bears a paid award when the void of its round is approved (PL-38).
+/// Renders a form field in which the approver of a void chooses who bears the round's paid award (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {

@@ -68,7 +68,7 @@ pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -
     Ok(layout::page(&visit, &format!("Open rounds of {operator_id}"), content).await)
 }
 
-/// Returns the accounts in EUR, play money and all currencies with an exchange rate.
+/// Returns the player's accounts in EUR, in play money and in each currency with an exchange rate.
 async fn accounts(visit: &Visit, operator: &str, player: &str) -> Result<Vec<(Account, GetAccountResponse)>, Failure> {
     let rates = visit.api.ledger().list_exchange_rates(ListExchangeRatesRequest {}).await?.into_inner().rates;
     let rates = rates.into_iter().map(|rate| rate.currency_code).filter(|code| code != "EUR");
@@ -94,7 +94,7 @@ async fn open(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     section("Open rounds", answer, |answer| waiting(visit, &answer.rounds))
 }
 
-/// Shows the platform only the number of another operator's open rounds.
+/// Of open rounds at other operators, shows only their number, and only to the platform.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {

@@ -9,7 +9,7 @@ use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, co
 use std::{borrow::Cow, fmt::Write};
 
 const EVENTS: i32 = 50;
-/// Maximum number of a call's result pages that one console page reads.
+/// Maximum number of result pages that one console page requests from a call.
 const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
@@ -51,7 +51,8 @@ impl Interval {
         event.time.is_some_and(|time| (self.from..self.end).contains(&time.seconds))
     }
 
-    /// Returns whether all further events are earlier than the interval.
+    /// Returns whether the last event is before the interval. Events are ordered newest first, so all further events are,
+    /// too.
     fn is_over(&self, events: &[SignificantEvent]) -> bool {
         events.last().and_then(|event| event.time).is_some_and(|time| time.seconds < self.from)
     }
@@ -122,7 +123,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Reports", content).await)
 }
 
-/// Returns whether a file would have more rows than allowed; such a file is refused.
+/// Returns whether there are further rows. Fails if the file would exceed the maximum number of rows.
 pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
     match next_page.is_empty() {
         true => Ok(false),
@@ -229,7 +230,7 @@ pub(super) fn table<M: prost::Message>(
     }
 }
 
-/// Escapes user input that spreadsheets would read as a formula.
+/// Escapes texts that a spreadsheet would read as formulas.
 fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
     match form == "csv" && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),
