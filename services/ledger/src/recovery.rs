@@ -1,6 +1,6 @@
 //! Recovery of a ledger: folds the records after the latest [snapshot](crate::snapshot).
 //!
-//! A commit that the books refuse stops the start. If records are not verified yet, their hash chain is verified as
+//! A commit that the books refuse makes the start fail. If records are not verified yet, their hash chain is verified as
 //! they are read, and the whole log in the background by the [verifier](crate::verifier).
 
 use crate::{

@@ -53,7 +53,7 @@ pub fn coin_view(amount: Minor, currency: Currency, coin: CoinValue) -> i64 {
     i64::try_from(coins).unwrap_or(i64::MAX)
 }
 
-/// Formats a share as `94.600000 %`.
+/// Formats a share as a percentage, such as `94.600000 %`.
 #[must_use]
 pub fn percent(share: &Exact, places: usize) -> String {
     format!("{} %", decimal(&(share * Exact::from_integer(100.into())), places))
@@ -88,8 +88,8 @@ pub fn once_in(chance: &Exact, places: usize) -> String {
     format!("once in {}", grouped(&decimal(&chance.recip(), places)))
 }
 
-/// Formats parts so that they add up to the whole as printed by [`decimal`]. Missing units are added to the parts with the
-/// largest remainders, so each part is off by less than a unit of the last place.
+/// Formats `parts` so that the printed figures add up to `whole` as printed by [`decimal`]. The parts with the largest
+/// remainders are rounded up, so the error of each part is less than one unit of the last place.
 #[must_use]
 pub fn parts(whole: &Exact, parts: &[&Exact], places: usize) -> Vec<String> {
     let unit = (0..places).fold(Exact::from_integer(1.into()), |unit, _| unit / Exact::from_integer(10.into()));

@@ -1,5 +1,5 @@
-//! PL-19, PL-05: a picture shows all data of its outcome. Messages are destructured with all fields, so that this test
-//! does not compile until it handles a new field.
+//! PL-19, PL-05: a picture shows all data of its outcome. The test destructures messages with all fields, so if a message
+//! gets a new field, the test compiles only after it handles the field.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Number of tile levels, enough for 2^40 records.
+/// Number of tile levels; enough for 2^40 records.
 const LEVELS: usize = 4;
 const HASH: u64 = 32;
 
@@ -27,7 +27,7 @@ pub enum FilesError {
     Unsigned { path: PathBuf, source: NoteError },
 }
 
-/// Files of a partition's tree. Reads do not wait for writes.
+/// Files of a partition's Merkle tree. Reads do not wait for writes.
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,

@@ -43,7 +43,8 @@ impl Log {
         for payloads in appends {
             let first = store.end() + 1;
             store.append(store.end(), &records(store.head(), *payloads)).unwrap();
-            // Sizes: 40 bytes per block, 4 per record, and 37 or 38 per record with its payload.
+            // A block has 40 bytes in addition to its records. A record has 4 bytes of length and 36 or 37 in addition to
+            // its payload.
             let bytes: usize =
                 payloads.iter().map(|p| 4 + 36 + usize::from(p.len() > 127) + p.len()).sum::<usize>() + 40;
             let bytes = bytes.next_multiple_of(32);

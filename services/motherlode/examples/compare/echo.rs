@@ -1,4 +1,4 @@
-//! Echo service with an empty unary call: the lower bound of the transport.
+//! Echo service with an empty unary call, which measures the lower bound of the transport.
 
 use crate::{Cell, cell, histogram, nanos, process::Process, starts::Starts};
 use motherlode_loadtest::Usage;
@@ -53,7 +53,8 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-/// Serves until killed. 0 workers select a single thread; a folder with certificate and key selects TLS.
+/// Serves until the process is killed. With 0 workers it uses a single thread. With a folder that contains certificate and
+/// key it uses TLS.
 pub fn serve(workers: usize, folder: Option<String>) -> Result<(), Box<dyn Error>> {
     let mut runtime = match workers {
         0 => tokio::runtime::Builder::new_current_thread(),

@@ -64,8 +64,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&text)
 }
 
-/// Archives home first, then each other partition up to the first record that refers to a record at home that was not
-/// archived.
+/// Archives partition 0 first. Each other partition is archived up to the first record that refers to a record of partition
+/// 0 that was not archived.
 async fn all(
     args: &Args,
     archive: &Archive,
@@ -99,7 +99,7 @@ async fn one(
     let options = Options { segment_bytes: args.segment_bytes, bytes_per_second: args.rate };
     let mut upload = Upload::begin(archive, partition, options, signed).await?;
     let (after, head) = upload.after();
-    // Records after the checkpoint may not be durable yet.
+    // Records after the checkpoint are omitted, because they may not be durable yet.
     let end = size.map_or(Position::MAX, |size| size.max(upload.end()));
     let mut records = match from {
         LogLocation::Folder { .. } => from.records_after(partition, after, head)?,
@@ -123,7 +123,8 @@ async fn one(
     }
 }
 
-/// Reads the checkpoint in the data folder. Its root is compared with the records; `restore --key` verifies the signature.
+/// Reads the checkpoint in the data folder. The upload compares its root with the records; only `restore --key` verifies its
+/// signature.
 fn checkpoint(data: &Path, partition: u32) -> Result<Option<(Checkpoint, Note)>, Failure> {
     let read = Files::unverified_checkpoint(&motherlode_proofs::proofs_folder(data, partition));
     read.map_err(|error| Failure::found(error).with_step("Start the service, which signs a damaged checkpoint again"))

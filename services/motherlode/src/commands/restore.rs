@@ -53,7 +53,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&text(args, &archive, &restored))
 }
 
-/// Restores home last, so that the other partitions refer only to records that home has, even if the archive grows.
+/// Restores partition 0 last. The archive may grow in the meantime, and the other partitions must refer only to restored
+/// records of partition 0.
 async fn all(
     args: &Args,
     archive: &Archive,

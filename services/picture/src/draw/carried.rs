@@ -15,8 +15,8 @@ pub(crate) enum Shelf {
 }
 
 impl Shelf {
-    /// A colour's figure counts its crystals (DM-11); `potion_1` and `potion_2` are 1-based indexes into the collected
-    /// symbols (WF-06); `unlocked` counts features (WF-11).
+    /// Reads a collection. The figure of a colour is its number of crystals (DM-11), `potion_1` and `potion_2` are 1-based
+    /// indexes into the collected symbols (WF-06), and `unlocked` is the number of unlocked features (WF-11).
     pub(crate) fn new(game: &GameInfo, figure: &dyn Fn(&str) -> i64) -> Option<Self> {
         let collected: Vec<_> =
             (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
@@ -56,8 +56,9 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     }
 }
 
-/// Describes changed figures; an unknown figure is shown with its key. `<colour>_micros` is the sum of a colour's coin
-/// values in millionths, `red_gifted` the number of gifted red crystals, and `given` marks the gift as given (DM-14).
+/// Describes changed figures. A figure with an unknown key is shown with this key. `<colour>_micros` is the sum of a
+/// colour's coin values in millionths, `red_gifted` the number of gifted red crystals, and `given` marks the gift as given
+/// (DM-14).
 pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     let collected: Vec<_> =
         (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();

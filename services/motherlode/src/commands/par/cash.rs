@@ -1,4 +1,4 @@
-//! Return in cash of each currency, at its default coin value (DM-19).
+//! Computes the return in cash for each currency at its default coin value (DM-19).
 
 use motherlode_ledger::offer;
 use motherlode_picture::par::report::{CashReport, PLACES};

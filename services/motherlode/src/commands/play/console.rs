@@ -34,7 +34,7 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Repeats a question until the answer is valid; `None` at the end of the input.
+    /// Repeats a question until the answer is valid. Returns `None` if the input ends.
     fn ask<T>(&mut self, question: &str, understand: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Failure> {
         loop {
             self.say(&format!("  {question} "))?;

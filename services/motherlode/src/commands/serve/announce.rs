@@ -1,4 +1,4 @@
-//! Lines printed at startup: addresses, and commands to try. Failures to print are ignored.
+//! Prints addresses and commands to try at startup. If printing fails, the failure is ignored.
 
 use motherlode_runtime::{
     Config,
@@ -103,14 +103,14 @@ fn reached(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Returns the argument for the certificate's root; adds requirements to `needs`.
+/// Returns the client argument that names the certificate's root. Adds to `needs` the files that the user must supply.
 fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let chain: Vec<_> = CertificateDer::pem_file_iter(&tls.certificate).into_iter().flatten().flatten().collect();
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {
         return String::new();
     };
-    // A self-signed certificate is its own root. Otherwise the root is the chain's last certificate or the issuer of
-    // the last one.
+    // A self-signed certificate is its own root. Otherwise the root is the last certificate of the chain or that
+    // certificate's issuer.
     let root = match certificate.issuer() == certificate.subject() || chain.len() > 1 {
         true => absolute(&tls.certificate),
         false => {
@@ -129,7 +129,7 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     format!(" --ca {root}{}", name.map(|name| format!(" --server-name {name}")).unwrap_or_default())
 }
 
-/// Returns an operator and the name of a credential with the roles play and wallet.
+/// Returns an operator that has a credential with the roles play and wallet, and the credential's name.
 fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     let plays = |credential: &&Credential| {
         let roles = credential.roles;
