@@ -35,7 +35,6 @@ pub type StreamAnswers = Pin<Box<dyn Stream<Item = Result<StreamAnswer, Status>>
 
 #[tonic::async_trait]
 pub trait PlayStream: Send + Sync + 'static {
-    /// Starts the calls of a stream in order of arrival, and returns each answer as soon as its call completes.
     async fn play_stream(
         &self,
         request: Request<Streaming<PlayStreamRequest>>,

@@ -52,7 +52,6 @@ impl RequestOf {
         let _ = self.0.set((bytes, M::REQUEST_ID));
     }
 
-    /// Returns the request id; `None` if no message was read or the message has no request id.
     #[must_use]
     pub fn id(&self) -> Option<String> {
         let (bytes, number) = self.0.get()?;

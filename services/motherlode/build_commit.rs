@@ -33,7 +33,6 @@ pub fn commit_of(root: &Path, mut read: impl FnMut(&Path)) -> Option<String> {
     is_hash.then(|| commit[..DIGITS].to_owned())
 }
 
-/// Returns the Git folder, which is `.git` or, in a worktree, the folder named by the file `.git`.
 fn folder(root: &Path) -> Option<PathBuf> {
     let git = root.join(".git");
     if git.is_dir() {

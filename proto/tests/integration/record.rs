@@ -294,7 +294,6 @@ fn reserved(players: &[&str]) -> Event {
     })
 }
 
-/// Returns the terms of a bet whose stake consists of these bytes.
 fn terms(stake: Vec<u8>) -> LoggedTerms {
     let rate = Some(v1::Rate { mantissa: 1, exponent: 0 });
     let (model_hash, currency) = (vec![0; 32], "EUR".to_owned());

@@ -8,7 +8,6 @@ use std::{fmt, str::FromStr};
 use data_encoding::HEXLOWER;
 
 const TITLE: &str = "motherlode archive segment v1";
-/// Maximum bytes read of a manifest; every valid manifest is shorter.
 pub(crate) const BYTES_MAX: u64 = 8 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

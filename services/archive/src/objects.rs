@@ -130,7 +130,6 @@ impl Archive {
         note.map(Some).ok_or_else(|| self.damaged(&name, "it is not a signed note"))
     }
 
-    /// Reads an object of at most `bytes_max` bytes; returns `None` if the object does not exist.
     pub(crate) async fn get(&self, name: &str, bytes_max: u64) -> Result<Option<Bytes>, ArchiveError> {
         let read = async {
             let found = self.objects.get(&self.path(name)).await?;

@@ -16,7 +16,6 @@ pub(crate) const SEGMENT_BYTES_MAX: u64 = 512 << 20;
 pub struct Options {
     /// Size at which a segment is full: 4 KiB to 512 MiB.
     pub segment_bytes: u64,
-    /// Maximum mean rate of uploads; `None` for no limit.
     pub bytes_per_second: Option<u64>,
 }
 
@@ -150,7 +149,6 @@ impl<'a> Upload<'a> {
         self.archived().0
     }
 
-    /// Archives the remaining records as an incomplete segment, then the checkpoint.
     pub async fn finish(mut self) -> Result<Archived, ArchiveError> {
         let ((end, head), archived) = (self.seen, self.end());
         if end < archived {
@@ -224,7 +222,6 @@ impl<'a> Upload<'a> {
     }
 }
 
-/// Removes the tail's manifest if a full segment contains its records.
 async fn remove_tail(archive: &Archive, tail: &Manifest, full: &Manifest) -> Result<(), ArchiveError> {
     if tail.segment() != full.segment() {
         archive.remove(&object(tail.partition, &tail.segment())).await?;

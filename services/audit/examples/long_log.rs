@@ -76,7 +76,6 @@ fn main() {
     println!("{rounds} rounds of {players} players, {bytes} bytes of records, in {:.1?}", begun.elapsed());
 }
 
-/// Writes the draw key with today's date, because a service replaces an older key when it starts (PL-28).
 fn leave_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;

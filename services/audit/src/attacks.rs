@@ -38,7 +38,6 @@ use std::{collections::VecDeque, convert::Infallible, path::PathBuf};
 const VERIFIED: u64 = 41;
 const ORIGIN: &str = "example.com/motherlode/log/0";
 
-/// Returns the number of attacks per test, set by MOTHERLODE_TESTS_ATTACKS; `tests/run proofs` sets it to 10,000.
 fn times() -> u64 {
     std::env::var("MOTHERLODE_TESTS_ATTACKS").map_or(1_000, |times| times.parse().expect("a number of attacks"))
 }

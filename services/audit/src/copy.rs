@@ -92,13 +92,11 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
 pub struct CopyReport {
     pub partition: u32,
     pub digest: Digest,
-    /// SHA-256 of the last record of the copy.
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
     /// Returns of games to players. Awards are excluded, because they depend on pools.
     pub returns: Vec<Return>,
-    /// Jackpots paid to players, in minor units.
     pub jackpots: PerCurrency<i128>,
     /// First divergence, with the position that its record has in the log; `None` if the copy has no divergence.
     pub divergence: Option<Divergence>,

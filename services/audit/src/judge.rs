@@ -139,8 +139,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Checks that a proposal by another process contains only events that its roles permit (PL-44). If no operators are
-/// configured, processes have no roles.
+/// Checks that a proposal by another process contains only events that its roles permit (PL-44).
 pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Result<(), Fault> {
     let Some(proposer) = proposer.filter(|proposer| !proposer.roles.is_empty()) else { return Ok(()) };
     let Commit { stream, partition, request_id, events, .. } = commit;

@@ -165,7 +165,6 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// Returns the seed of a step; `None` if its draw is not revealed.
     fn seed_of(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit) -> Result<Option<Seed>, Fault> {
         let Some(drawn) = &step.draw else { return Ok(step.seed) };
         round.sealed += 1;
@@ -338,7 +337,6 @@ impl<'a> Plays<'a> {
         Ok(due)
     }
 
-    /// Returns the change of the player's collection that a void of the round requires (PL-04).
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
         let led = Led::from_started(&settled.started, &settled.collected)
@@ -359,8 +357,6 @@ impl<'a> Plays<'a> {
 }
 
 impl Required {
-    /// Checks a change of a collection against the change that the outcome requires. Only the choice of a witch may have no
-    /// such outcome.
     fn collection(&mut self, changed: &Event) -> Result<(), Fault> {
         match &self.collection {
             Some(due) if due == changed => {

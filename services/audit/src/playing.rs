@@ -75,7 +75,6 @@ impl Player {
         self.open.remove(&number).ok_or_else(missing)
     }
 
-    /// Includes figures shared by all currencies (DM-14).
     pub(crate) fn carried(&self, game: &dyn Game, sharing: Sharing, place: &CollectionKey) -> Carried {
         let own = self.carried.get(place).copied().unwrap_or_default();
         let of_game = self.carried.iter().filter(|((name, _), _)| *name == place.0);

@@ -5,7 +5,6 @@ use std::{collections::VecDeque, path::Path};
 
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
-    /// Balances by position.
     pub(crate) balances: VecDeque<Balance>,
     pub(crate) head: Option<ChainHead>,
 }

@@ -214,8 +214,6 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
     Ok(())
 }
 
-/// Checks that each record is in the tree by its path or by its hash in a later record. Returns the positions proven by
-/// hash.
 fn included<'r>(
     proof: &Proof,
     checkpoint: &Checkpoint,

@@ -41,7 +41,6 @@ pub enum ReplayError {
     Damaged(Box<Divergence>),
 }
 
-/// Replays a round; returns `None` if the log does not contain the round.
 pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
     let mut scan = open(log)?;
     let mut fold = Fold::new(number);

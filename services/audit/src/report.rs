@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub struct Report {
     pub partition: u32,
-    /// Last position up to which bytes and hash chain are verified.
     pub position: Position,
     pub head: Hash,
     pub tail: Tail,
@@ -62,7 +61,6 @@ pub struct Return {
     /// Free rounds (PL-18).
     pub free: u64,
     pub steps: u64,
-    /// Number of spins, including free spins.
     pub spins: u64,
     /// Bets in minor units, including those of free rounds.
     pub bets: i128,
@@ -73,7 +71,6 @@ pub struct Return {
     pub awarded: i128,
 }
 
-/// Totals of voided rounds, in minor units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Voids {
     pub rounds: u64,
@@ -93,7 +90,6 @@ pub struct Seals {
     pub key_lost: u64,
     /// Number of draws sealed again after a start that could not rule out lost records (PL-40).
     pub ended: u64,
-    /// Number of starts that revoked unused seals.
     pub unsure_starts: u64,
     /// Number of refused starts, as recorded by later starts.
     pub refused_starts: u64,

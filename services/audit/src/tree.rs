@@ -15,7 +15,6 @@ const TOGETHER: usize = 256;
 
 #[derive(Debug, Clone, Default)]
 pub struct Checkpoints {
-    /// Checkpoints whose signatures were already verified.
     pub signed: Vec<Checkpoint>,
     /// Folder of the tree files, and the number of records that they must cover.
     pub files: Option<(PathBuf, u64)>,

@@ -16,14 +16,12 @@ use std::{
 
 #[derive(Debug)]
 pub struct Whole {
-    /// Reports of the partitions, in order of their numbers.
     pub partitions: Vec<Report>,
     /// Amount in EUR in transit between partitions.
     pub in_transit: Nano,
     between: Option<Divergence>,
 }
 
-/// Audits all partitions; `options` has one entry per partition, in order of their numbers.
 pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
     let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
     scope(|threads| {

@@ -17,7 +17,7 @@ use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
 
 const CALL_MAX: &str = "20S";
-/// Maximum size of an answer. The longest answers are pages of rounds with many free spins.
+/// Maximum size of an answer, such as a page of rounds with many free spins.
 const ANSWER_MAX: usize = 16 << 20;
 
 pub(crate) type Upstream = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;

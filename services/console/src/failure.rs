@@ -115,7 +115,6 @@ fn again(form: &RefusedForm) -> Markup {
     }
 }
 
-/// Fields that users type, and their labels.
 const TYPED: [(&str, &str); 6] = [
     ("reason", "Reason"),
     ("actor", "Ticket"),

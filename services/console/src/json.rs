@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// Options of JSON that includes fields with default values, such as an amount of 0.
 pub(crate) static CANONICAL: LazyLock<SerializeOptions> =
     LazyLock::new(|| SerializeOptions::new().skip_default_fields(false));
 

@@ -93,7 +93,6 @@ fn who(visit: &Visit) -> Markup {
     }
 }
 
-/// Renders the session's anti-forgery token as a hidden form field.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
 }

@@ -15,9 +15,7 @@ use subtle::ConstantTimeEq;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Maximum time without a request.
     pub idle_ms_max: i64,
-    /// Maximum time since the log-in.
     pub lasts_ms_max: i64,
     /// Maximum sessions per operator. A new session above this limit ends the longest idle session of the operator's
     /// credential with the most sessions.
@@ -66,7 +64,6 @@ pub(crate) struct Session {
 
 #[derive(Default)]
 struct Memory {
-    /// Result of the last form, shown on the next page.
     notice: Option<String>,
     searches: VecDeque<String>,
 }
@@ -113,7 +110,6 @@ impl Sessions {
         (self.clock)()
     }
 
-    /// Opens a session and returns its cookie. If a limit is reached, an older session ends.
     pub(crate) fn open(&self, token: Option<&str>, who: Who) -> Result<String, getrandom::Error> {
         let (id, word) = (random()?, random()?);
         let now_ms = (self.clock)();
@@ -134,7 +130,6 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Finds a session and restarts its idle time.
     pub(crate) fn find(&self, id: &str) -> Option<Session> {
         let (now_ms, name) = ((self.clock)(), digest(id));
         let mut open = self.open.lock();

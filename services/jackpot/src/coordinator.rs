@@ -23,7 +23,6 @@ const REPORTS_MAX: usize = 64;
 
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Returns the published terms of pools (BW-11, BW-12, BW-14, BW-17).
 #[must_use]
 pub fn standard_terms() -> PoolTerms {
     PoolTerms {

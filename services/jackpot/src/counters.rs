@@ -57,7 +57,6 @@ impl Watch {
         }
     }
 
-    /// Returns the counters and the refresh interval in milliseconds.
     fn counters(&self, ledger: &Handle) -> Option<(WatchCountersResponse, i64)> {
         let now = ledger.now_ms();
         ledger.books(|books| {

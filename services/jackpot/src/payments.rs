@@ -18,7 +18,6 @@ pub(crate) struct Fault {
 
 type Unpaid = (u32, u64, UnpaidAward);
 
-/// Returns whether further awards are due.
 pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<bool, AppendError> {
     let unpaid: Vec<Unpaid> = ledger
         .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());

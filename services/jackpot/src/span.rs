@@ -5,7 +5,6 @@ use motherlode_slots::{self as slots, Game, Par, Stake, games};
 use motherlode_state::PoolTerms;
 use std::sync::LazyLock;
 
-/// Games with a jackpot and their exact mathematics, which do not depend on the stake.
 static JACKPOT_GAMES: LazyLock<Vec<(&'static dyn Game, Par)>> = LazyLock::new(|| {
     let with = games().iter().copied().filter(|game| game.info().jackpot);
     with.filter_map(|game| Some((game, game.par(&stake(game)).ok()?))).collect()

@@ -24,7 +24,6 @@ const TURN: Duration = Duration::from_millis(500);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let turns = env::args().nth(1).map_or(Ok(9), |turns| turns.parse())?;
-    // The system's temporary folder is not used, because it may be in memory.
     let folder = tempfile::tempdir_in(".")?;
     let at = |name: &str| folder.path().join(name);
     let node = Node::start(&at("one"), "");

@@ -40,7 +40,6 @@ impl Location {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let turns = env::args().nth(1).map_or(Ok(5), |turns| turns.parse())?;
-    // The system's temporary folder is not used, because it may be in memory.
     let folder = tempfile::tempdir_in(".")?;
     let node = Node::start(&folder.path().join("one"), "");
     let cluster = Cluster::start(&folder.path().join("three"));

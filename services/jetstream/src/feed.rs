@@ -59,7 +59,6 @@ pub struct Entry {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Last {
-    /// Position of the last published record; 0 if none was published.
     pub position: Position,
     pub sha256: Option<String>,
 }

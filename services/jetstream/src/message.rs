@@ -73,7 +73,6 @@ pub(crate) struct Trust {
     pub stream: String,
     /// Key of the MACs. If it is `None`, each NATS user with access to the subjects can forge records.
     pub key: Option<StreamKey>,
-    /// Highest sequence number of messages that need no MAC.
     pub unsigned_up_to: u64,
 }
 
@@ -125,7 +124,6 @@ impl Walk {
         Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
     }
 
-    /// Verifies the next message; an error leaves the walk unchanged.
     pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };

@@ -20,7 +20,6 @@ impl Recent {
         stretch(*first, records, from, limit)
     }
 
-    /// Caches a range of records; replaces a cached range that has the same first position.
     pub(crate) fn keep(&mut self, first: Position, records: Vec<Bytes>) {
         self.bytes += length(&records);
         match self.stretches.insert(first, records) {
@@ -34,7 +33,6 @@ impl Recent {
     }
 }
 
-/// Returns records from position `from` on. The first of `records` has position `first`.
 pub(crate) fn stretch(first: Position, records: &[Bytes], from: Position, limit: &mut Limit) -> Vec<Record> {
     let skipped = usize::try_from(from - first).unwrap_or(usize::MAX);
     let wanted = records.iter().skip(skipped).take_while(|record| limit.admits(record.len()));

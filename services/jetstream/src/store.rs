@@ -241,7 +241,6 @@ impl Store for JetStreamStore {
                     self.full = None;
                     return Ok(());
                 }
-                // A different message has the sequence number, so this append was not stored.
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {

@@ -38,7 +38,6 @@ pub struct Report {
     interval_95: [f64; 2],
     interval_3_sigma: [f64; 2],
     hit_frequency: Estimate,
-    /// Frequencies of the features in a paid spin; empty if the simulated rounds buy the feature.
     #[serde(serialize_with = "by_name")]
     features: Vec<(&'static str, Estimate)>,
     /// Variance of a round's win; `None` if a few rounds account for most of the variance.
@@ -137,7 +136,6 @@ impl Estimate {
 }
 
 impl Report {
-    /// Creates a report. `threads` and `took` do not affect the comparison.
     #[must_use]
     pub fn new(
         game: &dyn Game,
@@ -305,7 +303,7 @@ fn row(name: &str, estimate: &Estimate, rounds: f64, places: usize) -> String {
     .to_owned()
 }
 
-# [allow(clippy::cast_precision_loss)] // 53 bits are precise enough for an estimate.
+#[allow(clippy::cast_precision_loss)] // 53 bits are precise enough for an estimate.
 fn float(count: impl Into<u128>) -> f64 {
     count.into() as f64
 }

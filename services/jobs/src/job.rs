@@ -30,7 +30,6 @@ pub struct Jobs(Arc<JobList>);
 
 struct JobList {
     clock: Clock,
-    /// Recent jobs, newest last, and the number of jobs started since the process started.
     jobs: Mutex<(VecDeque<Arc<Job>>, u64)>,
 }
 

@@ -41,17 +41,8 @@ impl Ended {
 }
 
 pub(crate) enum Work {
-    Audit {
-        parts: Vec<Options>,
-        records: u64,
-    },
-    /// `asked` is the request as received, without defaults.
-    Simulation {
-        asked: wire::Simulation,
-        game: &'static dyn Game,
-        stake: Stake,
-        seed: Seed,
-    },
+    Audit { parts: Vec<Options>, records: u64 },
+    Simulation { asked: wire::Simulation, game: &'static dyn Game, stake: Stake, seed: Seed },
 }
 
 impl PartialEq for Work {
@@ -108,7 +99,6 @@ impl Work {
         }
     }
 
-    /// Returns the requested simulation, with defaults for omitted fields.
     pub(crate) fn simulation(&self) -> Option<wire::Simulation> {
         let Self::Simulation { asked, game, stake, seed } = self else { return None };
         let told = round::Stake {

@@ -11,7 +11,6 @@ use motherlode_state::{Event, InternalRequest, PlayerState, Refused, StreamId};
 
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
-/// Cancels a request, unless it already has a commit.
 pub(crate) async fn cancel_on(
     ledgers: &Ledgers,
     caller: &Caller,

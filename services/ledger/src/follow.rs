@@ -20,7 +20,6 @@ use tonic::Status;
 
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Maximum number of streams per operator; lower than the limit of waiting reads.
 const STREAMS_MAX: usize = 64;
 const QUIET: Duration = Duration::from_millis(100);
 

@@ -8,7 +8,6 @@ use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewErr
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 
-/// Keyspaces of this crate.
 const OWN: [&str; 5] = ["requests", "players", "rounds", "awards", "hashes"];
 
 pub trait FollowerView: Send + Sync {
@@ -66,7 +65,6 @@ impl FollowerViews {
         self.view.get().map_or(0, |view| view.unwritten())
     }
 
-    /// Writes the view's tables if they lack commits of the view.
     pub(crate) fn write(&self) -> Result<(), ViewError> {
         if let Some(view) = self.view.get().filter(|view| view.unwritten() > 0) {
             let tables = view.write(&self.store)?;
@@ -79,7 +77,6 @@ impl FollowerViews {
         self.named.lock().clone()
     }
 
-    /// Position of the latest commit in the tables.
     pub(crate) fn to(&self) -> Position {
         let named = self.named.lock();
         named.iter().flat_map(|of| &of.runs).map(|run| run.to).max().unwrap_or_default()

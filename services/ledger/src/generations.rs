@@ -269,7 +269,6 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Writes the log's end to the mark file. Does nothing if the keys exist only in memory.
     pub fn mark(&self, ledger: &Handle, head: ChainHead, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

@@ -416,7 +416,6 @@ impl Handle {
         self.shared.partition
     }
 
-    /// Returns the monotonic log time in Unix milliseconds.
     pub fn now_ms(&self) -> i64 {
         self.shared.time.now_ms()
     }

@@ -36,9 +36,7 @@ static HASHES: Keyspace = Keyspace { name: "hashes", version: 1, widths: Some((1
 const ALL: [&Keyspace; KEYSPACES] = [&ROUNDS, &AWARDS, &HASHES];
 
 const PORTION: usize = 64;
-/// Number of commits in memory at which a run is written.
 const NOTED: u64 = 1 << 16;
-/// Maximum number of runs during a replay; more are merged.
 const RUNS_MAX: usize = 64;
 const BYTES: usize = 4 << 20;
 
@@ -333,7 +331,6 @@ impl Index {
         self.state.read().runs.iter().flatten().flat_map(Run::ids).collect()
     }
 
-    /// Calls `each` with the notes, newest first, then returns the keyspace's runs, newest first.
     fn look(&self, number: usize, mut each: impl FnMut(&Notes)) -> Vec<Run> {
         let state = self.state.read();
         each(&state.notes);

@@ -4,7 +4,6 @@ use crate::ledgers::Ledgers;
 use motherlode_runtime::{Reason, Refusal};
 use std::collections::BTreeSet;
 
-/// Returns the operators that are configured or have players.
 pub(crate) fn all_operators(ledgers: &Ledgers) -> BTreeSet<String> {
     let mut all: BTreeSet<_> = ledgers.operators().ids().into_iter().collect();
     for ledger in ledgers.all() {

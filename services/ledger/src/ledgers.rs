@@ -34,7 +34,6 @@ struct Partitions {
 
 pub struct Stores {
     pub stores: Vec<Box<dyn Store>>,
-    /// States that this process recovered from the stores before it became the writer.
     pub recovered: Vec<Recovered>,
 }
 
@@ -251,7 +250,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// Returns whether a partition lacks the decision. For a pool, only terms and status are compared.
+    /// For a pool, only terms and status are compared.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());

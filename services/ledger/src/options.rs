@@ -17,7 +17,7 @@ pub struct Options {
     pub change_lapse_ms: i64,
     /// Number of commits after which a snapshot is due at startup and shutdown. At runtime it is due after 20 times as many.
     pub snapshot_commits: u64,
-    /// Maximum number of players in memory, excluding players with open rounds or with changes since the last snapshot.
+    /// Maximum players in memory, excluding those with open rounds or changes since the last snapshot.
     pub players_max: usize,
     /// Number of commits per new run of the idempotency table. Each commit uses 16 bytes of memory until the run is written.
     pub request_run_commits: usize,

@@ -75,7 +75,6 @@ impl Players {
         Ok(players)
     }
 
-    /// Returns an immutable copy of the current runs.
     pub(crate) fn fixed(&self) -> FixedPlayers {
         FixedPlayers(Arc::clone(&self.runs.read()))
     }
@@ -143,7 +142,6 @@ impl Players {
         books.players_in_memory() > self.players_max && books.players_changed() > self.players_max / 2
     }
 
-    /// Loads a player into the books. Above the limit, evicts the least recently used players.
     pub(crate) fn load(&self, books: &mut Books, stream: &StreamId, state: PlayerState) {
         self.make_room(books, AT_ONCE);
         books.load(stream, state);

@@ -4,7 +4,6 @@ use std::{collections::VecDeque, sync::Arc};
 
 /// Maximum number of commits in the cache. A larger cache would not fit the processor's caches.
 const COMMITS_MAX: usize = 2_048;
-/// Maximum bytes in the cache. A longer record is still cached if it is the only one.
 const BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug, Default)]

@@ -51,7 +51,6 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// Recovers the state up to `end`. The log must not grow beyond `end` in the meantime.
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,

@@ -370,7 +370,6 @@ pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }
 
-/// Removes files that only earlier versions used.
 fn remove_old(index: &Path) {
     for file in ["snapshot", "reports"] {
         let _ = std::fs::remove_file(index.with_extension(file));

@@ -9,7 +9,6 @@ pub(crate) struct Trouble {
     pause: Duration,
     /// Error for proposals; `None` if only maintenance between appends fails.
     refusal: Option<AppendError>,
-    /// Names of requests whose append failed but may be in the log.
     in_doubt: Vec<Name>,
 }
 

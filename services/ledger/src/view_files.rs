@@ -26,7 +26,6 @@ pub(crate) async fn pin(
     .await
 }
 
-/// Returns a part of a file and the file's length; the length is 0 if the file does not exist.
 pub(crate) async fn read_part(ledger: &Handle, digest: Vec<u8>, offset: u64) -> Result<(Vec<u8>, u64), Refusal> {
     let id = Hash::try_from(digest).map_err(|_| Refusal::field("digest", "must have 32 bytes"))?;
     let store = ledger.views();

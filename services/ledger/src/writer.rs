@@ -35,7 +35,6 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Maximum size of a group, which limits the duration of an append.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
@@ -374,7 +373,6 @@ impl Writer {
         refusal
     }
 
-    /// Returns whether maintenance may run. After a failure it must wait.
     pub(crate) fn may_tend(&self) -> bool {
         self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
     }

@@ -28,7 +28,6 @@ pub struct Options {
     pub coins_per_line: u32,
     pub buy_feature: bool,
     pub bet_coins: u32,
-    /// Coin value in EUR.
     pub coin_value: CoinValue,
     pub readers: usize,
     pub pid: Option<u32>,
@@ -76,7 +75,6 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Checks the options. The error names the invalid option and its range.
     pub fn check(&self) -> Result<(), String> {
         let ranged = [
             ("rounds", self.rounds, 1, ROUNDS_MAX),

@@ -127,7 +127,6 @@ fn minor(money: Option<&Money>) -> i64 {
     money.map_or(0, |money| money.amount_minor)
 }
 
-/// Returns the next choice of a round: picks the first objects, starts free spins and features, and never gambles.
 fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
     match outcome.awaiting() {
@@ -141,7 +140,6 @@ fn next_choice(played: &Played) -> Option<choice::Kind> {
     }
 }
 
-/// Makes a call and measures its latency from `from`, which is a time since the table's start.
 async fn timed<T>(
     table: &Table,
     kind: Kind,

@@ -14,7 +14,6 @@ use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     pub rounds: u64,
-    /// Number of answered bets and choices.
     pub calls: u64,
     /// Seconds from the first call to the last answer.
     pub seconds: f64,
@@ -25,9 +24,7 @@ pub struct Report {
     pub connections: usize,
     pub stream: bool,
     pub latency_ms: LatencyMs,
-    /// Latencies per kind of call.
     pub latency_ms_by_call: BTreeMap<&'static str, LatencyMs>,
-    /// Number of calls that failed after all retries, per reason.
     pub errors: BTreeMap<String, u64>,
     pub retries: u64,
     pub reads: Reads,

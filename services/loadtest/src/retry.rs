@@ -13,7 +13,6 @@ const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Repeats a call until it is answered, refused or out of attempts. Counts the retries.
 pub(crate) async fn insist<R, F>(retries: &AtomicU64, mut send: impl FnMut() -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<R, Status>>,

@@ -6,7 +6,6 @@ use std::{fs, io};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Processor time of all running threads.
     pub cpu_ns: u64,
     pub switches: u64,
     pub resident_bytes: u64,

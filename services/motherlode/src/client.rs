@@ -37,7 +37,6 @@ impl Client {
     }
 }
 
-/// Makes a call, and retries it if its answer is lost or the service is busy.
 pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<Response<R>, Status>>,
@@ -122,7 +121,6 @@ pub fn explain(status: &Status) -> Failure {
     Failure::found(text)
 }
 
-/// Returns the innermost cause, such as "Connection refused" instead of "transport error".
 fn cause(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -38,7 +38,6 @@ const OPAQUE: [&str; 19] = [
     "stake",
 ];
 const SEED_OF_STEP: &str = "motherlode.log.v1.StepResolved.seed";
-/// Amount field that is empty if the award is unpaid.
 const PAID_OF_VOIDED: &str = "motherlode.log.v1.RoundVoided.Jackpot.paid";
 
 pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {

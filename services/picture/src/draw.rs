@@ -72,7 +72,6 @@ fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     spins.chunk_by(together).map(|group| group.iter().collect()).collect()
 }
 
-/// Describes changes of a collection, such as `2 red crystals`. The text may be empty.
 #[must_use]
 pub fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     carried::changes(game, figures, currency)
@@ -122,7 +121,6 @@ fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {
     })
 }
 
-/// Draws the turned cards, the latest first (BW-24).
 fn strip(outcome: &Outcome) -> String {
     let suits: Vec<_> = outcome.double_strip.iter().map(|card| suit(*card)).collect();
     suits.join(" ")

@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const GUTTERS: (usize, usize) = (56, 40);
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
-/// Maximum number of lines without numbers that are drawn side by side. Further lines overlap.
 const APART_MAX: usize = 8;
 
 /// Returns the drawings of a round's symbols, to be embedded once before its windows.
@@ -30,7 +29,6 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     sprite::embedded(sprite, &shown)
 }
 
-/// Draws a step's windows; several windows are drawn small. `opens` returns the link of a small window.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;
@@ -253,7 +251,6 @@ fn joined(points: &[Point]) -> String {
     points.iter().map(|(x, y)| format!("{x},{y}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Encodes a line as its start and relative moves.
 fn stroke(points: &[Point]) -> String {
     let begin = points.first().map_or_else(String::new, |(x, y)| format!("M{x} {y}"));
     let level = |pair: &[Point]| pair[0].1 == pair[1].1;

@@ -252,7 +252,6 @@ fn read(game: &GameInfo, drawing: &str) -> Texts {
     texts
 }
 
-/// Parses `line 1 ───── 3 x Raven 20 coins`.
 fn win<'a>(words: &'a [&'a str]) -> Option<(&'a [&'a str], (String, String))> {
     let x = words.iter().position(|word| *word == "x")?;
     let coins = words.iter().position(|word| *word == "coins" || *word == "coin")?;

@@ -25,7 +25,6 @@ const BYTES_MAX: usize = 2_500;
 
 const POSITIONS: [u64; 2] = [7_123_456, 7_654_321];
 
-/// Returns the records of two rounds with one step each. The second record contains the hash of the first.
 fn rounds_of_one_step() -> [Record; 2] {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();

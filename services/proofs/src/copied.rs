@@ -15,8 +15,6 @@ fn beginning(before: Option<&[u8]>) -> Vec<u8> {
     before.map(|before| [&hash(before)[..], before].concat()).unwrap_or_default()
 }
 
-/// Returns the remaining bytes and the copy instructions of a
-/// [`ProvenRecord`](motherlode_proto::proof::v1::ProvenRecord).
 #[must_use]
 pub fn shortened(record: &[u8], before: Option<&[u8]>) -> (Vec<u8>, Vec<u32>) {
     let mut text = beginning(before);

@@ -36,7 +36,6 @@ pub(crate) enum GrowError {
     OtherKey(PathBuf),
 }
 
-/// Returns whether the stored hashes match the entries, up to `size` or until `stop` returns true.
 pub(crate) fn is_sound(files: &Files, size: Position, stop: impl Fn() -> bool) -> bool {
     let (mut tree, mut counts) = (Tree::default(), [0_u64; 256]);
     while tree.size() < size && !stop() {

@@ -53,7 +53,6 @@ where
         Ok(Err(_)) => return plain(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too long"),
         Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the request's body did not arrive in time"),
     };
-    // The answer needs disk access, which must not block threads that serve bets.
     let answered = tokio::task::spawn_blocking(move || answerer(parts.method, parts.uri.path().to_owned(), collected));
     answered.await.unwrap_or_else(|_| {
         plain(StatusCode::INTERNAL_SERVER_ERROR, "an internal error prevented an answer: see the service's log")

@@ -130,7 +130,6 @@ impl Proofs {
         })
     }
 
-    /// Waits until a log contradicts its checkpoints; returns the partition and the reason.
     pub async fn failed(&self) -> (u32, String) {
         let mut each = vec![];
         for partition in &*self.0 {

@@ -45,7 +45,6 @@ pub struct Witness {
 
 struct Log {
     key: VerifierKey,
-    /// Last cosigned checkpoint, with the signatures of the log and the witness.
     seen: Mutex<Option<(Seen, Note)>>,
 }
 

@@ -26,7 +26,6 @@ const CAP: f64 = 1.5;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Theory {
     pub(crate) rtp: f64,
-    /// Return for a player who has not collected or unlocked anything yet.
     pub(crate) rtp_least: f64,
     pub(crate) std_dev: f64,
 }
@@ -84,7 +83,6 @@ pub(crate) struct Verdict {
     pub(crate) rtp: f64,
     pub(crate) theoretical_rtp: f64,
     pub(crate) effective_rounds: f64,
-    /// Sum of wins, each counted only up to the cap.
     pub(crate) above: f64,
     pub(crate) below: f64,
     pub(crate) out_of_band: bool,

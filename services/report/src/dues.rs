@@ -90,7 +90,6 @@ impl Dues {
             paid = paid.or_else(|| last_paid(&logged));
             let made_due = |(request_id, _): &(SmolStr, Currency)| *request_id == logged.commit.request_id;
             let last = paid.clone().filter(made_due);
-            // The credits of one commit are paid in currency order.
             let after = |currency: Currency| last.as_ref().is_none_or(|(_, paid)| currency > *paid);
             for (currency, amount) in became_due(ledger, &logged)?.into_iter().filter(|(currency, _)| after(*currency))
             {

@@ -21,7 +21,6 @@ pub(crate) struct Events {
     /// Number of events stored in run files instead of memory.
     #[serde(skip)]
     away: u64,
-    /// Oldest first.
     #[serde(skip)]
     runs: Vec<Run>,
     #[serde(skip)]
@@ -254,7 +253,6 @@ impl Look {
         Ok(events)
     }
 
-    /// Reads events from tables, up to `end`, exclusive.
     fn written(&self, first: u64, end: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         let (mut events, mut wrong) = (vec![], None);
         if first >= end {

@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 const OF_NODES: &str = "motherlode.log.v1.LogService";
 
-/// Maps the names of service (without package) and method to the method.
 pub(super) static METHODS: LazyLock<BTreeMap<(&'static str, &'static str), MethodDescriptor>> = LazyLock::new(|| {
     // Excludes services that this process calls but does not serve.
     let here = |method: &MethodDescriptor| {

@@ -7,10 +7,9 @@ use http::{HeaderMap, HeaderValue, header};
 use motherlode_runtime::{Reason, Refusal};
 use std::io::{Read as _, Write as _};
 
-/// Answers below this size are not compressed.
 const BYTES_MIN: usize = 1_024;
 
-/// Returns whether the body is compressed with gzip. Encodings other than gzip and `identity` are refused.
+/// Encodings other than gzip and `identity` are refused.
 pub(super) fn is_packed(headers: &HeaderMap) -> Result<bool, Refusal> {
     let mut codings = headers.get_all(header::CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
     match (codings.next(), codings.next()) {

@@ -64,7 +64,6 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     }
 }
 
-/// Returns the refusal of a call whose method does not exist or is available only over gRPC.
 async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -> Status {
     let mut call = http::Request::post("/motherlode/Unknown").body(Body::empty()).unwrap_or_default();
     take_along(&request, &mut call);

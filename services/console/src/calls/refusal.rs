@@ -22,7 +22,6 @@ pub(super) fn refused(status: &Status) -> Response {
     answer
 }
 
-/// Answers JSON calls with a JSON status, and browsers with an error page.
 pub(crate) fn answer(failure: Failure, path: &str) -> Response {
     match path.starts_with("/v1/") || path == "/openapi.json" {
         true => of_failure(failure),
@@ -64,7 +63,6 @@ pub(super) fn json(status: &Status) -> Value {
     }
 }
 
-/// Maps a code to its HTTP status, as documented in google.rpc.Code.
 fn http_status(code: Code) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,

@@ -23,7 +23,6 @@ enum Side {
 }
 
 impl Schemas {
-    /// `answers` lists the message types of all answers.
     pub(super) fn new(answers: impl IntoIterator<Item = MessageDescriptor>) -> Self {
         let (mut names, mut left): (_, Vec<_>) = (BTreeSet::new(), answers.into_iter().collect());
         while let Some(message) = left.pop() {
@@ -130,7 +129,6 @@ impl Schemas {
     }
 }
 
-/// Returns a schema that permits at most one of the group's fields.
 fn one(group: &OneofDescriptor) -> Value {
     let set: Vec<_> = group.fields().map(|field| json!({ "required": [field.json_name()] })).collect();
     let none = json!({ "not": { "anyOf": set } });

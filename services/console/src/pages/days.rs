@@ -14,7 +14,6 @@ use motherlode_proto::{
 use std::{cmp::Reverse, collections::BTreeMap};
 
 const ROWS: i32 = 500;
-/// Number of points in a plot and of days in a table.
 const POINTS: usize = 60;
 const STAKES: usize = 4;
 /// Half the width of the 95 % interval, in standard errors.

@@ -121,7 +121,6 @@ fn position(text: &str) -> Option<Sought<'_>> {
     }
 }
 
-/// Returns the path if the search text is the address of a console page.
 fn pasted(asked: &str) -> Option<&str> {
     let (_, rest) = asked.split_once("://")?;
     let path = &rest[rest.find('/')?..];

@@ -15,7 +15,6 @@ pub(super) struct Frame {
     window: Option<usize>,
 }
 
-/// Returns the frames: the bet, each step (preceded by its windows if it has several), and the end.
 pub(super) fn all(round: &Round) -> Vec<Frame> {
     let knows = info(round).is_some();
     let of_step = |(at, step): (usize, &motherlode_proto::round::v1::Step)| {

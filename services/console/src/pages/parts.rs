@@ -15,7 +15,6 @@ use motherlode_proto::{
 use prost::Message;
 use tonic::{Code, Response, Status};
 
-/// Renders a section with the answer of a call, or a notice if the call is not permitted or fails.
 pub(crate) fn section<T>(
     title: &str,
     answer: Result<Response<T>, Status>,
@@ -49,7 +48,6 @@ pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> 
     table_of("scroll figures", label, head, rows)
 }
 
-/// Renders a table; columns of figures are aligned to the right.
 fn table_of(class: &str, label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     let align: Vec<_> = (0..head.len()).map(|column| has_figures(&rows, column).then_some("n")).collect();
     let align = |column: usize| align.get(column).copied().flatten();
@@ -86,7 +84,6 @@ fn shown(cell: &Markup) -> String {
     texts.collect::<String>().trim().to_owned()
 }
 
-/// Returns whether a text is a number with an optional unit: `1,200`, `-0.10 EUR`, `94.02 %`.
 fn is_figure(text: &str) -> bool {
     let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
     let digits = number.trim_start_matches(['-', '−', '+']);
@@ -206,7 +203,6 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
     }
 }
 
-/// Renders a form field in which the approver of a void chooses who bears the round's paid award (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {

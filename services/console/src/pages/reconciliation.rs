@@ -16,7 +16,6 @@ use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResp
 use motherlode_tables::{Column, Kind, Value, column};
 use tonic::Code;
 
-/// Default interval in days.
 const DAYS: i64 = 14;
 const DAYS_MAX: i64 = 366;
 const SHOWN: usize = 100;

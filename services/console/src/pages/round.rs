@@ -25,7 +25,6 @@ use motherlode_proto::{
 };
 use motherlode_state::StreamId;
 
-/// Maximum total bytes of text drawings on a page.
 const LETTERS_MAX: usize = 20_000;
 
 pub(super) type Named = Path<(String, String, String)>;

@@ -159,7 +159,6 @@ fn takes_two(event: &Event) -> bool {
     )
 }
 
-/// Returns whether a process opens a configured pool at startup, which needs no actor.
 fn opens(proposal: &Proposal, event: &Event) -> bool {
     matches!(event, Event::PoolOpened { .. }) && proposal.request_id == InternalRequest::OpenPool.to_string()
 }

@@ -29,7 +29,6 @@ struct InFlight {
 pub(crate) struct StreamBytes {
     budget: Budget,
     credential: String,
-    /// Number of proposals and of bytes, per ticket.
     proposals: BTreeMap<u64, (usize, usize)>,
     bytes: usize,
 }

@@ -10,10 +10,8 @@ use motherlode_state::{Campaign, Currency, Event, FxRate, HOME, LiabilityReserve
 use parking_lot::Mutex;
 use std::fmt;
 
-/// Maximum number of commits read to find the exchange rate of a reservation.
 const RATES_MAX: usize = 1024;
 
-/// Computes the maximum cost of a campaign in EUR; `None` if the game does not offer the campaign's terms.
 type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync;
 
 #[derive(Default)]

@@ -16,7 +16,6 @@ use tonic::{Code, Status};
 const FOLDED_MAX: u64 = 20_000;
 /// Number of attempts. An attempt can fail because the writer removes a file during the copy.
 const ATTEMPTS: usize = 3;
-/// Longest file.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
@@ -63,7 +62,6 @@ struct Copying {
 }
 
 impl Copying {
-    /// Copies the checkpoint and returns its position; 0 if the writer has no checkpoint after position `own`.
     async fn copy(mut self, store: &Store, own: Position) -> Result<Position, Unfetched> {
         let request = GetViewCheckpointRequest { partition: self.partition };
         let found = timeout(ANSWER_MAX, self.client.get_view_checkpoint(request)).await;
@@ -91,7 +89,6 @@ impl Copying {
         Ok(checkpoint.position)
     }
 
-    /// Reads a file in parts and passes each to `each`.
     async fn read(
         &mut self,
         digest: &Hash,

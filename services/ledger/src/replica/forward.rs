@@ -225,7 +225,6 @@ impl Forwarder {
         let commit = |position, stream: &StreamId, request_id: &str| -> Verdict {
             let commit = shared.fetch(position).map_err(AppendError::unread)?;
             if !is_by(&commit, stream, request_id) {
-                // The writer's log differs from this replica's.
                 let reason =
                     format!("position {position} belongs to different requests in the writer's log and in the replica");
                 shared.diverged(&reason);

@@ -10,7 +10,6 @@ use std::hash::Hasher;
 pub(crate) struct Name(pub(crate) u64);
 
 impl Name {
-    /// Maps the name to a number below `of`. The mapping is monotonic and uniform.
     pub(crate) fn place(self, of: u64) -> u64 {
         let place = (u128::from(self.0) * u128::from(of)) >> u64::BITS;
         u64::try_from(place).unwrap_or_default()
@@ -18,7 +17,6 @@ impl Name {
 }
 
 pub(super) const PREFIX: usize = 7;
-/// Bytes of a table entry, which consists of 56 bits of the name and a 40-bit position.
 pub(super) const ENTRY: usize = 12;
 
 impl Name {

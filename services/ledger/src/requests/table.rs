@@ -16,7 +16,6 @@ const _: () = assert!(ENTRY == 12 && PREFIX == 7);
 
 const STRETCHES: usize = 2;
 const NAMES_MAX: usize = 1 << 20;
-/// Maximum number of runs during a replay; more are merged.
 const RUNS_MAX: usize = 64;
 const BYTES: usize = 4 << 20;
 
@@ -281,7 +280,6 @@ impl Requests {
         Ok(())
     }
 
-    /// Drops filters, those of the oldest and longest runs first, until the remaining filters fit the memory limit.
     fn bound_filters(&self) {
         let (mut state, mut bytes) = (self.state.write(), 0_u64);
         for run in state.runs.iter_mut().rev() {

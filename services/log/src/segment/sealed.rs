@@ -53,7 +53,6 @@ impl Sealer {
         self.bytes.len() as u64 + block_bytes(self.body + 4 + record.len() as u64) + BLOCK_HEADER as u64
     }
 
-    /// Adds the next record. After an error the segment is unchanged.
     pub fn push(&mut self, record: Bytes) -> Result<Hash, AppendError> {
         let more = body_bytes(std::slice::from_ref(&record));
         self.head = verify_chain(self.head, self.next - 1, std::slice::from_ref(&record))?;

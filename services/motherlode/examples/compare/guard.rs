@@ -9,7 +9,6 @@ const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
 const TOKEN: &str = "a token that only this comparison has";
 
-/// Certificate and private key in PEM.
 pub struct Identity {
     pub certificate: String,
     pub key: String,

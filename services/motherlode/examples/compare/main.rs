@@ -83,7 +83,6 @@ const WAYS: [Way; 5] = [Way::Echo, Way::Lean, Way::File, Way::Unary, Way::Stream
 struct Turn {
     in_flight: usize,
     cells: [Cell; WAYS.len()],
-    /// Median time of a write and its fdatasync, in milliseconds.
     sync_ms: f64,
 }
 

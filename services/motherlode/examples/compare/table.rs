@@ -52,7 +52,6 @@ pub fn print(table: &[(usize, Vec<Turn>)]) {
     }
 }
 
-/// Formats median and range like `1.20 (1.10 to 1.30)`; empty if there are no figures.
 pub fn median_and_span(figures: impl Iterator<Item = f64>) -> String {
     let mut found: Vec<f64> = figures.collect();
     found.sort_by(f64::total_cmp);

@@ -41,7 +41,6 @@ pub async fn compare(args: &Args, running: &Running) -> Result<(), Box<dyn Error
     Ok(())
 }
 
-/// Waits until the service is idle, so that it has sent all calls to the wallet.
 async fn drain(pid: u32) -> Result<Duration, Box<dyn Error>> {
     let (begun, mut before) = (Instant::now(), ticks(pid)?);
     loop {
@@ -54,7 +53,6 @@ async fn drain(pid: u32) -> Result<Duration, Box<dyn Error>> {
     }
 }
 
-/// Processor time of a process, in clock ticks.
 fn ticks(pid: u32) -> Result<u64, Box<dyn Error>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let fields: Vec<_> = stat.rsplit_once(')').ok_or("/proc/PID/stat is malformed")?.1.split_whitespace().collect();

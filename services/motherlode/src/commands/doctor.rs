@@ -122,7 +122,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Examines everything in the folder except logs.
 fn folder(config: &Config) -> Vec<Finding> {
     let draws = config.draw_key_file().filter(|path| !path.exists()).map(Finding::NoDrawKeys);
     let signing = Some(key_file(config)).filter(|path| !path.exists()).map(Finding::NoSigningKey);

@@ -64,7 +64,6 @@ pub enum Format {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
     pub code: u8,
-    /// Message to print; empty if the command has already printed one.
     pub message: String,
 }
 

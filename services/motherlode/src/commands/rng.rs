@@ -149,7 +149,6 @@ impl Chain {
         Ok(Self { key, player, number: 0, draws: Draws::from_seed(key), left: 0 })
     }
 
-    /// Returns the next seed, as dealt for one-step rounds with consecutive request ids.
     fn deal(&mut self) -> Seed {
         self.number += 1;
         let dealt = draw::deal(&self.key, &self.player, self.number);
@@ -166,7 +165,6 @@ impl Chain {
     }
 }
 
-/// Number of remaining numbers; `None` for no limit.
 struct Left(Option<u64>);
 
 impl Left {
@@ -220,7 +218,6 @@ mod tests {
         String::from_utf8(exported(line)).unwrap().lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// Derives the expected words independently of the tested code, with one seed per 64 words.
     fn words(seeds: usize) -> Vec<u32> {
         let mut dealer = Chain::new(Some([7; 32])).unwrap();
         let blocks = (0..seeds).map(|_| Draws::from_seed(dealer.deal()));
@@ -242,7 +239,6 @@ mod tests {
         assert_eq!(numbers("--scaled 3221225472 --count 100"), drawn[..100]);
     }
 
-    /// If the range is a power of two, a drawn number consists of the upper bits of a word.
     #[test]
     fn pl_28_dieharder_reads_the_numbers_bits_without_a_gap() {
         let text = String::from_utf8(exported("--scaled 8 --count 12 --format dieharder")).unwrap();

@@ -85,10 +85,12 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
 }
 
 enum Followed {
-    /// All requested updates were received, or the output was closed.
     Enough,
     /// The stream broke. `updated` is set if it had sent an update before.
-    Broken { status: Status, updated: bool },
+    Broken {
+        status: Status,
+        updated: bool,
+    },
 }
 
 async fn follow<W: Write>(

@@ -1,7 +1,6 @@
 use motherlode_slots::{SymbolInfo, SymbolRole};
 use std::{env, io::IsTerminal};
 
-/// Returns whether a stream is a terminal with colour and `NO_COLOR` is not set.
 #[must_use]
 pub fn colour_wanted(stream: &impl IsTerminal) -> bool {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());

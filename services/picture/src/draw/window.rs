@@ -38,7 +38,6 @@ pub(crate) fn path<'a>(game: &'a GameInfo, win: &Win) -> Option<&'a [u8]> {
     Some(game.lines.get(line).map_or(&[], Vec::as_slice))
 }
 
-/// Returns the name of a spin's kind; `None` for the paid spin.
 pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     Some(match spin.kind() {
         SpinKind::Unspecified | SpinKind::Base => return None,
@@ -53,7 +52,6 @@ pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     })
 }
 
-/// Returns a window's title; `before` is the previous window.
 pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) -> Option<String> {
     let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
     let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };
@@ -221,7 +219,6 @@ fn place(spin: &SpinResult, mark: &Mark) -> String {
     format!("reel {}, row {}", reel.unwrap_or_default() + 1, row.unwrap_or_default() + 1)
 }
 
-/// Formats the 0-based stops; empty if the cells were drawn individually.
 pub(super) fn stops(spin: &SpinResult) -> String {
     let stops: Vec<_> = spin.stops.iter().map(u32::to_string).collect();
     stops.join(" ")

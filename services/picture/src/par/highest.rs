@@ -10,7 +10,6 @@ use motherlode_state::{CoinValue, Currency};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Highest {
-    /// Highest win as a multiple of the bet, rounded down.
     pub bets: String,
     pub chance: String,
     pub says: &'static str,

@@ -28,7 +28,6 @@ fn bar(class: &str, corner: (f64, f64), size: (f64, f64), says: &str) -> Markup 
     html! { g { title { (says) } rect class=(class) x=(x) y=(y) width=(width) height=(height) {} } }
 }
 
-/// Draws the bet divided into labelled shares. The remainder is the house's share.
 pub fn parts(shares: &[(f64, String)]) -> Markup {
     let (height, top) = (64.0, 4.0);
     let (mut x, mut drawn) = (0.0, vec![]);
@@ -56,8 +55,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
     figure(height, "the return by component, as a share of the bet", &drawn)
 }
 
-/// Draws a distribution. A class consists of its lower bound, share and label. The logarithmic scale starts at the share of
-/// a single round.
+/// Draws classes, each with lower bound, share and label. The lower end of the logarithmic scale is the share of one round.
 pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup {
     let (height, decades) = (330.0, (-(one_round / 2.0).log10()).ceil().max(1.0));
     let depth = height - ABOVE - BELOW;
@@ -89,7 +87,6 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
 pub struct Bands<'a> {
     pub rtp: f64,
     pub std_dev: f64,
-    /// Half-widths of the bands in standard errors, widest first.
     pub widths: &'a [f64],
     pub decades: (u32, u32),
 }

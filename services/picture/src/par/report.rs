@@ -48,7 +48,6 @@ impl StakeReport {
     }
 }
 
-/// Return in cash at a coin value (DM-19), as decimal fractions of the bet.
 #[derive(Debug, Serialize)]
 pub struct CashReport {
     pub currency: String,

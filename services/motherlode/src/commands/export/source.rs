@@ -21,7 +21,6 @@ pub(super) struct Read {
 /// Source of an export. Both passes over the log end at the same positions.
 pub(super) struct Source {
     from: From,
-    /// End position of each partition; empty before the first pass.
     ends: BTreeMap<u32, u64>,
     partitions: u32,
 }

@@ -28,7 +28,6 @@ pub(super) struct Report {
     std_dev: String,
     max_win_bets: String,
     max_win_probability: String,
-    /// Volatility index, which is 1.96 standard deviations of a round's return.
     volatility_index: String,
     confidence_intervals: Vec<spread::Interval>,
     win_distribution: spread::Distribution,
@@ -39,9 +38,7 @@ pub(super) struct Report {
     /// Return from the jackpot's increments at the coin value of `stake`. It adds to `rtp`.
     rtp_jackpot_increments: String,
     rtp_with_jackpot_increments: String,
-    /// Frequencies of features, and other expectations and probabilities, of a paid spin.
     rates: Named,
-    /// Returns under a condition, such as when the feature is bought.
     conditional_rtps: Named,
     reel_sets: Vec<ReelSetReport>,
     /// Highest win of a round as a multiple of the bet, rounded down (WF-04). `win_up_to_says` explains the figure.
@@ -49,7 +46,6 @@ pub(super) struct Report {
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
     win_up_to_at: String,
-    /// Maps stakes in EUR to the highest win including the gamble, as a multiple of the bet.
     win_up_to_gambled_bets: String,
     win_up_to_gambled_probability_at_most: String,
     jackpot_assumes: String,

@@ -71,7 +71,7 @@ pub(super) fn rows(par: &Par, played: &Played) -> [Vec<(String, String)>; 2] {
     [intervals(par).into_iter().map(interval).collect(), distribution(played).classes.into_iter().map(class).collect()]
 }
 
-# [allow(clippy::cast_precision_loss)] // 53 bits are precise enough for an estimate.
+#[allow(clippy::cast_precision_loss)] // 53 bits are precise enough for an estimate.
 fn float(count: u64) -> f64 {
     count as f64
 }
