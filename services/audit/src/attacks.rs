@@ -210,8 +210,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Returns whether the event is the first step of a round. Later steps can draw cards and are excluded, because a different
-/// seed can give the same card.
+/// Later steps can draw cards and are excluded, because a different seed can give the same card.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }

@@ -1,6 +1,5 @@
 //! Compares partitions whose own audits found no fault. Reports in partition 0 ("home") must match the logs of the reported
-//! partitions, and copies of pools, rates and switches must match their originals at home. Home is read in order; at each
-//! report, the facts of the reported partition are read up to the end of the report.
+//! partitions, and copies of pools, rates and switches must match their originals at home.
 
 use crate::{
     divergence::{Divergence, Fault},

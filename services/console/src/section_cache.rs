@@ -1,6 +1,5 @@
-//! Cache of live parts, which are rendered at most once per second and shared by callers with the same rights. Each
-//! request's token is verified before the cached part is returned. If the cache is full, a part is rendered for each
-//! request.
+//! Cache of live parts, rendered at most once per second and shared by callers with the same rights. Each request's own
+//! token is verified first. If the cache is full, a part is rendered for each request.
 
 use parking_lot::Mutex;
 use std::{

@@ -257,8 +257,8 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
 }
 
 /// Waits until the first partition's writer has been silent for too long or has left. Returns the latest epoch of each
-/// readable partition, or 0. `silent` is set while the writer is silent. Time without a connection of this process does not
-/// count as silence.
+/// readable partition, or 0. `silent` is set while the writer is silent. Time without a connection does not count as
+/// silence.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],

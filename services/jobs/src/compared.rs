@@ -122,9 +122,8 @@ impl Estimate {
     }
 
     /// Returns an upper bound of the variance that wins above the sample's highest win can add: twice the square of the
-    /// highest win, times the probability of a higher win. The bound assumes that the probability falls at least with the
-    /// fourth power of the win. If it falls more slowly, a few rounds account for most of the variance, which is then not
-    /// compared.
+    /// highest win, times the probability of a higher win. The bound assumes that this probability falls at least with the
+    /// fourth power of the win. Otherwise a few rounds account for most of the variance, which is then not compared.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }

@@ -40,7 +40,7 @@ pub(crate) struct Appended {
     pub(crate) records: Arc<[Bytes]>,
 }
 
-/// Number of latest groups kept in memory for followers. A follower that needs older groups reads the store.
+/// Number of latest groups in memory for followers, which read older groups from the store.
 pub(crate) const TAIL_GROUPS: usize = 256;
 
 pub(crate) struct LedgerCore {

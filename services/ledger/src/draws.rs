@@ -238,8 +238,7 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Computes a draw's seal if its key is one of the two newest. The second newest is accepted because another process may
-    /// not have read the newest key yet.
+    /// Computes a draw's seal if its key is one of the two newest, because another process may not have read the newest yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {

@@ -86,8 +86,7 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Checks whether the start may continue. Returns `None` if the keys exist only in memory, because such keys never deal a
-/// draw twice.
+/// Returns `None` if the keys exist only in memory, because such keys never deal a draw twice.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,

@@ -212,7 +212,7 @@ impl Index {
         Ok(())
     }
 
-    /// Writes full notes during a replay. Merges runs only if there are more than [`RUNS_MAX`].
+    /// Merges runs only if there are more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
         while self.state.read().runs.iter().any(|runs| runs.len() > RUNS_MAX) && self.merge()? {}

@@ -147,8 +147,7 @@ impl Ledgers {
         &self.0.home
     }
 
-    /// Returns the handle of a stream's partition; fails with PARTITION_ELSEWHERE if this process does not have the
-    /// partition.
+    /// Fails with PARTITION_ELSEWHERE if this process does not have the stream's partition.
     pub fn for_stream(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.loaded(stream.partition(self.count()))
     }

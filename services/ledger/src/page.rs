@@ -1,6 +1,6 @@
-//! The page is a file in memory-backed storage that contains the end of a partition's log (PL-40). It is written before the
-//! answers of each group. Its name is derived from the log's identity, so a process that serves a copy of the log finds the
-//! page of the original.
+//! The page is a file in memory-backed storage with the end of a partition's log (PL-40), written before each group's
+//! answers. Its name is derived from the log's identity, so a process that serves a copy of the log finds the page of the
+//! original.
 
 use crate::{chain::ChainHead, evidence::EndMark};
 use motherlode_log::Hash;

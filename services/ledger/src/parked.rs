@@ -1,6 +1,5 @@
-//! Proposals waiting for the next group. Operators take turns, and bytes of the log are shared in proportion to the
-//! operators' weights; an operator's unused bytes carry over to its next turn. The queue's slots limit the number of parked
-//! proposals.
+//! Proposals waiting for the next group. Operators take turns and share the log's bytes in proportion to their weights;
+//! unused bytes carry over to the operator's next turn. The queue's slots limit the number of parked proposals.
 
 use crate::queue::Proposed;
 use motherlode_runtime::Operators;

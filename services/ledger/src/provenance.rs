@@ -40,7 +40,7 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// Returns the digest of the build that computed the state. May block until this executable is hashed.
+    /// May block until the executable is hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }

@@ -1,4 +1,4 @@
-//! Recovery of a ledger: folds the records after the latest [snapshot](crate::snapshot).
+//! Recovers a ledger: applies the records after the latest [snapshot](crate::snapshot).
 //!
 //! A commit that the books refuse makes the start fail. If records are not verified yet, their hash chain is verified as
 //! they are read, and the whole log in the background by the [verifier](crate::verifier).
@@ -71,8 +71,7 @@ impl Recovered {
         self.applier.shared.durable()
     }
 
-    /// Applies new records. [`OpenError::Read`] may be temporary; any other error means that the store now has a different
-    /// log.
+    /// [`OpenError::Read`] may be temporary; any other error means that the store has a different log.
     pub fn catch_up(&self) -> Result<(), OpenError> {
         const BYTES: usize = 4 << 20;
         loop {
@@ -247,8 +246,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Replays the records after the snapshot. Returns the books and the last record that the snapshot covers. A snapshot with
-/// damaged tables is dropped.
+/// Returns the books and the last record that the snapshot covers. A snapshot with damaged tables is dropped.
 fn replay(
     reader: &dyn Reader,
     snapshot: Snapshot,

@@ -60,7 +60,7 @@ pub struct Places {
     pub over: bool,
 }
 
-/// Returns the positions of a round's records. `sealing` omits records that are too far before the round.
+/// `sealing` omits records that are too far before the round.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {

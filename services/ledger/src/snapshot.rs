@@ -349,7 +349,7 @@ pub struct Balance {
 }
 
 /// Returns the balances in the newest snapshot next to the folder `index`, and the last record that the snapshot covers;
-/// `None` if no snapshot has this state version. Writes no files, so the service may run at the same time.
+/// `None` if no snapshot has this state version. Writes no files, so the service may run.
 pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, ChainHead)>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();

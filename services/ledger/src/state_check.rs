@@ -5,8 +5,8 @@
 //! operators' totals, are not checked.
 //!
 //! The sample starts with all players. When it fills up, a keyed hash selects the half of the players that stay, down to
-//! 1/256 of all players. A smaller sample is always a subset of the larger one, so the state of each sampled player is
-//! computed from the first record on.
+//! 1/256 of all players. A smaller sample is a subset of the larger one, so each sampled player is computed from the first
+//! record on.
 
 use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
@@ -19,7 +19,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// Maximum number of halvings, unless the sample would exceed [`PLAYERS_MAX`] players.
+/// After this number of halvings, the sample is halved only if it exceeds [`PLAYERS_MAX`] players.
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 

@@ -7,8 +7,7 @@
 //!
 //! A refusal that depends on staged commits is sent after the newest group is durable; if the append fails, the staged
 //! commits are discarded and the caller gets the error. While a full group waits for the disk, proposals are parked and
-//! later checked in turns of the operators ([`ParkedProposals`]), so an operator's proposals delay those of another operator
-//! by at most two groups.
+//! later checked in turns of the operators ([`ParkedProposals`]), so an operator delays another by at most two groups.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -152,8 +151,8 @@ impl Writer {
         &self.shared
     }
 
-    /// Checks proposals. Returns the verdicts that are certain now; a verdict that depends on staged commits is sent when
-    /// their group is durable.
+    /// Returns the verdicts that are certain now. A verdict that depends on staged commits is sent when their group is
+    /// durable.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
@@ -475,7 +474,7 @@ impl Judging<'_> {
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // The commit of the other request may be on another stream, so the log's end is compared.
+        // The other request's commit may be on another stream.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {

@@ -1,4 +1,4 @@
-//! A run of the load test. Its phases are connect, fund, warm up, play, finish open rounds, and check the books.
+//! Runs the load test: connects, funds, warms up, plays, finishes open rounds, and checks the books.
 
 use crate::{
     books::{self, Actual, Books, PoolCheck, Pooled},

@@ -1,4 +1,4 @@
-//! Measures the duration of `fdatasync` of a plain file. With a rate of 0, there are no pauses between calls.
+//! Measures `fdatasync` of a plain file. A rate of 0 means no pauses between calls.
 
 use std::{
     env,

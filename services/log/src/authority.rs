@@ -1,5 +1,5 @@
-//! Time since this process was last confirmed as the only writer. On Linux it includes the time in which the machine was
-//! suspended (`CLOCK_BOOTTIME`), because another process may take over in that time.
+//! Time since this process was last confirmed as the only writer. On Linux it includes time in suspension
+//! (`CLOCK_BOOTTIME`), during which another process may take over.
 
 use parking_lot::Mutex;
 use std::time::Duration;

@@ -6,8 +6,7 @@ pub type Position = u64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub position: Position,
-    /// Bytes of the record, which are part of a larger shared buffer. Copy them if they are stored for long; otherwise the
-    /// whole buffer stays in memory.
+    /// Bytes of the record, which are part of a larger shared buffer. To store them for long, copy them.
     pub bytes: Bytes,
 }
 

@@ -1,6 +1,6 @@
 //! Shortens records for a proof by omitting fields that the verifier can derive from the rest of the file: outcomes, seals
-//! of revealed draws, and hashes of records in the file. The verifier hashes the restored record, so it does not have to
-//! trust the shortened one.
+//! of revealed draws, and hashes of records in the file. The verifier hashes the restored record, so it need not trust the
+//! shortened one.
 
 use motherlode_log::{Hash, Position, Record, hash};
 use motherlode_proto::{

@@ -1,6 +1,6 @@
 //! Shortens records for a proof by replacing bytes with instructions to copy them from the previous record in the file, from
-//! the hash of that record, or from the record itself. The verifier hashes the restored record, so it does not have to trust
-//! the shortened one.
+//! the hash of that record, or from the record itself. The verifier hashes the restored record, so it need not trust the
+//! shortened one.
 
 use motherlode_log::hash;
 

@@ -36,8 +36,7 @@ pub fn origin(name: &str, partition: u32) -> String {
     format!("{name}/log/{partition}")
 }
 
-/// Returns the key with the name of a partition's log. `key` may have the name for any partition or the name without a
-/// partition.
+/// Returns the key with the name of a partition's log. `key` may have any partition's name or none.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     let name = key.name();
     let bare =

@@ -10,8 +10,8 @@ use prost::Message as _;
 use std::{collections::BTreeSet, io};
 
 /// Creates the proof of a round. The last record has an inclusion proof. An earlier record is proven by its hash in a later
-/// record if one contains it, otherwise by an inclusion proof. The proof's `extra` contains all records ([`RoundRecords`])
-/// in shortened form; if `is_brief` is set, fields that the verifier can derive are omitted.
+/// record, or else by an inclusion proof. The proof's `extra` contains the shortened records ([`RoundRecords`]); if
+/// `is_brief` is set, fields that the verifier can derive are omitted.
 pub fn proof_of(
     files: &Files,
     checkpoint: &Checkpoint,

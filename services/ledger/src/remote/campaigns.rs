@@ -55,8 +55,7 @@ impl CampaignCosts {
     }
 }
 
-/// Returns the exchange rate at a position; `None` if there was none or it was set more than [`RATES_MAX`] commits of rates
-/// ago.
+/// Returns `None` also if the rate was set more than [`RATES_MAX`] commits of rates earlier.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {

@@ -1,4 +1,4 @@
-//! Tests of the state version. They compare digests of the serialized states of logs that contain every kind of event.
+//! Tests the state version with digests of the serialized states of logs that contain every kind of event.
 
 use super::*;
 use crate::{players::key, recovery::fold};

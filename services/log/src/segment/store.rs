@@ -43,8 +43,7 @@ const SPARE_DUE: u64 = 8;
 pub struct Options {
     /// Size of a segment file, from 4 KiB to 1 GiB. An append must fit a segment.
     pub segment_bytes: u64,
-    /// Number of zero bytes that an append writes ahead, at least 512. The thread that fills the next segment writes twice
-    /// as many at a time.
+    /// Number of zero bytes written ahead at a time, at least 512. The filling thread writes twice as many.
     pub zero_bytes: u64,
 }
 

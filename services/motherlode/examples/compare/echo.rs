@@ -53,8 +53,7 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-/// Serves until the process is killed. With 0 workers it uses a single thread. With a folder that contains certificate and
-/// key it uses TLS.
+/// Serves until killed; 0 workers means a single thread. `folder` contains certificate and key for TLS.
 pub fn serve(workers: usize, folder: Option<String>) -> Result<(), Box<dyn Error>> {
     let mut runtime = match workers {
         0 => tokio::runtime::Builder::new_current_thread(),

@@ -1,6 +1,6 @@
-//! Measures durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet. Also
-//! measures the p99 latency of an operator while the wallet of another operator does not answer. `--closes` measures only
-//! the cost of reporting the ends of rounds.
+//! Measures durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet, and the
+//! p99 latency of an operator while another operator's wallet does not answer. `--closes` measures only reports of ended
+//! rounds.
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!

@@ -1,4 +1,4 @@
-//! The exit code is 1 if a threshold is exceeded or the books do not match, and 2 if the arguments are unusable.
+//! Exit code 1 means that a threshold is exceeded or the books do not match, 2 that the arguments are unusable.
 
 use super::{
     Failure, Format, say,

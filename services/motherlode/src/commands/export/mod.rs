@@ -1,6 +1,5 @@
 //! Exports tables (PL-34). It reads the log twice, first to collect voids and jackpots that follow the end of their round,
-//! then to write the rows. Memory grows with the number of open rounds, voids, jackpots and rows of revenue, not with the
-//! length of the log.
+//! then to write the rows. Memory grows with open rounds, voids, jackpots and rows of revenue, not with the log.
 
 mod events;
 mod later;
