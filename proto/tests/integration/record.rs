@@ -1,4 +1,5 @@
-//! Records of the log: encoding and decoding are inverse, old records stay readable, and no input panics.
+//! Tests that encoding and decoding of log records are inverse, that old records stay readable, and that no input causes a
+//! panic.
 
 use crate::balances::{from_messages, to_messages};
 use crate::generations::{events_of_generations, sealed, sealed_step};

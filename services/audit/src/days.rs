@@ -1,4 +1,5 @@
-//! Independent sums of players' daily losses and limits (PL-26), compared with the books at the end.
+//! Computes players' daily losses and limits (PL-26) independently of the books, and compares them with the books at the
+//! end.
 
 use crate::divergence::Fault;
 use motherlode_state::{Commit, Currency, Event, Minor, PerCurrency, PlayerState, RoundStarted, StreamId, date};

@@ -1,7 +1,7 @@
 //! Recovers a ledger: applies the records after the latest [snapshot](crate::snapshot).
 //!
-//! A commit that the books refuse makes the start fail. If records are not verified yet, their hash chain is verified as
-//! they are read, and the whole log in the background by the [verifier](crate::verifier).
+//! A commit that the books refuse makes the start fail. If the log is not verified yet, the hash chain of the applied
+//! records is verified as they are read, and the [verifier](crate::verifier) verifies the whole log in the background.
 
 use crate::{
     appender::Appender,

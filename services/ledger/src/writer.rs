@@ -1,4 +1,4 @@
-//! Single writer of a partition: orders proposals, and answers once their commits are durable.
+//! Single writer of a partition: orders proposals, and answers each when its commit is durable.
 //!
 //! The caller's thread checks a proposal under one lock against the durable books and the staged commits, and stages its
 //! commit in a group. The [`Appender`](crate::appender::Appender) appends groups in order. When a group is durable, it is
