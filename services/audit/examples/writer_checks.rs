@@ -1,8 +1,6 @@
 //! Measures two costs per commit of a round: the writer's checks of a proposal by another process (PL-44), and the admission
 //! of the commit to the log.
 //!
-//! Both are measured on one thread, in memory.
-//!
 //! `cargo run --release -p motherlode-audit --example writer_checks [ROUNDS] [PLAYERS]`
 
 #[path = "../tests/integration/common/mod.rs"]

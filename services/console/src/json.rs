@@ -1,5 +1,3 @@
-//! Converts messages to Protobuf's canonical JSON.
-
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};

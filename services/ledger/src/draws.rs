@@ -298,7 +298,7 @@ fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> 
     if metadata.permissions().mode() & 0o007 != 0 {
         return Err(DrawKeysError::Exposed(path.to_owned()));
     }
-    // A longer file is refused, because a file read in part would seem to have an incomplete last line.
+    // A file longer than [`BYTES_MAX`] is refused, because a file read in part would seem to have an incomplete last line.
     if metadata.len() > BYTES_MAX {
         return Err(DrawKeysError::TooLong(path.to_owned()));
     }

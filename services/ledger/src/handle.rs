@@ -39,7 +39,7 @@ use tokio::{
 };
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Maximum age of the store's confirmation at which reads are answered. A standby takes over at the earliest 2.5 s after the
+/// Maximum age of the store's confirmation at which reads are answered. A standby takes over no sooner than 2.5 s after the
 /// writer's last answer, so within this time no other process acknowledges a commit. The exception is a process with all
 /// roles, which takes over when it starts.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);

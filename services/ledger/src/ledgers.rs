@@ -249,7 +249,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// For a pool, only terms and status are compared.
+    /// Of a pool, only terms and status are compared with the home partition.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());

@@ -42,7 +42,7 @@ pub(crate) struct Writer {
     has_operators: bool,
     open_rounds_max: usize,
     waiting_max: usize,
-    /// If both are locked, this is locked before the books.
+    /// A thread that locks this and the books must lock this first.
     staged: Mutex<Staged>,
     due: Condvar,
     /// Wakes the thread that publishes groups; if it is not set, the appender publishes them.

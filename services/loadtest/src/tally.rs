@@ -1,4 +1,4 @@
-//! Tally of latencies per kind of call and errors per reason. All players share it; a call locks it for some 20 nanoseconds.
+//! Tally of latencies per kind of call and errors per reason.
 
 use crate::retry;
 use hdrhistogram::Histogram;

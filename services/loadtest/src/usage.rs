@@ -1,5 +1,4 @@
-//! Resources that a process on this machine has used, from /proc (Linux). Unlike rates, these figures do not depend on how
-//! client and service share the processors.
+//! Resources that a process on this machine has used, from /proc (Linux).
 
 use serde::Serialize;
 use std::{fs, io};

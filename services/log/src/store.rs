@@ -15,7 +15,7 @@ use crate::{
 
 /// Writer of one partition.
 ///
-/// * A store MUST refuse a second live writer, at the latest when that writer first appends.
+/// * A store MUST refuse a second live writer, no later than at that writer's first append.
 /// * [`end`](Store::end) and [`head`](Store::head) MUST cover only durable records, and MUST NOT decrease.
 /// * After a crash, a store MUST still contain all acknowledged appends unchanged. It MAY also contain later appends, if
 ///   these are complete and in order.

@@ -152,7 +152,7 @@ impl Events {
         Look { stretches: Arc::clone(stretches), away: *away, runs: runs.clone(), latest: latest.clone() }
     }
 
-    /// Completes decoded events; `None` if the runs have another number of events.
+    /// Completes decoded events; `None` if the runs have a different number of events.
     pub(crate) fn with(self, runs: Vec<Run>) -> Option<Self> {
         let away = runs.iter().flat_map(Run::tables).map(|table| table.entries()).sum();
         (away == self.counts.values().sum::<u64>()).then_some(Self { away, runs, ..self })
@@ -171,7 +171,8 @@ impl Events {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Takes runs of all events before `first` and `count` from there on; returns false if they were folded again since.
+    /// Takes `runs`, which contain all events before `first` and `count` events after. Returns false if the events were
+    /// rebuilt in the meantime.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();
         if is_next {

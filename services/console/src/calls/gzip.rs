@@ -1,4 +1,4 @@
-//! Gzip compression of JSON calls. The size of decompressed messages is limited.
+//! Gzip compression of JSON calls.
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;

@@ -338,7 +338,7 @@ impl State {
     }
 }
 
-/// A run that may have the request is unreadable, so the request may be new or repeated.
+/// A run that may contain the request is unreadable, so the request may be new or repeated.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unreadable(String);

@@ -12,7 +12,7 @@ use crate::{
     record::{Hash, Position, Record},
 };
 
-/// Maximum bytes of records in a block. A longer record has a block of its own.
+/// Maximum bytes of records in a block. A longer record has a separate block.
 const BODY: u64 = 256 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
