@@ -93,7 +93,7 @@ async fn open(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     section("Open rounds", answer, |answer| waiting(visit, &answer.rounds))
 }
 
-/// Of open rounds at other operators, shows only their number, and only to the platform.
+/// Shows the platform how many rounds are open at another operator, but not the rounds.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {
