@@ -1,5 +1,5 @@
-//! Messages of the calls and of the log, generated from the `.proto` files, and their conversion to types of the
-//! engine. Wire types only parse; [`convert`] validates, and its errors name the invalid field.
+//! Messages of the calls and of the log, generated from the `.proto` files, and their conversion to types of the engine.
+//! Generated types check only the encoding; [`convert`] validates the values, and its errors name the invalid field.
 
 pub mod calls;
 pub mod clients;
@@ -64,7 +64,7 @@ pub mod job {
     }
 }
 
-/// Seamless wallet of an operator, implemented by the operator.
+/// Seamless wallet service, implemented by each operator.
 pub mod wallet {
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
     pub mod v1 {

@@ -1,4 +1,4 @@
-//! Server side of PlayStream. Each answer is encoded once, then copied to the buffer of the connection.
+//! Server side of PlayStream. Each answer is encoded once, then copied to the connection's buffer.
 
 use crate::{codec::FnCodec, convert::asked::read_call, spin::v1::PlayStreamRequest};
 use bytes::{Buf as _, BufMut};
@@ -34,7 +34,6 @@ pub type StreamAnswers = Pin<Box<dyn Stream<Item = Result<StreamAnswer, Status>>
 
 #[tonic::async_trait]
 pub trait PlayStream: Send + Sync + 'static {
-    /// Starts calls in order of arrival, and returns answers in order of completion.
     async fn play_stream(
         &self,
         request: Request<Streaming<PlayStreamRequest>>,

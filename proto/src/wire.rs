@@ -1,4 +1,4 @@
-//! Encodes and decodes messages of calls. The code is compiled in this crate once for all crates.
+//! Encodes and decodes messages of calls.
 
 use bytes::{Buf as _, Bytes};
 use prost::{
@@ -8,7 +8,7 @@ use prost::{
 use std::sync::{Arc, OnceLock};
 
 pub trait Wire: Message + Default + 'static {
-    /// Number of the field `request_id`; 0 if it has none.
+    /// Number of the message's field `request_id`; 0 if the message has no such field.
     const REQUEST_ID: u32;
 
     fn read(bytes: &[u8]) -> Result<Self, DecodeError>;
@@ -36,8 +36,7 @@ macro_rules! wire {
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// Request of a call, for the log line of its refusal. A layer adds it to the request's extensions, and a call with a
-/// single request sets it.
+/// Request message of a call, for the log line if the call is refused. Only calls with a single request message set it.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
 
@@ -53,7 +52,6 @@ impl RequestOf {
         let _ = self.0.set((bytes, M::REQUEST_ID));
     }
 
-    /// `None` if no message was read, or it has no request id.
     #[must_use]
     pub fn id(&self) -> Option<String> {
         let (bytes, number) = self.0.get()?;

@@ -1,4 +1,4 @@
-//! Reads the commit of a repository or a worktree from its files.
+//! Reads the checked-out commit from the files of a repository or worktree.
 
 use std::{
     fs,
@@ -33,7 +33,6 @@ pub fn commit_of(root: &Path, mut read: impl FnMut(&Path)) -> Option<String> {
     is_hash.then(|| commit[..DIGITS].to_owned())
 }
 
-/// Returns the Git folder: `.git`, or in a worktree the folder that the file `.git` names.
 fn folder(root: &Path) -> Option<PathBuf> {
     let git = root.join(".git");
     if git.is_dir() {

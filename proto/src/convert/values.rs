@@ -111,6 +111,7 @@ fn from_zigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
+/// Implements [`Value`] for number types as varints; 0 is not encoded.
 macro_rules! varints {
     ($($type:ty: $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {
@@ -185,6 +186,7 @@ varints! {
     };
 }
 
+/// Implements [`Value`] for texts and bytes; empty values are not encoded.
 macro_rules! runs {
     ($($type:ty: $read:ident $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {

@@ -1,4 +1,5 @@
-//! Records of the log: encoding and decoding are inverse, old records stay readable, and no input panics.
+//! Tests that encoding and decoding of log records are inverse, that old records stay readable, and that no input causes a
+//! panic.
 
 use crate::balances::{from_messages, to_messages};
 use crate::generations::{events_of_generations, sealed, sealed_step};
@@ -294,7 +295,6 @@ fn reserved(players: &[&str]) -> Event {
     })
 }
 
-/// Returns the terms of a bet whose stake consists of these bytes.
 fn terms(stake: Vec<u8>) -> LoggedTerms {
     let rate = Some(v1::Rate { mantissa: 1, exponent: 0 });
     let (model_hash, currency) = (vec![0; 32], "EUR".to_owned());
@@ -397,7 +397,7 @@ fn rounds() -> impl Strategy<Value = Logged> {
     let bytes = (vec(any::<u8>(), 0..400), vec(any::<u8>(), 0..9), "[a-z/]{0,200}", any::<Option<i128>>(), -6..6_i8);
     (figures, bytes, any::<bool>()).prop_map(|((wide, signed, narrow, repeat, balances), bytes, small)| {
         let (outcome, choice, text, nano, exponent) = bytes;
-        // Small figures and zeros are common in practice, but rare in random bits.
+        // Logs often contain small figures and zeros, which random 64-bit values rarely are.
         let wide = wide.map(|figure| if small { figure % 3 } else { figure });
         let signed = signed.map(|figure| if small { figure % 2 } else { figure });
         let contribution =

@@ -1,6 +1,5 @@
 use motherlode_state::{Currency, DebitAsked, DebitFacts, Event, Minor, WalletAnswer};
 
-/// Returns at least one event of each kind.
 pub fn events(amount: i64) -> Vec<Event> {
     let (minor, currency) = (Minor(amount), Currency::SEK);
     let answer = WalletAnswer { transaction_id: "w-1".into(), balance_unknown: true, bonus: Minor(amount) };

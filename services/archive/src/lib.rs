@@ -1,4 +1,4 @@
-//! Archive of a log in an object store (PL-37): a folder, or a bucket of an S3-compatible server.
+//! Archive of a log in an object store (PL-37), which is a folder or a bucket of an S3-compatible server.
 //!
 //! ```text
 //! archive                                  end of each partition at the last complete run
@@ -8,13 +8,13 @@
 //! <partition>/checkpoint                   newest signed checkpoint, at or before the archived end
 //! ```
 //!
-//! * [`Upload`] adds records. An object is read back before another names it, so the next run can continue after a stop
-//!   at any point.
-//! * [`restore`] verifies digests, blocks, hash chain, and the root in the signed checkpoint, which covers all records
-//!   before it.
-//! * One run at a time writes to an archive.
+//! * [`Upload`] adds records. Each object is read back before another object refers to it, so an upload that stops at any
+//!   point can be continued by the next one.
+//! * [`restore`] verifies digests, blocks and the hash chain, and compares the records up to the signed checkpoint with its
+//!   root.
+//! * Only one process may write to an archive at a time.
 //!
-//! Memory: two segments at most. Each object takes at most ten minutes.
+//! Uploads and restores use at most two segments of memory. The transfer of an object times out after ten minutes.
 
 mod error;
 mod manifest;

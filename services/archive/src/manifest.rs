@@ -1,4 +1,4 @@
-//! Manifest of a segment: a text with one spelling, and a digest of its lines at the end.
+//! Manifest of a segment: a canonical text that ends with the digest of its other lines.
 
 use motherlode_log::{Hash, Position};
 use motherlode_tiles::Tree;
@@ -8,7 +8,6 @@ use std::{fmt, str::FromStr};
 use data_encoding::HEXLOWER;
 
 const TITLE: &str = "motherlode archive segment v1";
-/// More bytes than any manifest has.
 pub(crate) const BYTES_MAX: u64 = 8 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub struct Manifest {
     pub head: Hash,
     pub bytes: u64,
     pub sha256: Hash,
-    /// Tree of all records up to `last`.
+    /// Merkle tree of the partition's records up to `last`.
     pub tree: Tree,
 }
 

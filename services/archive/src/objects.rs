@@ -32,7 +32,7 @@ impl fmt::Display for Archive {
 }
 
 impl Archive {
-    /// Opens an archive at a place: a folder, or `s3://bucket/prefix`.
+    /// Opens the archive at `place`, which is a folder or `s3://bucket/prefix`.
     pub fn open(place: &str) -> Result<Self, ArchiveError> {
         let unusable = |reason: String| ArchiveError::Place { place: place.to_owned(), reason };
         let (objects, root) = match place.split_once("://") {
@@ -132,7 +132,6 @@ impl Archive {
         note.map(Some).ok_or_else(|| self.damaged(&name, "it is not a signed note"))
     }
 
-    /// Reads an object of at most `bytes_max` bytes; `None` if it is missing.
     pub(crate) async fn get(&self, name: &str, bytes_max: u64) -> Result<Option<Bytes>, ArchiveError> {
         let read = async {
             let found = self.objects.get(&self.path(name)).await?;
@@ -153,7 +152,7 @@ impl Archive {
         }
     }
 
-    /// Writes an object and reads it back. With [`PutMode::Create`], returns false if it exists.
+    /// Writes an object and reads it back. With [`PutMode::Create`], returns false if the object already exists.
     pub(crate) async fn put(&self, name: &str, bytes: Bytes, mode: PutMode) -> Result<bool, ArchiveError> {
         let (path, options) = (self.path(name), PutOptions::from(mode));
         match self.within(name, self.objects.put_opts(&path, bytes.clone().into(), options)).await? {

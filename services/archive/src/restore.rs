@@ -22,12 +22,12 @@ pub struct Restored {
     /// Last verified position.
     pub verified: Position,
     pub segments: u64,
-    /// Checkpoint whose root the records have; `None` if none was archived.
+    /// Archived checkpoint, whose root matches the records; `None` if no checkpoint was archived.
     pub signed: Option<Checkpoint>,
 }
 
-/// Verifies a partition's archive to its end, and adds the records up to `upto` that `target` lacks, which must be a prefix.
-/// With `key`, the checkpoint must have its signature. `done` counts records.
+/// Verifies a partition's whole archive, and appends the records that `target` lacks; `target` must be empty or a prefix of
+/// the archived log. With `key`, the checkpoint must be signed by it. `done` counts verified records.
 pub async fn restore<'a>(
     archive: &'a Archive,
     partition: u32,
@@ -134,7 +134,6 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Reads a segment's records from the target, which has verified its chain.
     fn read_target(&mut self, manifest: &Manifest) -> Result<(), ArchiveError> {
         let Some(reader) = self.target.as_ref().map(|target| target.reader()) else { return Ok(()) };
         while self.tree.size() < manifest.last {

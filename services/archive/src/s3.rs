@@ -1,5 +1,5 @@
-//! S3-compatible servers over the process's HTTP client and its one TLS provider. Address, region and credentials come
-//! from the AWS_* variables of the environment.
+//! Client of S3-compatible servers; it uses the HTTP client and TLS provider of the rest of the process. Address, region and
+//! credentials come from the AWS_* variables of the environment.
 
 use async_trait::async_trait;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -32,7 +32,7 @@ struct Connector;
 
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
-        // A server without TLS needs no roots.
+        // If the system has no root certificates, servers without TLS still work.
         let roots = roots::of_system().unwrap_or_else(|_| RootCertStore::empty());
         let client = Client::new(roots).map_err(|source| object_store::Error::Generic { store: "S3", source })?;
         Ok(HttpClient::new(client))

@@ -9,14 +9,13 @@ use object_store::PutMode;
 use sha2::{Digest as _, Sha256};
 use std::{mem, time::Duration};
 
-/// More than a segment's longest block less than the longest segment file.
+/// Maximum bytes of a segment, which still fits a segment file with its longest block.
 pub(crate) const SEGMENT_BYTES_MAX: u64 = 512 << 20;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Bytes of a full segment, 4 KiB to 512 MiB.
+    /// Size at which a segment is full: 4 KiB to 512 MiB.
     pub segment_bytes: u64,
-    /// Mean rate of uploads; `None` for no limit.
     pub bytes_per_second: Option<u64>,
 }
 
@@ -43,15 +42,15 @@ pub struct Upload<'a> {
     signed: Option<(Checkpoint, Note)>,
     compared: bool,
     sealer: Sealer,
-    /// Tree of the archived and sealed records.
+    /// Merkle tree of the archived records and of those in the sealer.
     tree: Tree,
     before: Position,
     seen: (Position, Hash),
 }
 
 impl<'a> Upload<'a> {
-    /// Begins after the archive's full segments. `signed` is the log's newest checkpoint; it is compared with the records,
-    /// and archived after them.
+    /// Begins an upload after the archive's full segments. `signed` is the log's newest checkpoint; the upload compares its
+    /// root with the records, and archives it after them.
     pub async fn begin(
         archive: &'a Archive,
         partition: u32,
@@ -93,15 +92,14 @@ impl<'a> Upload<'a> {
         Ok(upload)
     }
 
-    /// Returns the position after which the log is read, and the hash of the record there. The records of the last segment
-    /// are read again, because they show that the log is the archived one.
+    /// Returns the position after which the caller must read the log, and the hash of the record at this position. The last
+    /// archived segment is read again to check that the log is the one in the archive.
     #[must_use]
     pub fn after(&self) -> (Position, Hash) {
         let segment = self.tail.as_ref().or(self.full.as_ref());
         segment.map_or((0, genesis(self.partition)), |segment| (segment.first - 1, segment.previous))
     }
 
-    /// Returns the archive's end.
     fn archived(&self) -> (Position, Hash) {
         let segment = self.tail.as_ref().or(self.full.as_ref());
         segment.map_or((0, genesis(self.partition)), |segment| (segment.last, segment.head))
@@ -117,7 +115,7 @@ impl<'a> Upload<'a> {
             return Err(self.other_log(position));
         }
         if position > self.tree.size() {
-            // A segment that replaces the tail has all its records.
+            // A segment may replace the archived tail only if it contains all records of the tail.
             let full = !self.sealer.is_empty() && self.sealer.bytes_with(&bytes) > self.options.segment_bytes;
             if full && position > archived {
                 self.end_full().await?;
@@ -151,7 +149,6 @@ impl<'a> Upload<'a> {
         self.archived().0
     }
 
-    /// Archives the records that fill no segment, then the checkpoint.
     pub async fn finish(mut self) -> Result<Archived, ArchiveError> {
         let ((end, head), archived) = (self.seen, self.end());
         if end < archived {
@@ -225,7 +222,6 @@ impl<'a> Upload<'a> {
     }
 }
 
-/// Removes a tail whose records are in a full segment.
 async fn remove_tail(archive: &Archive, tail: &Manifest, full: &Manifest) -> Result<(), ArchiveError> {
     if tail.segment() != full.segment() {
         archive.remove(&object(tail.partition, &tail.segment())).await?;

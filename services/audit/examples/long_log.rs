@@ -1,5 +1,4 @@
-//! Writes a log of spins with sealed draws, for measurements. A service can append to it. One group of players plays
-//! after the other, which bounds memory.
+//! Writes a log of spins with sealed draws, for measurements. A service can be started with the log and append to it.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 
@@ -77,7 +76,6 @@ fn main() {
     println!("{rounds} rounds of {players} players, {bytes} bytes of records, in {:.1?}", begun.elapsed());
 }
 
-/// Writes the draw key with today's date, because a service would replace an older key at once (PL-28).
 fn leave_key(data: &Path, key: &[u8; 32]) -> io::Result<()> {
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;

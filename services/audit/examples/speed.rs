@@ -1,7 +1,7 @@
 //! Measures audits of a log of spins.
 //!
-//! `cargo run --release -p motherlode-audit --example speed [ROUNDS] [PLAYERS] [FOLDER]`; FOLDER keeps the log for
-//! reuse.
+//! `cargo run --release -p motherlode-audit --example speed [ROUNDS] [PLAYERS] [FOLDER]`; if FOLDER is named, the log is
+//! stored there and reused by later runs.
 
 #[path = "../tests/integration/common/mod.rs"]
 mod common;

@@ -1,8 +1,5 @@
-//! Measures two costs per commit of a round: the checks of another process's proposal (PL-44), and the admission to the log.
-//!
-//! The checks copy the player, compute the new seal, and resolve the round's earlier steps and the new step. Admission
-//! applies the rules for new commits, folds the commit, encodes and hashes its record, and merges the result into the books.
-//! Both are single-threaded, in memory.
+//! Measures two costs per commit of a round: the writer's checks of a proposal by another process (PL-44), and the admission
+//! of the commit to the log.
 //!
 //! `cargo run --release -p motherlode-audit --example writer_checks [ROUNDS] [PLAYERS]`
 

@@ -1,5 +1,5 @@
-//! Generated attacks by a dishonest writer, who rebuilds and signs chain and tree. The audit and `verify` must detect
-//! attacks on draws; stored checkpoints and a witness must detect attacks on the whole log.
+//! Tests with generated attacks by a dishonest writer, who recomputes the hash chain and the tree and signs the result. The
+//! audit and `verify` must detect attacks on draws; earlier checkpoints and a witness must reveal a rewritten log.
 
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test may panic")]
 #[path = "../tests/integration/common/mod.rs"]
@@ -38,7 +38,6 @@ use std::{collections::VecDeque, convert::Infallible, path::PathBuf};
 const VERIFIED: u64 = 41;
 const ORIGIN: &str = "example.com/motherlode/log/0";
 
-/// Attacks per test: MOTHERLODE_TESTS_ATTACKS, which `tests/run proofs` sets to 10,000.
 fn times() -> u64 {
     std::env::var("MOTHERLODE_TESTS_ATTACKS").map_or(1_000, |times| times.parse().expect("a number of attacks"))
 }
@@ -211,7 +210,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Returns whether the event is a first step. Cards are excluded, because another seed can give the same card.
+/// Later steps can draw cards and are excluded, because a different seed can give the same card.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }
@@ -238,7 +237,7 @@ fn a_missing_reveal_is_found() {
             });
             let (round, is_void) =
                 (round.expect("a reveal"), matches!(logged.commit.events[0], Event::RoundVoided { .. }));
-            // For a voided round, `DrawsLost` can be valid, so the forged event names another round.
+            // In a commit that voids a round, `DrawsLost` can be valid, so the forged event names a different round.
             let instead = Event::DrawsLost { round: if is_void { round + 1 } else { round } };
             let place = logged.commit.events.iter_mut().find(|event| reveals(event));
             *place.expect("a reveal") = instead;

@@ -1,6 +1,6 @@
-//! The audit as a pipeline of threads. One thread reads and verifies records, workers judge and resolve the records of
-//! their players, and one thread folds the shared state in log order. After a fault the other stages process all
-//! earlier batches, so the first divergence does not depend on the number of threads.
+//! The audit as a pipeline of threads. One thread reads and verifies records, workers judge and resolve the records of their
+//! players, and one thread folds the shared state in log order. After a fault in one stage, the other stages still process
+//! all earlier batches, so the first divergence does not depend on the number of threads.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -39,12 +39,12 @@ type Checked = Result<(), Box<Divergence>>;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub log: PathBuf,
-    /// Folder of the index. The snapshot next to it is compared if it exists and is readable.
+    /// Folder of the index. If a readable snapshot exists next to it, its balances are compared with the log.
     pub index: Option<PathBuf>,
     pub partition: u32,
     pub checkpoints: Checkpoints,
     pub draws: Option<DrawKeys>,
-    /// Threads that decode and resolve; 0 for one per core.
+    /// Number of threads that decode and resolve records; 0 for one per core.
     pub threads: usize,
     pub read: Option<Arc<AtomicU64>>,
     pub stop: Option<Arc<AtomicBool>>,
@@ -108,7 +108,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if position == 0 && scan.partition_number().is_none() && read.is_ok() {
         return Err(Unusable::NoLog(options.log.clone()));
     }
-    // A misplaced event can cause a wrong outcome, so a fault that the books find is reported first.
+    // At equal positions, the books' fault is reported instead of a wrong outcome, because a misplaced event can cause both.
     let mut found: Vec<_> = [folded].into_iter().chain(played).chain([read]).filter_map(Result::err).collect();
     if found.is_empty() {
         let whole =
@@ -180,7 +180,7 @@ fn fold_in_order(
     Ok(())
 }
 
-/// Checks that the log reaches the snapshot's position; otherwise acknowledged commits are missing.
+/// Checks that the log reaches the snapshot's position. A shorter log lacks acknowledged commits.
 fn reaches(head: Option<ChainHead>, end: Position) -> Result<(), Fault> {
     match head {
         Some(held) if held.position > end => Err(Fault::new(

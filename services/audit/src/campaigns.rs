@@ -1,4 +1,4 @@
-//! Independent count of campaigns (PL-18), compared with the books at the end.
+//! Counts the use of campaigns (PL-18) independently of the books, and compares the counts with the books at the end.
 
 use crate::divergence::Fault;
 use motherlode_state::{Account, Books, Campaign, Commit, Currency, Event, RoundStarted, StreamId};

@@ -1,4 +1,4 @@
-//! Checks that a cancelled request has no later commit, not even of a part of the request (PL-42).
+//! Checks that no commit after a cancellation executes the cancelled request or a part of it (PL-42).
 
 use crate::divergence::Fault;
 use motherlode_state::{Commit, SmolStr, StreamId};

@@ -1,6 +1,5 @@
-//! Compares sound partitions: reports with the log of their partition, and copies of pools, rates and switches with the
-//! originals at home. Home is read in order; at each report, the facts of the report's partition are read up to the
-//! report's end.
+//! Compares partitions whose own audits found no fault. Reports in partition 0 ("home") must match the logs of the reported
+//! partitions, and copies of pools, rates and switches must match their originals at home.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -16,7 +15,7 @@ pub(crate) type Compared = Result<Nano, Stopped>;
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Divergence(Box<Divergence>),
-    /// The sender has stopped; the divergence in the sender's partition is reported first.
+    /// The audit that sends a partition's facts has stopped at a divergence, which is reported instead.
     Disconnected,
 }
 
@@ -33,7 +32,8 @@ struct OtherPartition {
     copied: BTreeMap<StreamId, usize>,
 }
 
-/// Compares partitions, home first. Returns the amount in transit, which must equal the sum of the partitions' accounts.
+/// Compares partitions; the first receiver is home's. Returns the amount in transit between partitions, which must equal the
+/// sum of their exchange accounts.
 pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     let mut partitions = partitions.into_iter();
     let Some(mut home) = partitions.next() else { return Ok(Nano::ZERO) };
@@ -146,7 +146,6 @@ impl OtherPartition {
         Ok(())
     }
 
-    /// Checks that each of home's rates and switches is copied once, in order.
     fn control(
         &mut self,
         copy: &Control,

@@ -1,8 +1,8 @@
-//! Audit of an operator's copy of the log (PL-30), without other operators' records.
+//! Audit of an operator's copy of the log (PL-30), which omits other operators' records.
 //!
-//! It verifies the copy's chain, the links of adjacent records and the completeness of each player's stream, folds the
-//! commits into books without pools, and resolves each step again. [`NOT_CHECKED`] lists the limits. Cost: some
-//! microseconds per commit on one thread; memory grows with players and requests.
+//! It verifies the copy's hash chain, the links of adjacent records and the completeness of each player's stream, applies
+//! the commits to books without pools, and resolves each step again. [`NOT_CHECKED`] lists the checks that a copy does not
+//! permit. Cost: some microseconds per commit on one thread. Memory grows with the number of players and requests.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -37,9 +37,9 @@ pub const NOT_CHECKED: [&str; 3] = [
 pub struct Digest {
     pub operator: String,
     pub records: u64,
-    /// Position in the log of the copy's last record, or 0 if the copy is empty.
+    /// Position that the copy's last record has in the log; 0 if the copy is empty.
     pub position: Position,
-    /// SHA-256 over each record's position (8 bytes, big-endian) and the SHA-256 of the record.
+    /// SHA-256 over all records, each as its position (8 bytes, big-endian) followed by its own SHA-256.
     pub digest: Hash,
 }
 
@@ -87,20 +87,18 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
     Ok(digesting.for_operator(operator))
 }
 
-/// Result of an audit of a copy. The figures cover the records before the divergence, if any.
+/// Result of an audit of a copy. If there is a divergence, the figures cover only the records before it.
 #[derive(Debug)]
 pub struct CopyReport {
     pub partition: u32,
     pub digest: Digest,
-    /// SHA-256 of the copy's own last record.
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
-    /// Returns of games, without awards, because these depend on pools.
+    /// Returns of games to players. Awards are excluded, because they depend on pools.
     pub returns: Vec<Return>,
-    /// Jackpots paid to players, in minor units.
     pub jackpots: PerCurrency<i128>,
-    /// First divergence, with the record's position in the log; `None` if there is none.
+    /// First divergence, with the position that its record has in the log; `None` if the copy has no divergence.
     pub divergence: Option<Divergence>,
 }
 
@@ -266,7 +264,8 @@ impl<'a> Auditing<'a> {
         Ok(())
     }
 
-    /// Checks that each paid jackpot was hit and is paid once. Its amount cannot be verified without the pools.
+    /// Checks that each paid jackpot was hit before and is paid only once. The paid amount cannot be verified without the
+    /// pools.
     fn jackpots(&mut self, commit: &Commit) -> Result<(), Fault> {
         for event in &commit.events {
             match event {
@@ -316,7 +315,7 @@ impl<'a> Auditing<'a> {
     }
 }
 
-/// Returns the event as books without pools accept it: a bet contributes nothing, and a paid jackpot is a deposit.
+/// Converts an event for books without pools: a bet contributes nothing, and a paid jackpot becomes a deposit.
 fn without_pools(event: &Event) -> Option<Event> {
     let mut event = event.clone();
     match &mut event {

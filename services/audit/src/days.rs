@@ -1,4 +1,5 @@
-//! Independent sums of players' daily losses and limits (PL-26), compared with the books at the end.
+//! Computes players' daily losses and limits (PL-26) independently of the books, and compares them with the books at the
+//! end.
 
 use crate::divergence::Fault;
 use motherlode_state::{Commit, Currency, Event, Minor, PerCurrency, PlayerState, RoundStarted, StreamId, date};
@@ -10,7 +11,7 @@ pub(crate) struct Days([Day; 2]);
 struct Day {
     number: i64,
     net: PerCurrency<i128>,
-    /// Strictest limits of the day's sessions: on the loss, and on the price of a round.
+    /// Strictest limits among the day's sessions, per currency: maximum loss, then maximum price of a round.
     limits: PerCurrency<[Option<Minor>; 2]>,
     open: Vec<(u64, i64, Currency, Minor)>,
 }
@@ -35,7 +36,7 @@ impl Day {
         let (currency, charged) = (started.currency, started.charged());
         let net = self.net.entry(currency);
         *net -= i128::from(charged.0);
-        // Limits in other currencies depend on exchange rates and are checked by the books.
+        // Limits in currencies other than the bet's are checked by the books.
         let [loss_max, bet_max] = self.limits.get(currency).copied().unwrap_or_default();
         let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
         if lost && self.net.iter().count() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {

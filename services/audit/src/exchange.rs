@@ -1,5 +1,6 @@
-//! Checks the messages about one pool between home and another partition: reports are compared with the partition's log,
-//! mirrors with the pool's stream. Memory: pending entries, and 8 bytes per commit of the pool without a mirror.
+//! Checks the messages about one pool between partition 0 ("home") and another partition. Reports must match the partition's
+//! log, and mirrors must match the pool's stream. Memory: the pending entries, and 8 bytes per commit of the pool that has
+//! no mirror yet.
 
 use crate::{
     divergence::Fault,
@@ -15,14 +16,14 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     unreported: VecDeque<Contributed>,
-    /// Position of each mirror, and the position at home whose state it mirrors.
+    /// Position of each mirror, with the position at home whose state the mirror contains.
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    // Items that no mirror contains yet, with their positions at home.
+    // The following items are in no mirror yet; each has its position at home.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,

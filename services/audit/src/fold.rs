@@ -1,6 +1,6 @@
-//! Last stage: folds all commits in log order, and judges commits of shared streams. It checks a pool's equation (BW-18)
-//! after each commit of the pool, the trial balance after each batch, and at the end each operator's total against the
-//! balances of the operator's players.
+//! Last stage of the audit: applies all commits to the books in log order, and checks commits of shared streams. After each
+//! commit of a pool it checks the pool's equation (BW-18), and after each batch the trial balance. At the end it compares
+//! each operator's total with the balances of the operator's players.
 
 use crate::{
     campaigns::Campaigns,
@@ -19,7 +19,7 @@ use motherlode_state::{Award, Books, CommonState, Currency, Event, Left, Minor, 
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) struct Fold {
-    /// Books, without players until [`Fold::join`].
+    /// Books, to which [`Fold::join`] adds the players.
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
     pub(crate) awarded: Vec<(Position, Minor)>,
@@ -92,7 +92,6 @@ impl Fold {
         Ok(())
     }
 
-    /// Joins the results of judges that together cover all players.
     pub(crate) fn judged_by(
         &mut self,
         judge: &mut Judge,
@@ -184,7 +183,6 @@ impl Fold {
                 cash(&[(*currency, *amount)]),
             ));
         }
-        // The player's last commit need not have changed this balance.
         let Some((of, booked)) = balances_after.iter().find(|(of, _)| of == currency) else { return Ok(()) };
         self.compared += 1;
         if booked == amount {

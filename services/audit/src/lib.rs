@@ -1,11 +1,11 @@
 //! The auditor: verifies a log without a service and without trusting its data.
 //!
-//! [`audit`] verifies files and hash chain, folds all commits into its own books, resolves each step again, compares
-//! outcomes byte for byte, and checks index and [`Checkpoints`]. [`audit_all`] also compares a log's partitions.
-//! [`replay`] resolves a round of a log, and [`verify`] a round of a proof file.
+//! [`audit`] verifies files and hash chain, applies all commits to its own books, resolves each step again, compares
+//! outcomes byte for byte, and checks the index and the [`Checkpoints`]. [`audit_all`] also compares a log's partitions.
+//! [`replay`] resolves one round of a log; [`verify`] resolves the round in a proof file.
 //!
-//! An audit changes nothing in the data folder, and reports the first divergence. Cost: a few microseconds per commit,
-//! on a thread per core and two more. Memory grows with players, open rounds and awards, not with the log.
+//! An audit changes nothing in the data folder, and reports the first divergence. Cost: a few microseconds per commit, with
+//! two threads more than cores. Memory grows with players, open rounds and awards, not with the log.
 
 #[cfg(test)]
 extern crate self as motherlode_audit;

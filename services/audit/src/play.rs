@@ -1,6 +1,6 @@
-//! Third stage, without books: resolves each step again (PL-06), and checks the events that follow from the step. A
-//! step with a sealed draw is resolved when the draw's dealt value is revealed; until then the step's events are taken
-//! as logged.
+//! Third stage of the audit, which needs no books: resolves each step again (PL-06), and checks the events that follow from
+//! the step. A step with a sealed draw is resolved when the draw's dealt value is revealed; until then the step's logged
+//! events are assumed to be correct.
 
 use crate::{
     divergence::Fault,
@@ -91,7 +91,7 @@ impl<'a> Plays<'a> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
         let mut due = Required::default();
-        // The events of a step are checked when the step's draw is revealed.
+        // Set while the step's draw is not revealed, because the step's events can only be checked afterwards.
         let mut holds = false;
         for (event, at) in events.iter().zip(0..) {
             match event {
@@ -165,7 +165,6 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    /// Returns the seed of a step; `None` if its draw is not revealed.
     fn seed_of(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit) -> Result<Option<Seed>, Fault> {
         let Some(drawn) = &step.draw else { return Ok(step.seed) };
         round.sealed += 1;
@@ -264,7 +263,7 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // In rounds of older versions, figures are shared only within the rules version.
+        // Older rounds carry over figures only from rounds of the same rules version.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
@@ -338,7 +337,6 @@ impl<'a> Plays<'a> {
         Ok(due)
     }
 
-    /// Returns the collection's change required by the void (PL-04).
     fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
         let led = Led::from_started(&settled.started, &settled.collected)
@@ -359,7 +357,6 @@ impl<'a> Plays<'a> {
 }
 
 impl Required {
-    /// Checks a change of the collection that no outcome explains. Only the choice of a witch is allowed.
     fn collection(&mut self, changed: &Event) -> Result<(), Fault> {
         match &self.collection {
             Some(due) if due == changed => {

@@ -42,7 +42,7 @@ pub(crate) struct Playing {
     pub(crate) of: usize,
     pub(crate) pool: Option<SmolStr>,
     pub(crate) place: Option<CollectionKey>,
-    /// Rules versions among which a new round's figures are shared.
+    /// Whether the round carries over figures from all rules versions of its game or only from its own.
     pub(crate) sharing: Sharing,
     pub(crate) live: Live,
     pub(crate) sealed: usize,
@@ -75,7 +75,6 @@ impl Player {
         self.open.remove(&number).ok_or_else(missing)
     }
 
-    /// Returns the carried figures, including those that all currencies share (DM-14).
     pub(crate) fn carried(&self, game: &dyn Game, sharing: Sharing, place: &CollectionKey) -> Carried {
         let own = self.carried.get(place).copied().unwrap_or_default();
         let of_game = self.carried.iter().filter(|((name, _), _)| *name == place.0);

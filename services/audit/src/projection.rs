@@ -1,16 +1,16 @@
-//! Balances of a service's newest snapshot, for comparison with the log. Reading does not write files.
+//! Balances of a service's newest snapshot, for comparison with the log. Reading them writes no files.
 
 use motherlode_ledger::{Balance, ChainHead, balances};
 use std::{collections::VecDeque, path::Path};
 
 #[derive(Debug, Default)]
 pub(crate) struct Projection {
-    /// In order of their positions.
     pub(crate) balances: VecDeque<Balance>,
     pub(crate) head: Option<ChainHead>,
 }
 
-/// Reads the balances. Read the log afterwards, because a running service may write a newer snapshot.
+/// Reads the snapshot's balances. Read the log after this call, because a running service may have written records before a
+/// new snapshot.
 pub(crate) fn read(index: &Path, partition: u32) -> Result<Projection, String> {
     let found = balances(index, partition).map_err(|error| format!("the snapshot cannot be read: {error}"))?;
     let (mut balances, head) = found.ok_or("there is no snapshot of this version")?;

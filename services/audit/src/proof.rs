@@ -1,4 +1,4 @@
-//! Verification of a round's proof from the file and a key, without a service or the log.
+//! Verifies the proof of a round with only the proof file and a public key; neither a service nor the log is needed.
 //!
 //! The round's last record is proven to be in the signed log. A record proves earlier records whose hashes it contains, such
 //! as the record that sealed a step's draw; all other records have inclusion proofs. Each step is resolved again, and each
@@ -34,7 +34,7 @@ pub struct Proven {
     pub stream: StreamId,
     pub number: u64,
     pub positions: Vec<Position>,
-    /// Positions of records proven by their hash in a later record instead of an inclusion proof.
+    /// Positions of records that have no inclusion proof and are proven by their hash in a later record.
     pub named: Vec<Position>,
     pub draws: Vec<ShownDraw>,
     pub replayed: Replayed,
@@ -44,9 +44,9 @@ pub struct Proven {
 pub enum ShownDraw {
     /// The draw was not sealed, because the log was written by an older version.
     Unsealed,
-    /// The dealt value matches the seal at this earlier position.
+    /// The dealt value matches the seal in the record at this position, which precedes the step.
     Sealed(Sealed, Position),
-    /// The draw's sealing record is not in the proof.
+    /// The proof does not contain the record that sealed the draw.
     NotShown(u64),
     /// The draw was revoked, because its key was lost.
     Lost(u64),
@@ -66,8 +66,8 @@ pub enum Unproven {
     Records(String),
 }
 
-/// Verifies a proof. With a policy, enough of its witnesses must have cosigned. [`Replayed::matches`] states whether all
-/// steps match the log.
+/// Verifies a proof. With a policy, as many witnesses as it requires must have cosigned the checkpoint.
+/// [`Replayed::matches`] states whether all steps match the log.
 pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Result<Proven, Unproven> {
     let checkpoint = Checkpoint::open(&proof.checkpoint, key)?;
     let cosigned = policy.map(|policy| (policy, policy.cosigned(&proof.checkpoint)));
@@ -103,7 +103,7 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let lost = |event: &Event| matches!(event, Event::DrawsLost { round } if *round == number);
     let is_lost = records.iter().flat_map(|logged| &logged.commit.events).any(lost);
     let view = round_view(&records, number)?;
-    // A settled round has revealed its draws, even if it was voided later.
+    // Draws of a settled round were revealed at its end.
     let is_lost = is_lost && view.settled.is_none();
     let draws = view.steps.iter().map(|step| drawn(step, &seals, is_lost)).collect::<Result<_, _>>()?;
     let positions = records.iter().map(|logged| logged.commit.position).collect();
@@ -134,7 +134,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
             false => Err(fault(format!("the dealt value of draw {} is not revealed", draw.name.number))),
         };
     };
-    // A seal in the commit that uses its draw was not made before the request.
+    // A seal in the same commit as the step is ignored, because it was not made before the player's request.
     match seals.get(&draw.name.number).filter(|(_, position, _)| *position < step.position) {
         None => Ok(ShownDraw::NotShown(draw.name.number)),
         Some((_, position, record)) if draw.sealed_by.is_some_and(|named| named != *record) => Err(fault(format!(
@@ -214,8 +214,6 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
     Ok(())
 }
 
-/// Checks that each record is in the tree by its path or by its hash in a later record. Returns the positions proven by
-/// hash.
 fn included<'r>(
     proof: &Proof,
     checkpoint: &Checkpoint,

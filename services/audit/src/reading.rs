@@ -1,4 +1,4 @@
-//! First stage: verifies the bytes, and distributes the records of each player to a thread.
+//! First stage of the audit: verifies the log's bytes, and sends all records of a player to the same thread.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable},
@@ -59,7 +59,6 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads until the end, the first fault, or the end of all other stages.
     pub(crate) fn run(mut self) -> Result<Result<(), Box<Divergence>>, Unusable> {
         let mut follows = false;
         loop {
@@ -73,7 +72,7 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // A stage that has ended found a fault in an earlier batch, which all other stages have received, too.
+            // A stage that has ended found a fault in an earlier batch, which the other stages have also received.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {

@@ -18,9 +18,10 @@ use std::path::Path;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
-    /// The round with recomputed outcomes; a step that cannot be resolved has its logged outcome.
+    /// Round with recomputed outcomes. A step that cannot be resolved keeps its logged outcome.
     pub view: RoundView,
-    /// Difference of each step from the log; `None` if the step matches or cannot be resolved yet.
+    /// For each step, how the recomputed outcome differs from the log; `None` if it matches or the step cannot be resolved
+    /// yet.
     pub differs: Vec<Option<String>>,
     pub resolved: usize,
 }
@@ -40,7 +41,6 @@ pub enum ReplayError {
     Damaged(Box<Divergence>),
 }
 
-/// Replays a round; `None` if the log does not contain it.
 pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
     let mut scan = open(log)?;
     let mut fold = Fold::new(number);
@@ -84,7 +84,7 @@ pub(crate) fn resolved(mut view: RoundView) -> Replayed {
     Replayed { view, differs, resolved }
 }
 
-/// Returns how a step differs from the log. `carried` are the player's figures before the step.
+/// `carried` contains the figures of the player's collection before the step.
 fn resolve(
     live: &mut Live,
     started: &RoundStarted,

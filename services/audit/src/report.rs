@@ -5,11 +5,10 @@ use motherlode_state::{
 };
 use std::collections::BTreeMap;
 
-/// Result of an audit. After a divergence, the figures prove nothing and may include a few later records.
+/// Result of an audit. If there is a divergence, the figures prove nothing and may include a few records after it.
 #[derive(Debug)]
 pub struct Report {
     pub partition: u32,
-    /// Last position whose bytes and chain are verified.
     pub position: Position,
     pub head: Hash,
     pub tail: Tail,
@@ -20,13 +19,14 @@ pub struct Report {
     pub seals: Seals,
     pub index: Comparison,
     pub checkpoints: Vec<u64>,
-    /// Number of records covered by the tree files that were compared, if any.
+    /// Number of records covered by the compared tree files; `None` if no tree files were compared.
     pub tree: Option<u64>,
     pub divergence: Option<Divergence>,
 }
 
 impl Report {
-    /// Returns ids of unfinished wallet transactions: debits, credits, unreported ends of rounds (PL-32, PL-39).
+    /// Returns the ids of unfinished wallet transactions, which are debits, credits and unreported ends of rounds (PL-32,
+    /// PL-39).
     #[must_use]
     pub fn under_way(&self) -> Vec<String> {
         let of_player = |(operator, name, player): (&str, &str, &PlayerState)| {
@@ -42,7 +42,7 @@ impl Report {
         self.books.players().flat_map(of_player).collect()
     }
 
-    /// Returns the number of open rounds' steps with sealed draws.
+    /// Returns the number of steps in open rounds whose draws are still sealed.
     #[must_use]
     pub fn sealed(&self) -> u64 {
         let open = self.books.players().flat_map(|(.., player)| player.open_rounds());
@@ -50,7 +50,7 @@ impl Report {
     }
 }
 
-/// Return of a game in minor units, voided rounds included.
+/// Bets and wins of a game in minor units, including those of voided rounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Return {
     pub game: String,
@@ -61,7 +61,6 @@ pub struct Return {
     /// Free rounds (PL-18).
     pub free: u64,
     pub steps: u64,
-    /// Windows shown, free spins included.
     pub spins: u64,
     /// Bets in minor units, including those of free rounds.
     pub bets: i128,
@@ -72,7 +71,6 @@ pub struct Return {
     pub awarded: i128,
 }
 
-/// Voided rounds; amounts in minor units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Voids {
     pub rounds: u64,
@@ -87,15 +85,15 @@ pub struct Seals {
     pub opened: u64,
     /// Number of draws sealed again because the player had been opened without a draw.
     pub unsealed: u64,
-    /// Number of draws sealed again because their key was lost. Each could replace an unseen outcome with another.
+    /// Number of draws sealed again because their key was lost. Each new seal could have replaced an outcome that nobody had
+    /// seen.
     pub key_lost: u64,
     /// Number of draws sealed again after a start that could not rule out lost records (PL-40).
     pub ended: u64,
-    /// Starts that revoked unused seals.
     pub unsure_starts: u64,
-    /// Refused starts, which a later start recorded.
+    /// Number of refused starts, as recorded by later starts.
     pub refused_starts: u64,
-    /// Voided rounds with unrevealed draws, whose steps were not resolved.
+    /// Number of voided rounds whose draws were not revealed, so their steps were not resolved.
     pub rounds_lost: u64,
     pub checked: u64,
     pub unchecked: u64,
@@ -105,7 +103,7 @@ pub struct Seals {
 pub enum Comparison {
     Compared {
         balances: u64,
-        /// Position of the snapshot, confirmed by the hash of the record there; 0 for none.
+        /// Position of the snapshot, whose hash matches the log's record at this position; 0 if there is no snapshot.
         held: Position,
     },
     /// The index could not be compared. This does not affect the log, because an index can be rebuilt.

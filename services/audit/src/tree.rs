@@ -1,5 +1,5 @@
-//! Recomputes the log's tree and compares it with signed checkpoints and the tree's files. Cost: two hashes per record
-//! on average.
+//! Recomputes the log's Merkle tree and compares it with signed checkpoints and the stored tree files. Cost: two hashes per
+//! record on average.
 
 use crate::divergence::Fault;
 use motherlode_log::{Hash, Position};
@@ -15,14 +15,13 @@ const TOGETHER: usize = 256;
 
 #[derive(Debug, Clone, Default)]
 pub struct Checkpoints {
-    /// Checkpoints whose signatures are verified.
     pub signed: Vec<Checkpoint>,
-    /// Folder of the tree's files, and the size that they must have.
+    /// Folder of the tree files, and the number of records that they must cover.
     pub files: Option<(PathBuf, u64)>,
 }
 
 impl Checkpoints {
-    /// Opens a folder's tree. A folder without a checkpoint has nothing to compare.
+    /// Opens the tree files in a folder. If the folder has no checkpoint, nothing is compared.
     pub fn in_folder(folder: &Path, key: &VerifierKey) -> Result<Self, FilesError> {
         let Some((checkpoint, _)) = Files::checkpoint(folder, key)? else { return Ok(Self::default()) };
         Ok(Self { files: Some((folder.to_owned(), checkpoint.size)), signed: vec![checkpoint] })
@@ -33,7 +32,7 @@ pub(crate) struct TreeCheck {
     tree: Tree,
     signed: Vec<Checkpoint>,
     files: Option<(Files, u64)>,
-    /// Entries and hashes of levels 1, 2 and 3 to compare, each list with the index of its first hash.
+    /// Hashes still to be compared, one list per level of the tree, each with the index of its first hash.
     pending: Vec<(u64, Vec<Hash>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Concurrent audits of all partitions, then the comparison of copies with their originals.
+//! Audits all partitions concurrently, then compares copies in one partition with their originals in another.
 
 use crate::{
     audit::{BEHIND, Options, audit_sending},
@@ -16,14 +16,12 @@ use std::{
 
 #[derive(Debug)]
 pub struct Whole {
-    /// Reports of the partitions, home first.
     pub partitions: Vec<Report>,
-    /// Sum in EUR of the accounts between partitions.
+    /// Amount in EUR in transit between partitions.
     pub in_transit: Nano,
     between: Option<Divergence>,
 }
 
-/// Audits all partitions; `options` has an entry per partition, in order.
 pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
     let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
     scope(|threads| {
@@ -55,7 +53,7 @@ pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
 }
 
 impl Whole {
-    /// Returns the first divergence: of the partitions in order, then of copies.
+    /// Returns the first divergence; divergences within partitions come before those of copies.
     #[must_use]
     pub fn divergence(&self) -> Option<&Divergence> {
         let within = self.partitions.iter().find_map(|report| report.divergence.as_ref());

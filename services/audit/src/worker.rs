@@ -1,4 +1,4 @@
-//! Worker threads: each decodes, judges and resolves its players' records, and sums up the players' days.
+//! Worker threads. Each worker decodes, checks and resolves the records of its players, and computes their daily sums.
 
 use crate::{
     divergence::{Divergence, Fault},
@@ -20,7 +20,7 @@ use std::{
 };
 
 pub(crate) struct JudgedBatch {
-    /// Commits; players' commits have no events unless partitions are compared.
+    /// Checked commits. Events of players' commits are dropped unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
 }
@@ -40,7 +40,8 @@ impl<'a> Worker<'a> {
         Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
-    /// Judges batches and passes them to the fold, including the commits before a fault. Stores the last `kept` batches.
+    /// Checks batches and sends them to the fold. Of a batch with a fault, it sends the commits before the fault. Stores the
+    /// last `kept` batches.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<RecordBatch>,

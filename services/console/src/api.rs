@@ -17,7 +17,7 @@ use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
 
 const CALL_MAX: &str = "20S";
-/// Maximum size of an answer; the longest is a page of rounds with many free spins.
+/// Maximum size of an answer, such as a page of rounds with many free spins.
 const ANSWER_MAX: usize = 16 << 20;
 
 pub(crate) type Upstream = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
@@ -54,7 +54,8 @@ impl Backend {
     }
 }
 
-/// Whether jackpot processes refuse the call, because only processes with the log may change pools (PL-44).
+/// Returns whether the call changes a pool. Jackpot processes refuse such calls, because only processes with the log may
+/// change pools (PL-44).
 fn is_pool_change(method: &str) -> bool {
     let changes =
         ["OpenPool", "ChangePoolTerms", "SuspendPool", "ResumePool", "RetirePool", "ReleaseHits", "DeclareIncident"];

@@ -6,7 +6,7 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     pub(crate) shared: SectionCache,
     pub(crate) names: Names,
-    /// Whether the console listens on loopback only, as required without operators.
+    /// Whether the console listens only on loopback, which is required if no operators are configured.
     pub(crate) near: bool,
     pub(crate) secure: bool,
     pub(crate) message_bytes_max: usize,

@@ -26,7 +26,7 @@ async function sha256(...parts) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 }
 
-// Returns size and root hash of a signed checkpoint.
+// Verifies the signature of a checkpoint and returns its size and root hash.
 async function checkpoint(note, key) {
   const [, name, id, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(key) ?? [];
   check(name, "the key is malformed");
@@ -72,7 +72,7 @@ async function rootOf(entry, index, size, path) {
   return reached;
 }
 
-// Returns a varint and its end.
+// Returns a varint and the offset after it.
 function varint(message, at) {
   for (let value = 0n, shift = 0n; shift < 64n; shift += 7n) {
     check(at < message.length, "a message is cut off");
@@ -105,7 +105,7 @@ function* fields(message) {
   }
 }
 
-// Yields the messages or values at a path of field numbers.
+// Yields the messages or values that a path of field numbers leads to.
 function parts(message, first, ...rest) {
   const found = [];
   for (const [number, value] of fields(message)) {
@@ -116,7 +116,8 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// Returns the records in fields with these numbers, with copied ranges restored (ProvenRecord.copied).
+// Returns the records in the fields with the numbers `kinds`. Ranges copied from earlier records are restored
+// (ProvenRecord.copied).
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];
@@ -149,8 +150,8 @@ async function recordsOf(extra, ...kinds) {
   return found;
 }
 
-// Checks that the records have the round's bet, all steps and its end; returns the number of steps and whether it was
-// settled.
+// Checks that the records contain the round's bet, all steps and its end. Returns the number of steps and whether the round
+// was settled.
 function whole(number, records) {
   const events = records.flatMap(({ record }) => parts(record, 10));
   const has = (kind) => events.some((event) => one(event, kind, 1) === number);
@@ -161,7 +162,7 @@ function whole(number, records) {
   return { steps: steps.length, settled: has(8) };
 }
 
-// Returns draw number, seed and the seal's position for each sealed step; null if the proof lacks the seal.
+// Returns draw number, seed and the seal's position for each sealed step. The position is null if the proof lacks the seal.
 async function draws(roundId, number, settled, records, sealing) {
   const seals = new Map();
   const [used, dealt] = [[], []];
@@ -183,7 +184,7 @@ async function draws(roundId, number, settled, records, sealing) {
       lost ||= one(event, 45, 1) === number;
     }
   }
-  // A settled round has revealed its draws, even if voided later.
+  // Draws of a settled round were revealed at its end.
   check((lost && !settled) || dealt.length === used.length, "a dealt value is not revealed");
   const found = [];
   for (const [at, value] of dealt.slice(0, used.length).entries()) {
@@ -200,7 +201,7 @@ async function draws(roundId, number, settled, records, sealing) {
   return found;
 }
 
-// Verifies a proof of a round and reports each passed check. Returns whether all draws' seals are shown.
+// Verifies a proof of a round and reports each passed check. Returns whether the proof contains the seals of all draws.
 async function verify(proof, key, wanted, tell) {
   const end = proof.indexOf("\n\n");
   const [header, extra, index, ...path] = proof.slice(0, Math.max(end, 0)).split("\n");
@@ -213,7 +214,8 @@ async function verify(proof, key, wanted, tell) {
   const inOrder = (all) => all.every(({ position }, at) => position > (at === 0 ? 0 : all[at - 1].position));
   const [sealing, records] = await recordsOf(found, 3, 1);
   check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
-  // The proof's path proves the last record. A record whose hash occurs in a proven record needs no path.
+  // The proof's inclusion path proves the last record. Any other record needs its own path, unless a proven record contains
+  // its hash.
   const last = records.at(-1);
   const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
   check(ends && sealing.every(({ position }) => position < last.position), "the index belongs to another record");

@@ -10,7 +10,7 @@ use tonic_types::StatusExt;
 
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Path to return to after the log-in.
+    /// No valid session; contains the path to return to after the log-in.
     LoggedOut(String),
     Refused(Box<Status>),
     Said(StatusCode, &'static str),
@@ -19,7 +19,7 @@ pub(crate) enum Failure {
 
 #[derive(Debug)]
 pub(crate) struct RefusedForm {
-    /// `None` for the code of the status.
+    /// HTTP status of the page; `None` to derive it from `why`.
     pub(crate) code: Option<StatusCode>,
     pub(crate) why: Box<Status>,
     pub(crate) action: String,
@@ -99,7 +99,7 @@ fn refusal(status: &Status) -> Markup {
     }
 }
 
-/// Shows the form with its input. The user can change typed fields; all other fields are hidden.
+/// Shows the refused form with its input. The user can change the fields in [`TYPED`]; all other fields are hidden.
 fn again(form: &RefusedForm) -> Markup {
     let typed = |name: &str| TYPED.iter().find(|(typed, _)| *typed == name).map(|(_, label)| *label);
     html! {
@@ -115,7 +115,6 @@ fn again(form: &RefusedForm) -> Markup {
     }
 }
 
-/// Fields that users type, and their labels.
 const TYPED: [(&str, &str); 6] = [
     ("reason", "Reason"),
     ("actor", "Ticket"),

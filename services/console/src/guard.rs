@@ -1,4 +1,4 @@
-//! Checks host names and the origin of forms, and adds security headers.
+//! Checks the host name of each request and the origin of each form, and adds security headers.
 
 use crate::{app::App, calls, failure::Failure};
 use axum::{
@@ -68,7 +68,6 @@ fn host(request: &Request) -> &str {
     .unwrap_or("")
 }
 
-/// Returns whether the headers show that a page of this console sent the form.
 fn from_here(headers: &HeaderMap, host: &str, secure: bool) -> bool {
     let said = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let site = said("sec-fetch-site").is_none_or(|site| site == "same-origin");

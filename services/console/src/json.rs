@@ -1,5 +1,3 @@
-//! Protobuf's canonical JSON of messages.
-
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
@@ -8,11 +6,10 @@ use std::sync::LazyLock;
 pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// Includes fields with default values, such as an amount of 0.
 pub(crate) static CANONICAL: LazyLock<SerializeOptions> =
     LazyLock::new(|| SerializeOptions::new().skip_default_fields(false));
 
-/// Converts a message, with the protos' field names; an unknown message becomes null.
+/// Converts a message to JSON with the field names of the protos; a message of an unknown type becomes null.
 pub(crate) fn value(name: &str, message: &impl Message) -> serde_json::Value {
     from_bytes(name, &message.encode_to_vec()).unwrap_or_default()
 }
@@ -21,7 +18,7 @@ pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> 
     serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
 }
 
-/// Converts a message including default values, because `on: false` of a switch is significant.
+/// Like `value`, but includes default values, because a switch's `on: false` is significant.
 pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
 }

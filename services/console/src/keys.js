@@ -1,4 +1,4 @@
-// `/` focuses the search. Adds copy buttons to ids and hashes in `code`, and ages as tooltips to times.
+// `/` focuses the search. Ids and hashes in `code` elements get copy buttons, and times get tooltips with their age.
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   const search = document.getElementById("search");

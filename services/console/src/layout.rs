@@ -98,7 +98,6 @@ fn who(visit: &Visit) -> Markup {
     }
 }
 
-/// Returns the session's anti-forgery token as a hidden field.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
 }

@@ -1,5 +1,5 @@
-//! Live parts of pages, replaced by htmx or, without a script, by reloads on request. Updates can be paused (WCAG
-//! 2.2.2), and do not extend a session.
+//! Live parts of pages. htmx replaces them regularly; without JavaScript, the user reloads the page. Updates can be paused
+//! (WCAG 2.2.2) and do not extend a session.
 
 use crate::{failure::Failure, fields::query, section_cache::FRESH, visit::Visit};
 use axum::{
@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(crate) const SCRIPT: &str = "/htmx.js";
 const EVERY: &str = "5";
 
-/// Renders a live part, which is static without an address or while updates are paused.
+/// Renders a live part. It is not updated if `address` is `None` or updates are paused.
 pub(crate) fn part(visit: &Visit, address: Option<&str>, seconds: u32, content: Markup) -> Markup {
     match address.filter(|_| visit.query.get("live") != "off") {
         Some(address) => html! {
@@ -49,7 +49,7 @@ pub(crate) fn answer(part: Markup) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], part.into_string()).into_response()
 }
 
-/// Returns a part rendered within the last second for a caller with equal rights, or renders a new part.
+/// Returns the part if it was rendered within the last second for a caller with the same rights; otherwise renders it.
 pub(crate) async fn shared(
     visit: &Visit,
     made: impl Future<Output = Result<Markup, Failure>>,
@@ -72,8 +72,8 @@ pub(crate) async fn shared(
     Ok(answer(PreEscaped(text)))
 }
 
-/// Converts a page's response for a live part: a redirect to the log-in applies to the whole page, and a refusal becomes a
-/// notice.
+/// Converts the response to a live part's request. A redirect to the log-in then applies to the whole page, and a refusal
+/// becomes a notice.
 pub(crate) async fn of_part(answer: Response) -> Response {
     if answer.status().is_redirection() {
         let mut led = StatusCode::OK.into_response();

@@ -125,7 +125,6 @@ async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     Ok(Who { operator: operator_id, credential, roles })
 }
 
-/// Returns the path, or the front page if the address is outside the console.
 fn local(next: &str) -> &str {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
     let own = next.starts_with('/') && !next.starts_with("//") && next.bytes().all(plain) && next.len() <= 512;

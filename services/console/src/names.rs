@@ -4,8 +4,8 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// On loopback, accepts only loopback names and `hosts`, against DNS rebinding. Elsewhere, accepts `hosts`, or all
-    /// names if `hosts` is empty.
+    /// On a loopback address, accepts only loopback names and `hosts`, to prevent DNS rebinding. On any other address,
+    /// accepts `hosts`, or all names if `hosts` is empty.
     pub(crate) fn new(address: std::net::SocketAddr, hosts: &[String]) -> Self {
         let loopback = address.ip().is_loopback();
         let own = [address.ip().to_string(), format!("[{}]", address.ip())];

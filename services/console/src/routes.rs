@@ -20,7 +20,6 @@ use motherlode_picture::STYLE as STYLE_OF_PAGES;
 use std::sync::{Arc, LazyLock};
 
 static STYLE: LazyLock<String> = LazyLock::new(|| [STYLE_OF_PAGES, include_str!("console.css")].concat());
-/// Optional script; pages work without it.
 const KEYS: &str = include_str!("keys.js");
 const CHECK: &str = include_str!("check.js");
 /// htmx 4.0.1, unmodified; its licence (0BSD) is in the same folder.

@@ -1,5 +1,5 @@
-//! Live parts, rendered at most once per second and shared by callers with the same rights. Each request first verifies its
-//! own token. Parts beyond the cache's limit are rendered per request.
+//! Cache of live parts, rendered at most once per second and shared by callers with the same rights. Each request's own
+//! token is verified first. If the cache is full, a part is rendered for each request.
 
 use parking_lot::Mutex;
 use std::{

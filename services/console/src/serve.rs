@@ -20,7 +20,6 @@ pub struct Console {
 }
 
 impl Console {
-    /// Creates the console. `hosts` are additional host names; `message_bytes_max` limits JSON messages.
     #[must_use]
     pub fn new(
         backend: Backend,
@@ -44,7 +43,6 @@ impl Console {
         Self { router: router(app), tls }
     }
 
-    /// Serves until the stop; requests in progress are still answered.
     pub async fn serve(self, listener: TcpListener, admission: Admission, stop: Stop) {
         serve_http1(listener, self.tls, admission, self.router, stop).await;
     }

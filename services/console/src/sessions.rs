@@ -15,13 +15,13 @@ use subtle::ConstantTimeEq;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Longest time without a request.
     pub idle_ms_max: i64,
-    /// Longest time since the log-in.
     pub lasts_ms_max: i64,
-    /// Maximum sessions per operator. A further session ends the longest idle session of the credential with the most.
+    /// Maximum sessions per operator. A new session above this limit ends the longest idle session of the operator's
+    /// credential with the most sessions.
     pub per_operator_max: usize,
-    /// Maximum sessions of all operators. A further session ends a session of the operator with the most.
+    /// Maximum sessions of all operators. A new session above this limit ends a session of the operator with the most
+    /// sessions.
     pub all_max: usize,
 }
 
@@ -64,7 +64,6 @@ pub(crate) struct Session {
 
 #[derive(Default)]
 struct Memory {
-    /// Result of the last form, shown on the next page.
     notice: Option<String>,
     searches: VecDeque<String>,
 }
@@ -111,7 +110,6 @@ impl Sessions {
         (self.clock)()
     }
 
-    /// Opens a session and returns its cookie. At a limit, another session ends.
     pub(crate) fn open(&self, token: Option<&str>, who: Who) -> Result<String, getrandom::Error> {
         let (id, word) = (random()?, random()?);
         let now_ms = (self.clock)();
@@ -132,7 +130,6 @@ impl Sessions {
         Ok(id)
     }
 
-    /// Finds a session and restarts its idle time.
     pub(crate) fn find(&self, id: &str) -> Option<Session> {
         let (now_ms, name) = ((self.clock)(), digest(id));
         let mut open = self.open.lock();
@@ -145,7 +142,7 @@ impl Sessions {
         Some(found.session.clone())
     }
 
-    /// Finds a session without marking it as used, for automatic requests.
+    /// Finds a session without restarting its idle time, for automatic requests.
     pub(crate) fn look(&self, id: &str) -> Option<Session> {
         let (now_ms, open) = ((self.clock)(), self.open.lock());
         open.get(&digest(id)).filter(|of| self.bounds.alive(of, now_ms)).map(|of| of.session.clone())
@@ -166,7 +163,7 @@ impl Bounds {
     }
 }
 
-/// Ends the longest idle session of the operator's credential with the most sessions, but not the newest session.
+/// Ends the longest idle session of the operator's credential with the most sessions. Never ends the session `newest`.
 fn make_way(open: &mut BTreeMap<[u8; 32], Open>, newest: &[u8; 32], operator: &str) {
     let theirs = || open.iter().filter(|(_, one)| one.session.who.operator == operator);
     let of_credential =

@@ -1,4 +1,4 @@
-//! Notices of parts that are switched off and of suspended pools.
+//! Notices about suspended pools and parts that are switched off.
 
 use crate::{
     failure::{Failure, capital},
@@ -76,7 +76,7 @@ fn switched_off(off: &SwitchedOff) -> Markup {
     }
 }
 
-/// Returns a notice of a failed read; `None` if this process does not serve the call, or the session has ended.
+/// Returns a notice that a read failed; `None` if this process does not serve the call or the session has ended.
 fn unknown(what: &str, status: &Status) -> Option<Markup> {
     let read = || html! { "Failed to read the parts that are " (what) ": " (capital(status.message())) "." };
     (!matches!(status.code(), Code::Unauthenticated | Code::Unimplemented)).then(read)

@@ -17,7 +17,8 @@ use motherlode_runtime::{config::PLATFORM, connections::Peer};
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, Status};
 
-/// Names of the cookie without and with TLS. The `__Host-` prefix is valid only over TLS, from this host and for all paths.
+/// Name of the session cookie without TLS. With TLS the name has the prefix `__Host-`, which browsers accept only from this
+/// host and for all paths.
 const COOKIE: &str = "motherlode_console";
 const SECURE_COOKIE: &str = "__Host-motherlode_console";
 const OF_PARTS: &str = "/live/";
@@ -65,7 +66,7 @@ impl FromRequestParts<App> for Visit {
         let session = cookie(app, &parts.headers)
             .and_then(|id| if of_part { app.sessions.look(id) } else { app.sessions.find(id) })
             .ok_or_else(logged_out)?;
-        // The connection counts for the session's operator, as a gRPC call's connection does.
+        // The connection counts towards the operator's limit, like the connection of a gRPC call.
         if let Some(connection) = parts.extensions.get::<Arc<Peer>>().and_then(|peer| peer.connection()) {
             connection.belongs_to(session.who.holder()).map_err(|refusal| Failure::from(Status::from(refusal)))?;
         }
@@ -86,7 +87,7 @@ impl Form {
         Redirect::to(page)
     }
 
-    /// Shows the reason, and the form with its input unless other input cannot help.
+    /// Shows why the form was refused. Also shows the form again, unless no other input could be accepted.
     pub(crate) fn refused(&self, failure: impl Into<Failure>) -> Failure {
         const IN_VAIN: [Code; 3] = [Code::Unauthenticated, Code::PermissionDenied, Code::NotFound];
         let (code, why) = match failure.into() {

@@ -1,8 +1,8 @@
 //! Keeps pools up to date with the logs of all partitions.
 //!
-//! Partition 0 decides. The coordinator reports other partitions' contributions to partition 0, copies its decisions
-//! back to them, and pays awards in the winner's partition. A refused proposal is logged as a failed integrity check
-//! (PL-22) and retried, while other pools and awards continue.
+//! Partition 0 decides. The coordinator reports other partitions' contributions to partition 0, copies its decisions back to
+//! them, and pays awards in the winner's partition. If the writer refuses one of its proposals, the refusal is logged as a
+//! failed integrity check (PL-22) and the proposal is retried; other pools and awards continue.
 
 use crate::{
     copies::Copies,
@@ -15,14 +15,14 @@ use motherlode_state::{CoinValue, CollisionShare, Event, InternalRequest, Nano, 
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// Interval of pooling if no bet hits the jackpot. One commit pools all bets since the previous one.
+/// Interval between pooling commits while no bet hits the jackpot. Each commit pools the contributions of all bets since the
+/// previous commit.
 pub const POOL_EVERY: Duration = Duration::from_millis(200);
 
 const REPORTS_MAX: usize = 64;
 
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Published terms (BW-11, BW-12, BW-14, BW-17).
 #[must_use]
 pub fn standard_terms() -> PoolTerms {
     PoolTerms {
@@ -35,7 +35,7 @@ pub fn standard_terms() -> PoolTerms {
     }
 }
 
-/// Coordinators may run concurrently, because every append states the expected stream version.
+/// Several coordinators may run concurrently, because every append states the expected stream version.
 pub struct PoolCoordinator {
     ledgers: Ledgers,
     copies: Copies,
@@ -178,8 +178,8 @@ impl PoolCoordinator {
         }
     }
 
-    /// Reports a partition's contributions: all, or only those up to the last hit or void. Returns whether some remain
-    /// unreported.
+    /// Reports a partition's contributions; unless `all` is set, only those up to the last hit or void. Returns whether some
+    /// remain unreported.
     async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<bool, AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;
@@ -232,7 +232,7 @@ impl PoolCoordinator {
         }
     }
 
-    /// Returns the contributions of rounds voided under approved incidents to their payers (PL-38).
+    /// Pays contributions of rounds that were voided under approved incidents back to their payers (PL-38).
     async fn return_contributions(&self, pool: &str) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         loop {

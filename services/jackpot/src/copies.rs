@@ -1,5 +1,5 @@
-//! Copies rates and switches from partition 0 to all others. Each commit is copied by one commit whose request id
-//! contains the original's position, so no commit is copied twice.
+//! Copies rates and switches from partition 0 to all other partitions. The copy of a commit has a request id with the
+//! original's position, so no commit is copied twice.
 
 use crate::proposal::{append_there, proposal};
 use motherlode_ledger::{AppendError, FetchError, Handle, is_copied};
@@ -25,7 +25,7 @@ impl Copies {
     }
 }
 
-/// Copies the commits up to `to`. Returns false if another commit was appended first.
+/// Copies the commits up to `to`. Returns false if another process appended a copy first.
 async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_at: u64) -> Result<bool, AppendError> {
     let last = other.books(|books| books.head(stream));
     let copied_to = match last.position {

@@ -1,4 +1,4 @@
-//! Jackpot counters (BW-13, BW-14), refreshed at multiples of the pool's interval in Unix time. Wins within one
+//! Jackpot counters (BW-13, BW-14), refreshed at multiples of the pool's interval in Unix time. Wins within the same
 //! interval count as simultaneous (BW-17).
 
 use crate::wire::status;
@@ -57,7 +57,6 @@ impl Watch {
         }
     }
 
-    /// Also returns the refresh interval in milliseconds.
     fn counters(&self, ledger: &Handle) -> Option<(WatchCountersResponse, i64)> {
         let now = ledger.now_ms();
         ledger.books(|books| {

@@ -1,5 +1,5 @@
-//! Jackpot service: pools contributions, decides hits in log order, pays awards and shows counters. All proposals are
-//! pure functions of the books ([`motherlode_state::Books::pool_step`]), which also check them.
+//! Jackpot service: pools contributions, decides hits in log order, pays awards and shows counters. All proposals are pure
+//! functions of the books ([`motherlode_state::Books::pool_step`]), so the books also check each proposal.
 
 mod coordinator;
 mod copies;

@@ -1,5 +1,5 @@
-//! Payments of awards, in which operators take turns. An award is set aside if it would exceed the account's limit, and
-//! held while a void of its round is proposed (PL-38).
+//! Pays awards; operators take turns. An award is not paid while it would exceed the account's limit, or while a void of its
+//! round is proposed (PL-38).
 
 use crate::proposal::proposal;
 use futures_util::future::join_all;
@@ -18,7 +18,6 @@ pub(crate) struct Fault {
 
 type Unpaid = (u32, u64, UnpaidAward);
 
-/// Returns whether some awards remain.
 pub(crate) async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<bool, AppendError> {
     let unpaid: Vec<Unpaid> = ledger
         .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());

@@ -5,7 +5,7 @@ use std::time::Duration;
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Retries while the writer has not read the other partition's latest records, on which the decision is based.
+/// Appends a proposal that is based on another partition's records. Retries while the writer has not read these records yet.
 pub(crate) async fn append_there(ledger: &Handle, proposal: Proposal) -> Result<(), AppendError> {
     for _ in 1..TRIES {
         match ledger.append(proposal.clone()).await {

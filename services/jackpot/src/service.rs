@@ -37,7 +37,7 @@ impl JackpotApi {
         Self { ledgers: ledgers.into(), stop, ladders: offer::standard(), changes: true }
     }
 
-    /// A process with the role `jackpot` may not propose changes of pools (PL-44).
+    /// Disables changes of pools, which a process with the role `jackpot` must not propose (PL-44).
     #[must_use]
     pub fn without_changes(self) -> Self {
         Self { changes: false, ..self }
@@ -92,7 +92,8 @@ impl JackpotApi {
 
     async fn open(&self, caller: &Caller, request: &wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
         let terms = message::parse_terms(request.terms.as_ref(), 1)?;
-        // Bets contribute to the pool named after their game (BW-11), so no bet would ever contribute to this pool.
+        // Bets contribute to the pool that has the name of their game (BW-11), so no bet could contribute to the pool of a
+        // game without a jackpot.
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
             return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
         }

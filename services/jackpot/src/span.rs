@@ -5,7 +5,6 @@ use motherlode_slots::{self as slots, Game, Par, Stake, games};
 use motherlode_state::PoolTerms;
 use std::sync::LazyLock;
 
-/// Games with a jackpot, and their mathematics, which do not depend on the stake.
 static JACKPOT_GAMES: LazyLock<Vec<(&'static dyn Game, Par)>> = LazyLock::new(|| {
     let with = games().iter().copied().filter(|game| game.info().jackpot);
     with.filter_map(|game| Some((game, game.par(&stake(game)).ok()?))).collect()
@@ -21,13 +20,13 @@ fn stake(game: &dyn Game) -> Stake {
     }
 }
 
-/// Accepts any terms for a pool that belongs to no game.
+/// Checks the terms for a pool. If the pool belongs to no game, any terms are accepted.
 pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> {
     if !games().iter().any(|game| game.name() == pool && game.info().jackpot) {
         return Ok(());
     }
     let (pool, terms) = (pool.to_owned(), slots_terms(terms));
-    // The first call computes the mathematics, which would block a thread that serves calls.
+    // The first check computes [`JACKPOT_GAMES`], which takes too long for a thread that serves calls.
     let checked = tokio::task::spawn_blocking(move || {
         JACKPOT_GAMES
             .iter()
@@ -45,7 +44,7 @@ pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> 
     }
 }
 
-/// A seed that exceeds 64 bits becomes the largest 64-bit value, which every game refuses.
+/// If the pool's seed exceeds 64 bits, it is replaced with the largest 64-bit value, which every game refuses.
 fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
     slots::PoolTerms {
         seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),

@@ -46,7 +46,7 @@ fn terms(terms: &PoolTerms) -> wire::PoolTerms {
     }
 }
 
-/// Parses terms, whose ranges the books check later.
+/// Parses terms of a pool. The books check their ranges later.
 pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Result<PoolTerms, Refusal> {
     let terms = terms.ok_or_else(|| Refusal::field("terms", "is required"))?;
     Ok(PoolTerms {
@@ -92,7 +92,6 @@ pub(crate) fn award(logged: &Logged, award: &Award) -> wire::Award {
     }
 }
 
-/// Parses an incident and extends its interval to whole minutes.
 pub(crate) fn parse_incident(incident: Option<&wire::Incident>, actor: String) -> Result<Incident, Refusal> {
     let incident = incident.ok_or_else(|| Refusal::field("incident", "is required"))?;
     let id = |field, value: &String| fields::id(field, value).map(|id| id.to_owned().into());

@@ -1,7 +1,7 @@
-//! Durable appends per second to segment files, to one JetStream server, and to three.
+//! Measures durable appends per second to segment files, to one JetStream server, and to three servers.
 //!
-//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians, absolute and relative to
-//! segment files. All servers share one disk, so three replicas write three times as much to it.
+//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians and their ratio to segment
+//! files. The servers share one disk, so three replicas write three times as many bytes to the disk.
 
 mod parts;
 
@@ -24,7 +24,6 @@ const TURN: Duration = Duration::from_millis(500);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let turns = env::args().nth(1).map_or(Ok(9), |turns| turns.parse())?;
-    // The system's temporary folder may be in memory.
     let folder = tempfile::tempdir_in(".")?;
     let at = |name: &str| folder.path().join(name);
     let node = Node::start(&at("one"), "");

@@ -1,7 +1,7 @@
-//! Records per second of a start from segment files, from one JetStream server, and from three.
+//! Measures how many records per second a start reads from segment files, from one JetStream server, and from three servers.
 //!
-//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians, absolute and relative to
-//! segment files. *Opening* verifies all records and takes over the log; *reading* replays them.
+//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians and their ratio to segment
+//! files. *Opening* verifies all records and takes over the log; *reading* replays the records.
 
 mod parts;
 
@@ -40,7 +40,6 @@ impl Location {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let turns = env::args().nth(1).map_or(Ok(5), |turns| turns.parse())?;
-    // The system's temporary folder may be in memory.
     let folder = tempfile::tempdir_in(".")?;
     let node = Node::start(&folder.path().join("one"), "");
     let cluster = Cluster::start(&folder.path().join("three"));

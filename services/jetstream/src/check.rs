@@ -1,4 +1,4 @@
-//! Checks that servers and streams cannot lose acknowledged rounds. How a server syncs is visible only on its
+//! Checks that servers and streams cannot lose acknowledged rounds. A server's sync settings are visible only on its
 //! monitoring page (`/varz`).
 
 use crate::{failure::Failure, link::Link};
@@ -11,11 +11,11 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Oldest version that does not lose messages.
+/// Oldest NATS server version without known losses of messages.
 const VERSION_MIN: [u64; 3] = [2, 15, 1];
-/// Message size that servers must accept, because a group commit is one message.
+/// Maximum message size that servers must at least permit, because a group commit is one message.
 pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
-/// With fewer replicas, messages are lost if a disk fails during another failure.
+/// With fewer replicas, messages could be lost if a disk fails while another server is down.
 const REPLICAS_MIN: u64 = 3;
 const PAGE_WAIT: Duration = Duration::from_secs(5);
 const PAGE_MAX: u64 = 1 << 20;
@@ -139,7 +139,8 @@ pub(crate) fn check_settings(link: &Link, config: &Config, info: &Value) -> Resu
         }
         seen += 1;
     }
-    // An unreachable server is accepted if a majority is safe and the monitoring pages of all servers are configured.
+    // An unreachable server is accepted if a majority of the servers passed the checks and the monitoring pages of all
+    // servers are configured.
     let named = config.monitor.len() as u64 >= copies;
     match (unseen, unread) {
         (None, _) => Ok(()),
@@ -206,7 +207,6 @@ fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option
     Ok((pages, unread))
 }
 
-/// Uses HTTP 1.0, whose bodies are not chunked.
 async fn page(host: &str) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(host).await?;
     stream.write_all(format!("GET /varz HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await?;

@@ -1,5 +1,4 @@
-//! Repeated check that a stream was not changed or recreated while in use. After any deviation the writer stops
-//! writing.
+//! Checks repeatedly that a stream in use was neither reconfigured nor recreated. If it was, the writer stops writing.
 
 use crate::check;
 use motherlode_runtime::config::Store as Config;

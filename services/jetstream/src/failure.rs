@@ -2,10 +2,10 @@ use std::io;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The request had no effect.
+    /// The server refused the request, which had no effect.
     #[error("{description} (JetStream error {code})")]
     Refused { code: u64, description: String },
-    /// The outcome is unknown.
+    /// The request may or may not have taken effect.
     #[error("no valid answer from JetStream: {0}")]
     Unknown(String),
 }

@@ -1,8 +1,8 @@
-//! Feed: publishes each record once and in order to a subject for external readers.
+//! Publishes each record once and in order to a NATS subject for external readers.
 //!
-//! Each message states its expected predecessor, so the server refuses a message after a lost, late or repeated one.
-//! The headers of the last message have the positions and hashes after which publication continues; the hashes reveal a
-//! log that was restored from an older copy.
+//! Each message states its expected predecessor, so the server refuses a message if its predecessor was lost, delayed or
+//! repeated. The headers of the last message have the positions and hashes after which publication continues. The hashes
+//! reveal whether the log was replaced by an older copy.
 
 use crate::{
     failure::Failure,
@@ -32,7 +32,7 @@ pub enum FeedError {
     Unreachable { servers: String, cause: String },
     #[error("{0}")]
     Refused(String),
-    /// Failure whose outcome may be unknown. The caller can retry.
+    /// Temporary failure; the message may have been stored. The caller can retry.
     #[error("{0}")]
     Passing(String),
 }
@@ -59,7 +59,6 @@ pub struct Entry {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Last {
-    /// Position of the record; 0 before the first one.
     pub position: Position,
     pub sha256: Option<String>,
 }
@@ -76,13 +75,14 @@ pub struct Feed {
 #[derive(Debug)]
 struct StreamEnd {
     last: u64,
-    /// Last sequence number of the subject; checked for the next message only.
+    /// Last sequence number of the subject; only the next message states it as expected.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }
 
 impl Feed {
-    /// Returns the last published records. Partitions without any start after `begin`, or at their first record.
+    /// Opens the feed and returns each partition's last published record. If a partition has none, it starts after its
+    /// position in `begin`, or at its first record.
     pub async fn open(
         config: &Config,
         subject: &str,
@@ -152,7 +152,8 @@ impl Feed {
             let mut headers = HeaderMap::new();
             let id = format!("{partition}-{position}");
             headers.insert("Nats-Msg-Id", id.as_str());
-            // Another publisher's message may have the expected number, so the predecessor's id is checked, too.
+            // The expected sequence number may be that of another publisher's message, so the server also checks the
+            // predecessor's id.
             if let Some(before) = before.replace(id) {
                 headers.insert("Nats-Expected-Last-Msg-Id", before);
             }
@@ -174,7 +175,7 @@ impl Feed {
         for _ in entries {
             let stored = stored(&mut answers).await?;
             if stored != held.last + 1 {
-                // For a repeated id the server returns the number of the earlier message.
+                // If the message id was used before, the server returns the number of the earlier message.
                 return Err(FeedError::Passing(format!(
                     "the record was stored as message {stored} instead of {}",
                     held.last + 1

@@ -1,5 +1,5 @@
-//! Follows another process's stream, so that a takeover reads only the latest messages. The server that answers may lag
-//! behind the stream's leader.
+//! Follows a stream that another process writes, so that a takeover reads only the latest messages. The answering server may
+//! lag behind the stream's leader.
 
 use crate::{
     index::Index,
@@ -52,7 +52,7 @@ impl Following {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
 
-    /// Makes one request; returns false if there are no new messages. Only an I/O error can be retried.
+    /// Makes one request for new messages; returns false if there are none. Only I/O errors can be retried.
     pub fn more(&mut self) -> Result<bool, ReadError> {
         let any = self.steps.look()?;
         while self.steps.is_at_hand() {

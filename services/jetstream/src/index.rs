@@ -1,4 +1,4 @@
-//! In-memory index with one entry of 56 bytes per 32 messages or 32 KiB.
+//! In-memory index from positions to sequence numbers, with an entry of 56 bytes per 32 messages or 32 KiB.
 
 use crate::message::Walk;
 use motherlode_log::{Hash, Position};

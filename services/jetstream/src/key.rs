@@ -1,5 +1,5 @@
-//! Stream key: the HMAC-SHA256 of each message prevents other NATS users from writing to the log. All readers belong to
-//! the ledger, so signatures are not needed.
+//! Stream key. Each message has an HMAC-SHA256 with this key, so other NATS users cannot write to the log. Signatures are
+//! not needed, because all readers belong to the ledger and may have the key.
 
 use ring::hmac;
 use std::{
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Other = 2,
 }
 
-/// Keys, newest first: the first signs, all verify.
+/// Keys, newest first. The first key signs; every key verifies.
 pub(crate) struct StreamKey(Vec<hmac::Key>);
 
 impl fmt::Debug for StreamKey {
@@ -90,8 +90,8 @@ pub(crate) struct Authenticated<'a> {
 }
 
 impl Authenticated<'_> {
-    /// The parts' boundaries are unambiguous: only the name and the payload vary in length, and the name ends with a
-    /// zero byte.
+    /// Passes the authenticated bytes to `part`. Only the name and the payload vary in length, and a zero byte follows the
+    /// name, so different messages never have equal bytes.
     fn parts(&self, stream: &str, mut part: impl FnMut(&[u8])) {
         part(DOMAIN);
         part(stream.as_bytes());

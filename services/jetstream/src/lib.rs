@@ -1,12 +1,13 @@
-//! The log on NATS JetStream: a partition is a stream, and an append is a message. The loss of a server loses no data.
+//! Stores the log in NATS JetStream. A partition is a stream, and an append is a message. If one server is lost, no data is
+//! lost.
 //!
-//! A `<stream>.block` message has an append in the format of a segment's [block](motherlode_log::block), and its
-//! writer's *epoch*. A `<stream>.epoch` message begins an epoch. Messages are never deleted, and each states its
-//! expected predecessor, so each sequence number is taken exactly once.
+//! A `<stream>.block` message has an append in the format of a segment's [block](motherlode_log::block), and the *epoch* of
+//! its writer. A `<stream>.epoch` message begins an epoch. Messages are never deleted, and each message states its expected
+//! predecessor, so each sequence number is used exactly once.
 //!
 //! * **One writer.** Opening publishes an epoch message, after which the previous writer's appends fail.
-//! * **Unknown outcomes.** The writer reads the message at the expected number. If there is none, it publishes its
-//!   message again.
+//! * **Unknown outcomes.** After an unknown outcome, the writer reads the message at the expected sequence number. If there
+//!   is no message, it publishes its own again.
 //! * **Authentication.** Messages without a valid MAC ([`key`]) are skipped, counted and logged.
 //!
 //! Costs: an append is one request to the stream's leader; a read is one request or a cache hit.

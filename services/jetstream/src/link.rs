@@ -1,4 +1,4 @@
-//! Client with its own thread. Callers on any thread or runtime block until the answer arrives.
+//! NATS client with its own thread. Its functions can be called on any thread or runtime and block until the answer arrives.
 
 use crate::{failure::Failure, message::Message};
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Request, StatusCode};
@@ -21,12 +21,12 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// Ping interval; after about two missed pings the connection is closed.
 const PING_EVERY: Duration = Duration::from_secs(2);
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
-/// Messages per request, below the client's buffer of 65,536.
+/// Maximum messages per request; the client's buffer has room for 65,536.
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 
-/// Errors about limits of account, server or storage before any write. A failed write is not included, because other
-/// replicas may have written.
+/// Error codes for limits of account, server or storage that prevented a write. A failed write has a different code, because
+/// other replicas may have written.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
 const UNAVAILABLE: u64 = 503;
 
@@ -188,7 +188,6 @@ pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, F
     }
 }
 
-/// Blocks this thread, but no other tasks of the client's runtime.
 fn wait<T: Send + 'static>(runtime: &Handle, future: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
     let (answer, answered) = mpsc::sync_channel(1);
     runtime.spawn(async move { drop(answer.send(future.await)) });

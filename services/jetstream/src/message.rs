@@ -71,9 +71,8 @@ pub(crate) fn epoch_subject(stream: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,
-    /// Key of the MACs. Without a key, each NATS user with access to the subjects can forge records.
+    /// Key of the MACs. If it is `None`, each NATS user with access to the subjects can forge records.
     pub key: Option<StreamKey>,
-    /// Last sequence number whose message needs no MAC.
     pub unsigned_up_to: u64,
 }
 
@@ -106,14 +105,15 @@ fn is_nonce(payload: &[u8]) -> bool {
     payload.len() == NONCE_DIGITS && payload.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Verifies a stream message by message. *Foreign* messages, which no writer has published, are counted and skipped.
-/// If a writer's block were skipped, the next one would be damage, since positions and hashes have no gaps.
+/// Verifies a stream message by message. *Foreign* messages, which no writer has published, are counted and skipped. If a
+/// writer's block were skipped by mistake, the next block would be detected as damage, because its position and hash would
+/// not follow.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     pub sequence: u64,
     pub next: Position,
     pub head: Hash,
-    /// Sequence number of the current epoch's message, or 0.
+    /// Sequence number of the message that began the current epoch, or 0.
     pub epoch: u64,
     pub foreign: u64,
     pub authentic: bool,
@@ -124,7 +124,6 @@ impl Walk {
         Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
     }
 
-    /// Verifies the next message; an error leaves the walk unchanged.
     pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };

@@ -16,12 +16,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longest wait for an answer, longer than an election of a leader.
+/// Maximum wait for an answer; longer than an election of a stream's leader.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// Failure to open a log; nothing was written, except perhaps an empty stream.
+/// Failure to open a log. At most an empty stream was created; nothing else was written.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("cannot connect to {servers}: {source}")]
@@ -77,7 +77,6 @@ pub(crate) struct Stream {
     pub trust: Arc<Trust>,
 }
 
-/// Creates the key of a new log in the data folder.
 fn stream_key(config: &Config, is_new: bool) -> Result<Option<StreamKey>, OpenError> {
     let failed = |path: &Path, source| OpenError::Key { path: path.to_owned(), source };
     if let Some(path) = &config.key_file {

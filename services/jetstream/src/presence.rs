@@ -1,9 +1,9 @@
-//! Liveness of a log's writer, which decides when a standby attempts a takeover. Epochs, not liveness, ensure that only
-//! one process writes.
+//! Liveness checks of a log's writer, which decide when a standby attempts a takeover. Epochs, not liveness, ensure that
+//! only one process writes.
 //!
-//! The writer answers requests on a subject outside its streams; a standby takes over after a silence. The writer also
-//! sends such requests to itself, and asks each stream's leader for the latest epoch. It stops writing to all
-//! partitions if its own messages fail to arrive or another epoch has begun in any partition.
+//! The writer answers standbys' requests on a subject outside its streams; if it stays silent, a standby takes over. The
+//! writer also sends these requests to itself, and requests the latest epoch from each stream's leader. It stops writing to
+//! all partitions if its own messages fail to arrive or another epoch has begun in any partition.
 
 use crate::{
     expected::Expected,
@@ -39,7 +39,7 @@ use tokio::{
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// Silence after which the writer steps down; shorter than the one after which a standby takes over.
+/// Silence after which the writer steps down; shorter than the silence after which a standby takes over.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
 const LEAVE_MAX: Duration = Duration::from_secs(1);
@@ -86,8 +86,8 @@ impl Presence {
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// The writer must have stopped appending, but [`hold`](Self::hold) must still run. If the announcement is lost,
-    /// the takeover is only delayed.
+    /// Announces that the writer leaves. Call it after the last append, while [`hold`](Self::hold) still runs. If the
+    /// announcement is lost, the takeover is only delayed.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.leaving.send_replace(Leaving::Asked);
@@ -109,8 +109,8 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers standbys until dropped, or returns a reason to step down. Runs on the client's thread, so the caller's
-    /// load does not delay it.
+    /// Answers standbys until the future is dropped; ends with a reason if the writer must step down. It runs on the
+    /// client's thread, so the caller's load does not delay it.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let Some(thread) = self.stream.link.handle() else { return "the connection to NATS is closed".to_owned() };
@@ -175,7 +175,7 @@ impl Presence {
         format!("no server of stream {} has delivered a message of this writer for {UNHEARD_MAX:?}", self.stream.name)
     }
 
-    /// Returns a reason when the stream has another writer, has changed, or has had no leader for too long.
+    /// Runs until the stream has another writer, was changed, or had no leader for too long; returns the reason.
     async fn confirm(&self, client: &Client, taken: &Taken) -> String {
         let name = &taken.stream.name;
         let mut confirmed = Instant::now();
@@ -194,7 +194,8 @@ impl Presence {
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // If the leader still has a majority, there was no other leader when the request was sent.
+                        // If the leader had contact with a majority since the request was sent, no other leader existed at
+                        // that time.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }
@@ -212,7 +213,6 @@ impl Presence {
     }
 }
 
-/// Time since the leader last had contact with a majority; `None` if it has none.
 fn quorum_silence(info: &Value) -> Option<Duration> {
     let followers = info["cluster"]["replicas"].as_array().map(Vec::as_slice).unwrap_or_default();
     let silence = |follower: &Value| match follower["offline"] == true {
@@ -232,7 +232,6 @@ async fn latest_epoch(client: &Client, stream: &str) -> Option<u64> {
     api(client, &format!("STREAM.MSG.GET.{stream}"), &body).await.ok()?["message"]["seq"].as_u64()
 }
 
-/// Returns the first authentic epoch message after `judged`.
 async fn epoch_of_another(client: &Client, stream: &Stream, judged: &mut u64, latest: u64) -> Option<u64> {
     while *judged < latest {
         let body = json!({ "seq": *judged + 1, "next_by_subj": epoch_subject(&stream.name) });
@@ -257,8 +256,9 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Returns the latest epoch of each readable partition, or 0, once the first partition's writer is silent or has left.
-/// `silent` is set during the silence. Time while this process is disconnected does not count.
+/// Waits until the first partition's writer has been silent for too long or has left. Returns the latest epoch of each
+/// readable partition, or 0. `silent` is set while the writer is silent. Time without a connection does not count as
+/// silence.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],

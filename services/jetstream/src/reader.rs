@@ -1,4 +1,4 @@
-//! A read that misses the cache costs one request.
+//! Reads records of a stream. A read that misses the cache costs one request.
 
 use crate::{
     index::Index,
@@ -17,9 +17,9 @@ const BYTES_MIN: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct StreamReader {
     stream: Stream,
-    /// Not locked while a request is in progress.
+    /// The lock is not held during a request.
     index: RwLock<Index>,
-    /// Not locked while a request is in progress.
+    /// The lock is not held during a request.
     recent: Mutex<Recent>,
     foreign: AtomicU64,
 }

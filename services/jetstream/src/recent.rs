@@ -1,10 +1,10 @@
-//! Cache of the records read last, because histories are read backwards, commit by commit.
+//! Cache of the records read last. Histories benefit from it, because they are read backwards, commit by commit.
 
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes cached; a single larger range is still cached.
+/// Maximum bytes cached. A larger range is still cached if it is the only one.
 const BYTES_MAX: usize = 16 << 20;
 
 #[derive(Debug, Default)]
@@ -20,7 +20,6 @@ impl Recent {
         stretch(*first, records, from, limit)
     }
 
-    /// Replaces a range with the same first position.
     pub(crate) fn keep(&mut self, first: Position, records: Vec<Bytes>) {
         self.bytes += length(&records);
         match self.stretches.insert(first, records) {
@@ -34,7 +33,6 @@ impl Recent {
     }
 }
 
-/// Returns records from `from` on; `records` begin at `first`.
 pub(crate) fn stretch(first: Position, records: &[Bytes], from: Position, limit: &mut Limit) -> Vec<Record> {
     let skipped = usize::try_from(from - first).unwrap_or(usize::MAX);
     let wanted = records.iter().skip(skipped).take_while(|record| limit.admits(record.len()));

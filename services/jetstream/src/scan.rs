@@ -1,4 +1,5 @@
-//! Verifying reader of a partition's stream, which may be in use. At the end, `next` looks for newer messages.
+//! Reads and verifies a partition's stream, which may be in use by a writer. At the end of the stream, `next` looks for
+//! newer messages.
 
 use crate::{
     failure::Failure,
@@ -117,7 +118,8 @@ impl Steps {
     }
 }
 
-/// The first message must exist: if it is missing, the server lags and the request is retried.
+/// Fetches messages. The first message must exist, so if the server does not return it, the server lags behind and the
+/// request is retried.
 pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
     let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
         fetched if fetched.is_empty() => Err(Failure::Unknown(format!("the server did not return message {sequence}"))),

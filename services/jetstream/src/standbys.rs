@@ -1,5 +1,5 @@
-//! Standbys report their positions to the log's writer, for display only: one message per second and partition, outside
-//! the streams.
+//! Standbys report their positions to the log's writer, which only displays them. Each standby sends one message per second
+//! and partition on a subject outside the streams.
 
 use crate::{following::Following, presence::Presence};
 use futures_util::{StreamExt, stream::SelectAll};
@@ -33,7 +33,7 @@ impl StandbyReport {
 }
 
 impl Following {
-    /// Publishes without acknowledgement. `port` is the port on which this process serves calls.
+    /// Publishes this process's position without acknowledgement. `port` is its port for calls.
     pub fn tell(&self, port: u16) {
         let stream = self.stream();
         let (client, Some(thread)) = (stream.link.client(), stream.link.handle()) else { return };

@@ -58,7 +58,7 @@ impl From<Failed> for AppendError {
 enum Published {
     Stands,
     Other(Message),
-    /// The server had no space; the sequence number is still free.
+    /// The server had no space for the message, so the sequence number is still unused.
     NoRoom(io::Error),
     Unknown(String),
 }
@@ -69,7 +69,7 @@ impl JetStreamStore {
         Self::open_or(config, partition, Absent::Create, None)
     }
 
-    /// Like [`open`](Self::open), but fails with [`OpenError::Taken`] if there is an epoch after `last_epoch`.
+    /// Like [`open`](Self::open), but fails with [`OpenError::Taken`] if an epoch began after `last_epoch`.
     pub fn open_or(
         config: &Config,
         partition: u32,
@@ -81,7 +81,8 @@ impl JetStreamStore {
         Self::take(&mut Following::new(stream, partition), config, expected, last_epoch)
     }
 
-    /// After an error, following can continue. A stream that became shorter is [`OpenError::Stream`].
+    /// Takes over the log that `following` has read. After an error, `following` can continue. Fails with
+    /// [`OpenError::Stream`] if the stream became shorter.
     pub fn take_over(following: &mut Following, config: &Config, last_epoch: Option<u64>) -> Result<Self, OpenError> {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
@@ -179,7 +180,7 @@ impl JetStreamStore {
                 shared.publish(&self.walk, &walk, message.payload.len());
                 self.walk = walk;
             }
-            // If the server does not return all messages yet, the next publication finds the missing ones.
+            // If the server does not return the latest messages yet, the next publication detects them.
             let next = stream.link.fetch(&stream.name, self.walk.sequence, FOREIGN_MESSAGES, FOREIGN_BYTES);
             messages = next.unwrap_or_default();
         }
@@ -240,7 +241,6 @@ impl Store for JetStreamStore {
                     self.full = None;
                     return Ok(());
                 }
-                // Another message has this number, so this append was not stored.
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
@@ -281,9 +281,9 @@ struct Publish<'a> {
 }
 
 impl Publish<'_> {
-    /// Publishes until the outcome is certain or `until` has passed. Only an acknowledgement or the stored message
-    /// proves the outcome. A refusal because of a wrong predecessor may be false (10164) or follow a successful
-    /// attempt, so the message with this number is read. If there is none, the append is published again; the server
+    /// Publishes until the outcome is certain or `until` has passed. Only an acknowledgement or the stored message proves
+    /// the outcome. The server may report a wrong predecessor by mistake (10164) or because an earlier attempt was stored,
+    /// so the message with this sequence number is read. If it does not exist, the append is published again; the server
     /// stores at most one attempt.
     fn at(&self, sequence: u64, until: Instant) -> Published {
         let mut unanswered = false;

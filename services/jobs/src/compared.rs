@@ -9,15 +9,16 @@ use motherlode_slots::{Feature, Game, Par, Seed, Stake, Tally, par::Exact, simul
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
-/// Maximum chance that the run of a sound game reports a contradiction, divided among the run's figures (Bonferroni).
+/// Maximum probability that a simulation of a correct game reports a contradiction. It is divided among the figures that the
+/// simulation compares (Bonferroni correction).
 const FALSE_ALARMS: f64 = 1e-3;
-/// Minimum effective number of equal wins of a component for which the component's own spread is used; below this number,
-/// the larger spread of the whole win is used.
+/// If the effective number of equal wins of a component is at least this, the component's own standard deviation is used;
+/// otherwise the larger one of the whole win.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
-/// Assumed maximum of the expected number of wins above the sample's highest win. If more were expected, a sample would
-/// contain no such win with a chance of only exp(-10), one in 22,026.
+/// Assumed maximum of the expected number of wins above the sample's highest win. If the expected number were larger, the
+/// probability of a sample without such a win would be below exp(-10), or 1 in 22,026.
 const UNSEEN: f64 = 10.0;
-/// Half the width of the 95 % interval in standard errors.
+/// Half the width of the 95 % interval, in standard errors.
 const Z_95: f64 = 1.959_963_985;
 
 #[derive(Debug, Serialize)]
@@ -37,16 +38,15 @@ pub struct Report {
     interval_95: [f64; 2],
     interval_3_sigma: [f64; 2],
     hit_frequency: Estimate,
-    /// Frequencies of a paid spin's features; empty if the feature is bought.
     #[serde(serialize_with = "by_name")]
     features: Vec<(&'static str, Estimate)>,
-    /// Variance of a round; `None` if a few rounds account for most of it.
+    /// Variance of a round's win; `None` if a few rounds account for most of the variance.
     #[serde(skip_serializing_if = "Option::is_none")]
     variance: Option<Estimate>,
     #[serde(skip_serializing_if = "Option::is_none")]
     jackpots: Option<Estimate>,
     jackpots_won: u64,
-    /// Highest win of a round without the jackpot; the next field is the highest win that the game states.
+    /// Highest simulated win of a round, excluding the jackpot. `stated_max_win_bets` is the maximum that the game states.
     max_win_bets: f64,
     stated_max_win_bets: f64,
     seconds: f64,
@@ -65,7 +65,8 @@ pub struct Estimate {
     std_dev_sample: f64,
     std_dev_exact: Option<f64>,
     pub sigmas: f64,
-    /// Distance in standard errors; for a chance, the root of its deviance, which also holds for rare events.
+    /// Distance from the exact figure in standard errors. For a probability it is the square root of the deviance, which is
+    /// also valid for rare events.
     pub judged: f64,
 }
 
@@ -78,7 +79,8 @@ impl Estimate {
         Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas, judged: sigmas }
     }
 
-    /// Estimates a component. If a few rounds account for most of its wins, the spread of the whole win is the better bound.
+    /// Estimates a component of the return. If a few rounds account for most of its wins, the standard deviation of the
+    /// whole win is used as a bound.
     fn of_part(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_whole: f64) -> Self {
         let of = Self::from_sum(sum, rounds, bet, exact, None);
         let equal_wins = float(sum.coins) * float(sum.coins) / float(sum.squares).max(1.0);
@@ -98,14 +100,14 @@ impl Estimate {
     fn of_chance(count: u64, rounds: f64, exact: &Exact) -> Self {
         let (share, chance) = (float(count) / rounds, number(exact));
         let of = Self::new(rounds, share, share * (1.0 - share), chance, Some((chance * (1.0 - chance)).sqrt()));
-        // The chance of this deviance or a larger one is at most exp(-deviance / 2), also for rare events (Chernoff).
+        // The probability of at least this deviance is at most exp(-deviance / 2), even for rare events (Chernoff bound).
         let term = |share: f64, chance: f64| if share > 0.0 { share * (share / chance).ln() } else { 0.0 };
         let deviance = 2.0 * rounds * (term(share, chance) + term(1.0 - share, 1.0 - chance));
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
-    /// Estimates the variance. A sample without the rarest wins underestimates the variance and its error, so a negative
-    /// distance is reduced by [`Self::unseen`].
+    /// Estimates the variance. A sample without the rarest wins underestimates the variance and its standard error, so if
+    /// the estimate is too low, [`Self::unseen`] is subtracted from the difference.
     fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
         let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);
         let fourth = float(tally.win_fourths) / rounds / bet.powi(4);
@@ -119,9 +121,9 @@ impl Estimate {
         Some(Self { judged, ..of })
     }
 
-    /// Returns an upper bound of the variance from wins above the sample's highest win: twice the square of the highest
-    /// win, times the chance of such wins. It assumes that this chance falls at least with the fourth power of the win;
-    /// otherwise a few rounds account for most of the variance, which is then not judged.
+    /// Returns an upper bound of the variance that wins above the sample's highest win can add: twice the square of the
+    /// highest win, times the probability of a higher win. The bound assumes that this probability falls at least with the
+    /// fourth power of the win. Otherwise a few rounds account for most of the variance, which is then not compared.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }
@@ -133,7 +135,6 @@ impl Estimate {
 }
 
 impl Report {
-    /// Creates a report; `threads` and `took` are only printed.
     #[must_use]
     pub fn new(
         game: &dyn Game,
@@ -200,8 +201,8 @@ impl Report {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Returns the largest accepted distance in standard errors. By the bound exp(-z² / 2) on each tail, a sound game
-    /// exceeds it in at most one run in 1,000.
+    /// Returns the largest accepted distance in standard errors. Each tail has a probability of at most exp(-z² / 2), so a
+    /// correct game exceeds this distance in at most one of 1,000 simulations.
     #[must_use]
     pub fn sigmas_max(&self) -> f64 {
         let figures = u32::try_from(self.figures().len()).unwrap_or(u32::MAX);
@@ -301,7 +302,7 @@ fn row(name: &str, estimate: &Estimate, rounds: f64, places: usize) -> String {
     .to_owned()
 }
 
-#[allow(clippy::cast_precision_loss)] // An estimate needs at most 53 bits.
+#[allow(clippy::cast_precision_loss)] // 53 bits are precise enough for an estimate.
 fn float(count: impl Into<u128>) -> f64 {
     count.into() as f64
 }
@@ -385,7 +386,8 @@ mod tests {
         assert!(jackpots.as_ref().is_some_and(|of| of.contains("jackpots is -")), "{jackpots:?}");
     }
 
-    /// 3,000 wins of 10 bets in 300,000 rounds have a variance of 0.99. From below, unseen wins may add 20 x 100 / 300,000.
+    /// 3,000 wins of 10 bets in 300,000 rounds have a variance of 0.99. Unseen wins may add 20 x 100 / 300,000 to the
+    /// variance.
     #[test]
     fn mf_d7_the_variance_is_judged_from_both_sides() {
         let sum = Sum { coins: 30_000, squares: 300_000 };
@@ -403,8 +405,8 @@ mod tests {
         assert!(Estimate::of_variance(&few, 1_000.0, 1.0, 1.0).is_none(), "ten wins are too few to judge the variance");
     }
 
-    /// The deviance of 0 hits in 1,000 rounds at a chance of 1 % is 2 x 1,000 x -ln 0.99. The value for 30 hits was
-    /// computed separately.
+    /// At a probability of 1 %, the deviance of 0 hits in 1,000 rounds is 2 x 1,000 x -ln 0.99. The expected value for 30
+    /// hits was computed separately.
     #[test]
     fn a_chance_is_judged_by_its_deviance() {
         let chance = Exact::new(1.into(), 100.into());

@@ -30,7 +30,6 @@ pub struct Jobs(Arc<JobList>);
 
 struct JobList {
     clock: Clock,
-    /// Jobs, the newest last, and the number of all jobs since the start.
     jobs: Mutex<(VecDeque<Arc<Job>>, u64)>,
 }
 
@@ -53,7 +52,8 @@ impl Jobs {
         self.all().into_iter().find(|job| job.request_id == request_id)
     }
 
-    /// Starts a job. Fails with JOB_UNDER_WAY if a job of this kind is running, or with NO_THREAD.
+    /// Starts a job. Fails with JOB_UNDER_WAY if a job of the same kind is running, and with NO_THREAD if no thread can be
+    /// created.
     pub(crate) fn start(&self, request_id: &str, actor: String, work: Work) -> Result<Arc<Job>, Refusal> {
         let mut jobs = self.0.jobs.lock();
         let (kept, count) = &mut *jobs;

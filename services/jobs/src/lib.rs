@@ -1,6 +1,7 @@
-//! Jobs on demand (PL-21, PL-23): audits of the log and simulations of a game.
+//! Audits of the log and simulations of a game, which clients start as jobs (PL-21, PL-23).
 //!
-//! One audit and one simulation run at a time, on threads of the lowest priority. Jobs are in memory only.
+//! At most one audit and one simulation run at the same time, on threads with the lowest priority. Jobs are stored only in
+//! memory.
 
 mod api;
 pub mod compared;

@@ -1,7 +1,7 @@
-//! Simulated rounds, whose result depends only on the seed and the number of rounds.
+//! Simulates rounds. The result depends only on the seed and the number of rounds.
 //!
-//! Each chunk of [`CHUNK_ROUNDS`] has its own player and derived seed. If players carry figures between rounds, the
-//! player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is that of the long run.
+//! Each chunk of [`CHUNK_ROUNDS`] has its own player and a derived seed. If a game carries figures from round to round, the
+//! player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is a long-term average.
 
 use motherlode_slots::{Carried, Game, Seed, Stake, Tally, simulate, simulate::SimulateError, warm_up};
 use sha2::{Digest, Sha256};
@@ -10,9 +10,10 @@ use std::{
     thread,
 };
 
-/// Rounds of a chunk. A seed's result depends on it, so it never changes.
+/// Rounds per chunk. It must never change, because the result of a seed depends on it.
 pub const CHUNK_ROUNDS: u64 = 100_000;
-/// Uncounted rounds of a chunk's player, which unlock features. A seed's result depends on it, so it never changes.
+/// Uncounted rounds that each chunk's player plays first to unlock features. It must never change, because the result of a
+/// seed depends on it.
 pub const WARM_UP_ROUNDS: u64 = 10_000;
 const PLAY: &[u8] = b"motherlode simulate 1";
 const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";
@@ -25,8 +26,8 @@ pub enum SimulationError {
     Thread,
 }
 
-/// Plays the rounds; once `stop` is set, only the chunks in progress are finished. `played` counts the rounds of
-/// finished chunks.
+/// Plays the rounds. When `stop` is set, chunks in progress are finished and no others are started. `played` counts the
+/// rounds of finished chunks.
 pub fn play(
     game: &'static dyn Game,
     stake: &Stake,

@@ -41,17 +41,8 @@ impl Ended {
 }
 
 pub(crate) enum Work {
-    Audit {
-        parts: Vec<Options>,
-        records: u64,
-    },
-    /// The request as received, without defaults.
-    Simulation {
-        asked: wire::Simulation,
-        game: &'static dyn Game,
-        stake: Stake,
-        seed: Seed,
-    },
+    Audit { parts: Vec<Options>, records: u64 },
+    Simulation { asked: wire::Simulation, game: &'static dyn Game, stake: Stake, seed: Seed },
 }
 
 impl PartialEq for Work {
@@ -108,7 +99,6 @@ impl Work {
         }
     }
 
-    /// Returns the simulation with defaults in place of omitted fields.
     pub(crate) fn simulation(&self) -> Option<wire::Simulation> {
         let Self::Simulation { asked, game, stake, seed } = self else { return None };
         let told = round::Stake {
@@ -156,7 +146,7 @@ fn audited(parts: &[Options], going: &Going) -> Ended {
     }
 }
 
-/// Exports the time and position of a sound audit's end, for alarms on its age.
+/// Exports time and last position of an audit without divergence, so that alarms can check the audit's age.
 fn measure(whole: &Whole) {
     let meter = global::meter("motherlode");
     let position = meter.u64_gauge("motherlode.audit.position").with_description("Position of the last sound audit.");

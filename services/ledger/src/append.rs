@@ -20,7 +20,7 @@ pub struct Proposal {
     pub events: Vec<Event>,
 }
 
-/// Earlier request whose commit makes the writer refuse a proposal (PL-42).
+/// Request whose commit, if it exists, makes the writer refuse a proposal (PL-42).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Barrier {
     pub(crate) stream: StreamId,
@@ -40,8 +40,8 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the request to check first: for one spin of a series, the series; for rates and pools at home, a
-    /// cancellation on the system stream.
+    /// Returns the request to check first. For a spin of a series it is the series' request; for rates and pools in the home
+    /// partition it is a cancellation on the system stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::series(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());
@@ -58,7 +58,7 @@ impl Proposal {
     pub(crate) fn leaves_open(&self) -> Option<&SmolStr> {
         let StreamId::Player { operator, .. } = &self.stream else { return None };
         let has = |wanted: fn(&Event) -> bool| self.events.iter().any(wanted);
-        // The limit was checked when the debit was proposed.
+        // For a paid bet, the limit was checked when the debit was proposed.
         let is_paid = has(|event| matches!(event, Event::DebitConfirmed { .. }));
         let begins = has(|event| matches!(event, Event::RoundStarted(_) | Event::DebitAsked { .. }));
         let ends = has(|event| matches!(event, Event::RoundSettled { .. }));
@@ -107,7 +107,7 @@ pub enum AppendError {
     Late,
     #[error("the ledger is shutting down: retry with the same request id")]
     Closing,
-    /// The process may not make this commit, or the commit does not follow from the log (PL-44).
+    /// The proposing process may not make this commit, or the commit contradicts the log (PL-44).
     #[error("{code}: {reason}")]
     NotAllowed { code: SmolStr, reason: String },
 }
@@ -157,7 +157,7 @@ impl From<AppendError> for Refusal {
 fn refused_by_books(refused: &Refused) -> Refusal {
     let message = refused.to_string();
     match refused {
-        // The message does not reveal whether another operator has the account.
+        // The message must not reveal whether another operator has the account.
         Refused::UnknownAccount { .. } | Refused::UnknownPlayer => unknown_account(),
         Refused::UnknownPool { .. } => Refusal::new(Reason::PoolUnknown, message),
         Refused::AccountExists { .. } => Refusal::new(Reason::AccountExists, message),
@@ -240,7 +240,7 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
     })
 }
 
-/// First 16 bytes of the SHA-256 of the method name and the message.
+/// Returns the first 16 bytes of the SHA-256 of method name and message.
 #[must_use]
 pub fn fingerprint(method: &str, message: &impl Message) -> [u8; 16] {
     let mut hasher = Sha256::new();

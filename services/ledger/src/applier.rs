@@ -22,7 +22,7 @@ pub(crate) struct Applier {
 }
 
 impl Applier {
-    /// On an error, earlier records may already be applied.
+    /// Applies the records in order. If a record fails, earlier records stay applied.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {
@@ -32,7 +32,7 @@ impl Applier {
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             let mut staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             if staged.is_err() && !group.logged.is_empty() {
-                // The commit may depend on records of this unpublished group.
+                // The commit may depend on earlier records of the group, which are not published yet.
                 group = self.publish(group);
                 staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             }

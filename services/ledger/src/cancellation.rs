@@ -11,7 +11,6 @@ use motherlode_state::{Event, InternalRequest, PlayerState, Refused, StreamId};
 
 const REQUEST_CANCELLED: &str = "REQUEST_CANCELLED";
 
-/// If the request already has a commit, nothing is cancelled.
 pub(crate) async fn cancel_on(
     ledgers: &Ledgers,
     caller: &Caller,

@@ -1,5 +1,5 @@
-//! Changes of pools and switches, proposed by one actor and approved by another (PL-27). A stop needs one actor; other
-//! changes need two actors of one operator (PL-25).
+//! Changes of pools and switches, proposed by one actor and approved by another (PL-27). A change that only stops something
+//! needs one actor; any other change needs two actors of the same operator (PL-25).
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -95,7 +95,8 @@ async fn make(
     }
 }
 
-/// Waits until no partition owes the pool contributions, since such debts prevent its retirement (BW-20).
+/// Waits until no partition owes the pool contributions, because unpaid contributions prevent the retirement of a pool
+/// (BW-20).
 async fn collected(ledger: &Handle, stream: &StreamId, change: &Event) {
     let outstanding = || {
         let taken = ledger.books(|books| would_be_taken(books, ledger.partition(), stream, change));
@@ -306,8 +307,6 @@ fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
     }
 }
 
-/// Reads a change proposal, even a decided one, because a repeated request may name it. Another operator's change is
-/// reported as unknown (PL-27).
 fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangeProposed, Refusal> {
     let unknown = || unknown_change(change_id);
     if !(1..=ledger.durable()).contains(&change_id) {

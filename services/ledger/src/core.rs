@@ -31,7 +31,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Larger groups are not passed in memory; followers read them from the log.
+/// Maximum bytes of a group that is passed to followers in memory; they read larger groups from the log.
 pub(crate) const PUBLISHED_BYTES_MAX: usize = 256 << 10;
 
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub(crate) struct Appended {
     pub(crate) records: Arc<[Bytes]>,
 }
 
-/// Groups kept for followers; followers further behind read the store.
+/// Number of latest groups in memory for followers, which read older groups from the store.
 pub(crate) const TAIL_GROUPS: usize = 256;
 
 pub(crate) struct LedgerCore {
@@ -57,7 +57,7 @@ pub(crate) struct LedgerCore {
     pub(crate) recent: RwLock<Recent>,
     pub(crate) hashes: Mutex<RecentHashes>,
     pub(crate) head: watch::Sender<ChainHead>,
-    /// Signals jackpot hits and voids that affect pools, and commits that every partition copies.
+    /// Signals jackpot hits, voids that affect pools, and commits that every partition must copy.
     pub(crate) decisions: watch::Sender<()>,
     pub(crate) awards: watch::Sender<()>,
     pub(crate) tail: broadcast::Sender<Appended>,
@@ -77,8 +77,8 @@ pub(crate) struct LedgerCore {
 }
 
 impl LedgerCore {
-    /// Publishes the oldest staged group, which must be durable. Commits and request ids come before the state, so a
-    /// caller refused by that state finds the commit that caused the refusal.
+    /// Publishes the oldest staged group, which must be durable. Commits and request ids are published before the state, so
+    /// a caller that the new state refuses can find the commit that caused the refusal.
     pub(crate) fn publish(
         &self,
         stage: &mut Stage,
@@ -89,7 +89,7 @@ impl LedgerCore {
         head: ChainHead,
     ) {
         self.recent.write().push(sizes.zip(logged.iter().cloned()));
-        // Pushed before the head moves, since the writer expects to find every request up to the head.
+        // Request names are added before the head moves, because the writer expects to find every request up to the head.
         self.requests.push(names);
         let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
         if let Some(last) = logged.last() {
@@ -97,7 +97,7 @@ impl LedgerCore {
         }
         {
             let mut books = self.books.write();
-            // Noted while the books are locked, so that a snapshot splits both at the same position.
+            // The index is updated while the books are locked, so that a snapshot has both at the same position.
             self.index.note(logged.iter().map(|logged| &logged.commit).zip(hashes));
             books.absorb_oldest(stage);
         }
@@ -113,7 +113,7 @@ impl LedgerCore {
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
-            // Eviction needs the write lock, so a player neither in memory nor on disk does not exist.
+            // No player is evicted during the read lock, so a player that is neither in memory nor on disk does not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()
                 || !self.players.may_contain(stream)
@@ -149,7 +149,7 @@ impl LedgerCore {
     ) -> Result<Option<Arc<Logged>>, AppendError> {
         let candidates = self.requests.candidates(name);
         for position in candidates.map_err(|error| AppendError::Unknown { reason: error.to_string() })? {
-            // An unreadable record may be this request's commit, which must not be applied twice.
+            // If the record is unreadable, the call fails, because the record may be this request's commit.
             let logged = self.fetch(position).map_err(AppendError::unread)?;
             if is_by(&logged, stream, request_id) {
                 return Ok(Some(logged));

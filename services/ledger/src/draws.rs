@@ -1,12 +1,12 @@
 //! Draw keys, from which the values of sealed draws are computed.
 //!
-//! All processes that open players, void rounds or spin share one key file. Each line has the creation time in Unix
-//! milliseconds, 64 hexadecimal digits, and an 8-digit checksum, which older files lack. New seals use the last key;
-//! older keys open the seals made with them. Any process adds a key after a day (PL-28) under the file's lock, and uses
-//! it after the sync.
+//! All processes that open players, void rounds or play spins share one key file. Each line has the creation time in Unix
+//! milliseconds, 64 hexadecimal digits, and an 8-digit checksum, which older files lack. New seals use the last key; older
+//! keys open the seals made with them. Each day, one of the processes adds a key (PL-28) while it holds the file's lock, and
+//! uses the key after the sync.
 //!
-//! Dealing keys also depend on the salt of the draw generation in the log ([`Generations`], PL-40), so a stale copy of
-//! the file never deals a value twice.
+//! Dealt values also depend on the salt of the draw generation in the log ([`Generations`], PL-40), so an old copy of the
+//! key file cannot deal the same value twice.
 
 use motherlode_log::hash;
 use motherlode_state::{
@@ -123,20 +123,21 @@ impl DrawKeys {
         entropy().map(Self::from_key)
     }
 
-    /// If the file is missing, [`DrawKeys::renew`] creates the first key, after the key names in the log are checked.
+    /// Opens the key file. If it is missing, [`DrawKeys::renew`] creates the first key later, after the check that the log
+    /// needs no key.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
         Ok(keys)
     }
 
-    /// Adds a key if the last one is a day old or missing. On an error the keys stay unchanged.
+    /// Adds a key if the last key is a day old or no key exists. On an error the keys stay unchanged.
     pub fn renew(&self, now_ms: i64) -> Result<Option<Epoch>, DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(None) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
         let mut file = match open(path) {
             Ok(file) => file,
-            // The file is read-only for this process: another one adds keys.
+            // If the file is read-only for this process, another process adds the keys.
             Err(error) if unwritable(&error) && path.exists() => {
                 self.reload()?;
                 return Ok(None);
@@ -177,7 +178,7 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    /// If the file is missing or unreadable, the keys stay unchanged.
+    /// Reloads the key file. If it is missing or unreadable, the keys stay unchanged.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -237,7 +238,7 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Computes a draw's seal with each of the two newest keys, since another process may not have read the newest yet.
+    /// Computes a draw's seal if its key is one of the two newest, because another process may not have read the newest yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {
@@ -297,7 +298,7 @@ fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> 
     if metadata.permissions().mode() & 0o007 != 0 {
         return Err(DrawKeysError::Exposed(path.to_owned()));
     }
-    // A partly read file would look like one with an incomplete last line.
+    // A file longer than [`BYTES_MAX`] is refused, because a file read in part would seem to have an incomplete last line.
     if metadata.len() > BYTES_MAX {
         return Err(DrawKeysError::TooLong(path.to_owned()));
     }

@@ -1,5 +1,5 @@
-//! Streams stored, durable records to independent copies (PL-30). An operator receives its own commits; the platform,
-//! and every caller if no operators are configured, receives all commits. Operators' reads take turns ([`Reads`]).
+//! Streams durable records to independent copies of the log (PL-30). An operator receives its own commits. The platform
+//! receives all commits; so does every caller if no operators are configured. Operators' reads take turns ([`Reads`]).
 
 use crate::{
     chain::ChainHead,
@@ -20,11 +20,10 @@ use tonic::Status;
 
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Maximum number of streams per operator, below the limit of waiting reads.
 const STREAMS_MAX: usize = 64;
 const QUIET: Duration = Duration::from_millis(100);
 
-/// The platform's key is the empty string.
+/// Number of open streams per operator; the platform's key is the empty string.
 #[derive(Clone, Default)]
 pub(crate) struct Followers(Arc<Mutex<BTreeMap<String, usize>>>);
 
@@ -167,7 +166,7 @@ fn to_wire(operator: Option<&str>, partition: u32, stored: Record) -> Result<Opt
     let Record { position, bytes } = stored;
     if let Some(operator) = operator {
         let malformed = |source| FetchError::Malformed { position, source };
-        // The stream's name excludes most records without decoding them.
+        // The name of a record's stream is enough to skip most records without decoding them.
         let concerns = match record::stream(&bytes).map_err(malformed)?.concerns(operator) {
             Some(concerns) => concerns,
             None => record::decode(&bytes).map_err(malformed)?.commit.concerns(operator),

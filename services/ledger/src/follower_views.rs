@@ -1,21 +1,21 @@
-//! Views that a follower outside this crate folds (reports), as keyspaces of the partition's checkpoints.
+//! Views that are computed outside this crate, such as reports, and stored as keyspaces in the partition's checkpoints.
 //!
-//! A checkpoint names the tables that the view wrote last, of commits up to its own position. A process without the
-//! view keeps the tables of the start.
+//! A checkpoint names the view's latest tables, which cover commits at most up to the checkpoint's position. A process
+//! without the view keeps the tables named by the checkpoint that it started with.
 
 use motherlode_log::{Hash, Position};
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError};
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 
-/// Keyspaces of this crate.
 const OWN: [&str; 5] = ["requests", "players", "rounds", "awards", "hashes"];
 
 pub trait FollowerView: Send + Sync {
-    /// Number of commits that its tables lack; the highest if they must be written now.
+    /// Returns the number of commits that the view's tables lack; `u64::MAX` if they must be written now.
     fn unwritten(&self) -> u64;
 
-    /// Writes its tables, of published commits only. Without a table the next start folds the log again.
+    /// Writes the view's tables, which may contain only published commits. If a table is missing, the next start replays the
+    /// log.
     fn write(&self, store: &Store) -> Result<Vec<KeyspaceTables>, ViewError>;
 }
 
@@ -33,7 +33,7 @@ impl FollowerViews {
         Self { store: Arc::clone(store), named: Mutex::new(named), view: OnceLock::new(), wake: OnceLock::new() }
     }
 
-    /// Opens the runs of a keyspace, oldest first; none if they are missing or of another version.
+    /// Opens the runs of a keyspace, oldest first. Returns no runs if they are missing or have a different version.
     pub fn open(&self, keyspace: &'static Keyspace) -> Result<Vec<Run>, ViewError> {
         let named = self.named.lock();
         let of = named.iter().find(|of| of.keyspace == keyspace.name && of.version == keyspace.version);
@@ -41,7 +41,7 @@ impl FollowerViews {
         runs.map(|named| self.store.run(named, keyspace, u64::MAX)).collect()
     }
 
-    /// Adds the view to later checkpoints. A second view is ignored.
+    /// Sets the view, which later checkpoints include. If a view is already set, the call has no effect.
     pub fn set(&self, view: Arc<dyn FollowerView>) {
         let _ = self.view.set(view);
     }
@@ -50,7 +50,7 @@ impl FollowerViews {
         Arc::clone(&self.store)
     }
 
-    /// Checks soon whether a checkpoint is due.
+    /// Makes the snapshot thread check whether a checkpoint is due.
     pub fn wake(&self) {
         if let Some(wake) = self.wake.get() {
             let _ = wake.try_send(());
@@ -65,7 +65,6 @@ impl FollowerViews {
         self.view.get().map_or(0, |view| view.unwritten())
     }
 
-    /// Writes the view's tables if it has commits that they lack.
     pub(crate) fn write(&self) -> Result<(), ViewError> {
         if let Some(view) = self.view.get().filter(|view| view.unwritten() > 0) {
             let tables = view.write(&self.store)?;
@@ -78,7 +77,6 @@ impl FollowerViews {
         self.named.lock().clone()
     }
 
-    /// Position of the latest commit in the tables.
     pub(crate) fn to(&self) -> Position {
         let named = self.named.lock();
         named.iter().flat_map(|of| &of.runs).map(|run| run.to).max().unwrap_or_default()

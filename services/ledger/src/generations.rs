@@ -24,9 +24,9 @@ const BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, Default)]
 pub struct StartPolicy {
     pub pages: Option<PathBuf>,
-    /// Folder of the log; set if no other process can write the log.
+    /// Folder of the log; `None` if other processes can write the log.
     pub log: Option<PathBuf>,
-    /// Log ends reported by witnesses per partition. They can only make a start fail.
+    /// Log ends per partition, as reported by witnesses. They can make a start fail, but never permit one.
     pub reported: BTreeMap<u32, Position>,
     pub accept_loss: bool,
     pub accept_lost_keys: bool,
@@ -86,7 +86,7 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Returns `None` for keys in memory, which never deal a draw twice.
+/// Returns `None` if the keys exist only in memory, because such keys never deal a draw twice.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,
@@ -140,7 +140,7 @@ pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> 
 }
 
 impl JudgedStart {
-    /// Commits the generation. From then on the page is written before each answer.
+    /// Commits the draw generation. After that, the page is written before each answer.
     pub async fn begin(self, keys: &DrawKeys, policy: &StartPolicy) -> Result<(), StartRefused> {
         let Self { ledger, verdict, lost, page } = self;
         let (partition, generations) = (ledger.partition(), ledger.generations());
@@ -238,12 +238,12 @@ fn missing(ledger: &Handle, keys: &DrawKeys) -> Result<BTreeSet<Epoch>, DrawKeys
     }
     let generations = ledger.generations();
     let mut named: BTreeSet<_> = generations.keys().collect();
-    // Logs of older versions have no list of keys, so the players' states are read.
+    // Logs of older versions do not list their keys, so the keys are collected from the players' states.
     if generations.current().number == 0 && !ledger.is_replica() {
         ledger.each_player(|player| named.extend(player.depends_on()));
     }
     named.retain(|name| !generations.is_lost(*name));
-    // Reloaded first, because a key in use may have been added by another process.
+    // The keys are reloaded first, because another process may have added a key.
     keys.reload()?;
     for name in keys.names() {
         named.remove(&name);
@@ -268,7 +268,6 @@ impl DrawKeys {
         Some(name.into())
     }
 
-    /// Does nothing for keys in memory.
     pub fn mark(&self, ledger: &Handle, head: ChainHead, stopped: bool) -> io::Result<()> {
         let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
         let generation = ledger.generations().current().number;

@@ -39,9 +39,9 @@ use tokio::{
 };
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Maximum age of the store's confirmation for reads. A standby takes over after 3 s of silence, or 2.5 s after the
-/// writer's last answer, so until then no other process acknowledges a commit. A process with all roles is the
-/// exception: it takes over when it starts.
+/// Maximum age of the store's confirmation at which reads are answered. A standby takes over no sooner than 2.5 s after the
+/// writer's last answer, so within this time no other process acknowledges a commit. The exception is a process with all
+/// roles, which takes over when it starts.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
@@ -88,16 +88,17 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// Publishes groups on `runtime`, which should run most waiting calls. Only the first call has an effect.
+    /// Publishes groups on `runtime`, which should be the runtime of most waiting calls. Only the first call of this
+    /// function has an effect.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
         }
     }
 
-    /// Waits until the state is at least as recent as this call. A replica asks for the log's end once for all waiting
-    /// calls. A writer of a shared store waits for the next confirmation if the last is older than
-    /// [`AUTHORITY_AGE_MAX`]. Fails with NOT_THE_WRITER, or with NOT_CURRENT after a timeout.
+    /// Waits until the state includes every commit acknowledged before this call. A replica requests the log's end once for
+    /// all waiting calls. If the log can be taken over, the writer waits for a new confirmation if the last one is older
+    /// than [`AUTHORITY_AGE_MAX`]. Fails with NOT_THE_WRITER, or with NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
         match &self.way {
@@ -192,13 +193,13 @@ impl Handle {
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
-    /// Returns the request's commit, new or earlier. On an error nothing was applied; only after
+    /// Returns the request's commit, which may be an earlier one. After an error the request was not applied; only after
     /// [`AppendError::Unknown`] and [`AppendError::Late`] the request may have been applied.
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.append_recalling(proposal, None).await
     }
 
-    /// Used for a void whose settled round was read from the log (PL-04).
+    /// Appends a void with its settled round, which was read from the log (PL-04).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
         self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
@@ -209,7 +210,7 @@ impl Handle {
         verdict.map_err(|_| AppendError::Closing)?
     }
 
-    /// An expired proposal is answered with [`AppendError::Late`]. Proposals in one batch share syncs.
+    /// Proposes a batch, whose proposals share syncs. Expired proposals are answered with [`AppendError::Late`].
     pub fn propose(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
@@ -219,7 +220,7 @@ impl Handle {
         self.propose_for(None, proposals, verdicts);
     }
 
-    /// Proposes for another process, whose name the commits store (PL-44).
+    /// Proposes on behalf of another process; its commits record the name of that process (PL-44).
     pub(crate) fn propose_for(
         &self,
         proposer: Option<&Arc<Proposer>>,
@@ -301,9 +302,9 @@ impl Handle {
         answer(known.into_iter());
     }
 
-    /// Looks the request up among durable commits. Returns the verdict if the writer is not needed. Otherwise returns
-    /// the request's name, a queue slot, and a position: no commit up to it belongs to the request or refuses it
-    /// ([`Proposal::barrier`]).
+    /// Looks up the request among durable commits. If the verdict is already certain, returns it as an error. Otherwise
+    /// returns the request's name, a queue slot, and a position up to which no commit belongs to the request or causes its
+    /// refusal ([`Proposal::barrier`]).
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = |why: &str| AppendError::Unknown { reason: format!("the log accepts no writes: {why}") };
         let refusal = match &*self.shared.standings.borrow() {
@@ -313,7 +314,7 @@ impl Handle {
             Standing::Fenced(why) => return Err(Err(failed(why))),
         };
         let name = self.shared.requests.name(&proposal.stream, &proposal.request_id);
-        // Read before the lookup, so that the table covers all requests up to this position.
+        // The position is read before the lookup, so that the lookup covers all requests up to it.
         let checked_to = self.durable();
         match self.shared.committed(name, &proposal.stream, &proposal.request_id) {
             Ok(None) => {}
@@ -332,7 +333,7 @@ impl Handle {
         };
         if let Some(refusal) = refusal.or_else(hindered) {
             return Err(Err(match (refusal, &self.way) {
-                // An earlier proposal of this request may still be appended.
+                // The outcome is unknown if an earlier proposal of this request may still be appended.
                 (AppendError::Damaged { reason } | AppendError::Unavailable { reason }, Way::Here(desk))
                     if desk.0.is_under_way(name, &proposal.stream, &proposal.request_id)
                         || desk.0.is_in_doubt(name) =>
@@ -346,7 +347,7 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// The books lack evicted players. The writer waits for `read`, so `read` must not propose.
+    /// Reads the books, which lack evicted players. `read` must not propose, because the writer waits until it returns.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
@@ -415,7 +416,6 @@ impl Handle {
         self.shared.partition
     }
 
-    /// Monotonic log time in Unix milliseconds.
     pub fn now_ms(&self) -> i64 {
         self.shared.time.now_ms()
     }
@@ -428,8 +428,8 @@ impl Handle {
         self.shared.time.ticks_ms()
     }
 
-    /// Earliest possible current time, for irreversible decisions: a forward jump of the clock counts only after an
-    /// hour.
+    /// Returns the earliest possible current time, for irreversible decisions. A forward jump of the clock takes effect only
+    /// after an hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }

@@ -3,7 +3,6 @@
 use motherlode_log::{Chained, Hash, Position};
 use std::collections::VecDeque;
 
-/// 2 MiB of hashes.
 const HASHES_MAX: usize = 1 << 16;
 
 #[derive(Debug, Default)]
@@ -23,7 +22,6 @@ impl RecentHashes {
         self.hashes.drain(..excess);
     }
 
-    /// `None` if the position is older than the first hash.
     pub(crate) fn from(&self, position: Position, max: usize) -> Option<Vec<Hash>> {
         let first = self.end + 1 - self.hashes.len() as u64;
         let skip = usize::try_from(position.checked_sub(first)?).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! A page token is a round number, so it stays valid after later rounds.
+//! Pages of a player's rounds. A page token is a round number, so it stays valid when further rounds are played.
 
 use crate::{error::FetchError, handle::Handle, index::group, rounds};
 use motherlode_proto::round::v1::Round;

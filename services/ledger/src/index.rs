@@ -1,18 +1,18 @@
-//! Index: positions of rounds' commits, of awards, and of records by hash, in three keyspaces of the store of views.
+//! Index of the positions of rounds' commits, of awards, and of records by hash. It consists of three keyspaces in the store
+//! of views.
 //!
 //! A commit is indexed when it is published, so the index is never behind the log. The newest entries ("notes") are in
-//! memory, older entries in runs. A missing, damaged or outdated run is rebuilt from the log.
+//! memory; older entries are in sorted files ("runs"). A missing, damaged or outdated run is rebuilt from the log.
 //!
 //! | keyspace | key | value |
 //! |---|---|---|
-//! | rounds | player (8-byte hash), currency, 0, game, 0, round (8) | up to 64 rounds from this one on: number and
-//! position of the bet |
-//! | rounds | player, 0, round (8), position (8) | positions of the round's later commits in this run |
+//! | rounds | player (8-byte hash), currency, 0, game, 0, round (8) | number and bet position of up to 64 rounds |
+//! | rounds | player, 0, round (8), position (8) | positions of the round's commits after its bet |
 //! | awards | pool, 0, operator (empty for all operators), 0, position (8) | empty |
 //! | hashes | first 8 bytes of the record's hash, position (5) | empty |
 //!
-//! Keys have only part of a hash, so callers read the log and compare the stream or the whole hash. A commit costs
-//! about 150 bytes of memory until it is written, and 50 to 70 on disk.
+//! Keys contain only a part of each hash, so callers read the log and compare the stream or the whole hash. A commit uses
+//! about 150 bytes of memory until it is written to a run, and 50 to 70 bytes on disk.
 
 use crate::{error::OpenError, requests::WriteError};
 use motherlode_log::{Hash, Position, Reader, hash};
@@ -36,9 +36,7 @@ static HASHES: Keyspace = Keyspace { name: "hashes", version: 1, widths: Some((1
 const ALL: [&Keyspace; KEYSPACES] = [&ROUNDS, &AWARDS, &HASHES];
 
 const PORTION: usize = 64;
-/// Commits in memory at which a run is written.
 const NOTED: u64 = 1 << 16;
-/// Number of runs above which a replay merges runs.
 const RUNS_MAX: usize = 64;
 const BYTES: usize = 4 << 20;
 
@@ -198,7 +196,7 @@ impl Index {
             let runs = ALL.map(|keyspace| self.write_run(keyspace, &notes));
             let mut state = self.state.write();
             for (all, run) in state.runs.iter_mut().zip(runs.into_iter().collect::<Result<Vec<_>, _>>()?) {
-                // After a failed rebuild, these notes may be older than some runs.
+                // The run is inserted in order, because after a failed rebuild the notes may be older than some runs.
                 let at = all.partition_point(|of| of.from() < run.from());
                 all.insert(at, run);
             }
@@ -214,7 +212,7 @@ impl Index {
         Ok(())
     }
 
-    /// Merges only above [`RUNS_MAX`] runs.
+    /// Merges runs only if there are more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
         while self.state.read().runs.iter().any(|runs| runs.len() > RUNS_MAX) && self.merge()? {}
@@ -227,7 +225,7 @@ impl Index {
         writer.finish()
     }
 
-    /// Returns whether it merged any runs. The old files stay until the next checkpoint.
+    /// Merges runs; returns whether any were merged. The old files stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {
@@ -263,7 +261,7 @@ impl Index {
         Ok(())
     }
 
-    /// If a run cannot be written, its notes stay in memory.
+    /// Rebuilds a part of the index from the log. If a run cannot be written, its entries stay in memory.
     fn rebuild(&self, number: usize, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -333,7 +331,6 @@ impl Index {
         self.state.read().runs.iter().flatten().flat_map(Run::ids).collect()
     }
 
-    /// Calls `each` with the notes, newest first, then returns the keyspace's runs, newest first.
     fn look(&self, number: usize, mut each: impl FnMut(&Notes)) -> Vec<Run> {
         let state = self.state.read();
         each(&state.notes);
@@ -415,7 +412,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns candidates, latest first: only the first 8 bytes of the hash are compared.
+    /// Returns the positions of records whose hashes start with the same 8 bytes, latest first.
     pub(crate) fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, ViewError> {
         let (wanted, mut found) = (prefix(hash), vec![]);
         let runs = self.look(2, |notes| {
@@ -454,7 +451,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // Skips the entries for later commits of rounds, whose currency is empty.
+    // Skips entries of rounds' later commits, in which the currency is empty.
     if from.len() == 8 {
         from.push(1);
     }
@@ -483,8 +480,8 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     Ok(bets)
 }
 
-/// Returns the last entries whose key is `all` and a number below `below`, in key order. `count` gives an entry's rounds;
-/// the entries have at least `max` rounds, if there are as many.
+/// Returns the last entries whose key consists of `all` and a number below `below`, in key order. The entries contain at
+/// least `max` rounds if so many exist; `count` returns the number of rounds in an entry.
 fn latest(
     run: &Run,
     all: &[u8],
@@ -520,7 +517,7 @@ fn player_hash(stream: &StreamId) -> [u8; 8] {
     }
 }
 
-/// With an empty game, the prefix of the keys of all games.
+/// Returns a key prefix of the player's rounds; an empty game selects all games.
 pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8> {
     let mut group = [&player_hash(stream)[..], currency.code().as_bytes(), &[0]].concat();
     if !game.is_empty() {
@@ -534,7 +531,7 @@ fn later_key(player: [u8; 8], round: u64) -> Vec<u8> {
     [&player[..], &[0], &round.to_be_bytes()].concat()
 }
 
-/// With an empty operator, the prefix of all the pool's awards.
+/// Returns a key prefix of the pool's awards; an empty operator selects all operators.
 fn award_prefix(pool: &StreamId, operator: &str) -> Vec<u8> {
     format!("{pool}\0{operator}\0").into_bytes()
 }

@@ -1,10 +1,9 @@
-//! Checks the names in a change, since a change with a misspelt name would have no effect.
+//! Checks that the names in a change exist, because a change with a misspelt name would have no effect.
 
 use crate::ledgers::Ledgers;
 use motherlode_runtime::{Reason, Refusal};
 use std::collections::BTreeSet;
 
-/// Returns the operators that are configured or have players.
 pub(crate) fn all_operators(ledgers: &Ledgers) -> BTreeSet<String> {
     let mut all: BTreeSet<_> = ledgers.operators().ids().into_iter().collect();
     for ledger in ledgers.all() {

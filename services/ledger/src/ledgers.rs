@@ -1,5 +1,5 @@
-//! A player's commits are in one partition; decisions for all partitions are made in the home partition, which every
-//! process loads.
+//! All commits of a player are in the same partition. Decisions for all partitions are made in the home partition, which
+//! every process loads.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -34,7 +34,6 @@ struct Partitions {
 
 pub struct Stores {
     pub stores: Vec<Box<dyn Store>>,
-    /// State recovered through the stores' own readers before this process became the writer.
     pub recovered: Vec<Recovered>,
 }
 
@@ -148,7 +147,7 @@ impl Ledgers {
         &self.0.home
     }
 
-    /// Fails with PARTITION_ELSEWHERE if another process has the stream's partition.
+    /// Fails with PARTITION_ELSEWHERE if this process does not have the stream's partition.
     pub fn for_stream(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
         self.loaded(stream.partition(self.count()))
     }
@@ -219,8 +218,8 @@ impl Ledgers {
         }
     }
 
-    /// Waits until this process's partitions have copied a decision of the home partition; returns those that still
-    /// lack it.
+    /// Waits until this process's partitions have copied a decision of the home partition. Returns the partitions that still
+    /// lack it after a timeout.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {
             for there in self.others() {
@@ -250,7 +249,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// For a pool, only terms and status are compared.
+    /// Of a pool, only terms and status are compared with the home partition.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());

@@ -24,10 +24,10 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Span;
 
-/// Maximum size of an answer; a single longer record is sent alone.
+/// Maximum size of an answer. A record that exceeds it is sent alone.
 const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
-/// Proposals in flight at which the stream is no longer read.
+/// Maximum proposals in flight per stream. At this number the stream is not read.
 const IN_FLIGHT_MAX: usize = 16_384;
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
@@ -102,7 +102,7 @@ impl LogService for LogApi {
         let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
         let name = Caller::from_request(&request).actor().unwrap_or(from);
         let tail = ledger.tail();
-        // Read after the subscription, so that an append in between is not missed.
+        // The end is read after the subscription. Otherwise an append between the two could be missed.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
         if sent > end {
             let message = "the log is shorter than the replica's state: the replica belongs to another log or is ahead";
@@ -244,7 +244,7 @@ impl Follow {
         self.reading.sent(self.sent);
         let stalled = match &*self.standing.borrow_and_update() {
             Standing::Stalled(why) | Standing::Unconfirmed(why) | Standing::Damaged(why) => why.clone(),
-            // No reason is sent, because the process exits after a permanent failure.
+            // For a permanent failure no reason is sent, because the process exits.
             Standing::Takes | Standing::Failed(_) | Standing::Fenced(_) => String::new(),
         };
         wire::FollowRecordsResponse { first_position, records, stalled }
@@ -371,7 +371,7 @@ impl Proposing {
             self.spans.remove(ticket);
         }
         self.bytes.give_back(verdicts.iter().map(|(ticket, _)| *ticket));
-        // Read after the verdicts, so that it covers all their commits.
+        // The position is read after the verdicts, so that it covers all their commits.
         let position = self.ledger.as_ref().map_or(0, Handle::durable);
         let to_wire = |(ticket, verdict): (u64, Verdict)| {
             let outcome = match verdict {

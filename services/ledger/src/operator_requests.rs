@@ -1,6 +1,6 @@
-//! Requests of an operator that concern no single player (PL-42). Their commits are in the home partition, on shared
-//! streams, and are cancelled on the system stream. A bulk campaign's grants are on the players' streams; each is
-//! cancelled there.
+//! Requests of an operator that concern no single player (PL-42). Their commits are on shared streams of the home partition;
+//! cancellations are on the system stream. The grants of a bulk campaign are on the players' streams, and each grant is
+//! cancelled on its player's stream.
 
 use crate::{
     cancellation::{append_cancellation, cancel_on},
@@ -32,7 +32,7 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Returns the stored id of a platform's request; callers' ids never have this form.
+/// Returns the id under which a request of the platform is stored. Operators' ids never have this form.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
@@ -97,7 +97,7 @@ pub(crate) async fn cancel(
 }
 
 fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
-    // Read before the search, so that it covers all commits up to this position.
+    // The position is read before the search, so that the search covers all commits up to it.
     let durable = ledgers.home().durable();
     if let Some(reserved) = request.reservation(ledgers)? {
         return granted(ledgers, request, &reserved);

@@ -15,19 +15,19 @@ pub struct Options {
     pub batch_commits_max: usize,
     pub answer_wait_max: Option<Duration>,
     pub change_lapse_ms: i64,
-    /// Commits after which a snapshot is due at startup and shutdown; at runtime 20 times as many.
+    /// Number of commits after which a snapshot is due at startup and shutdown. At runtime it is due after 20 times as many.
     pub snapshot_commits: u64,
-    /// Players in memory, not counting those with open rounds or changes since the last snapshot.
+    /// Maximum players in memory, excluding those with open rounds or changes since the last snapshot.
     pub players_max: usize,
-    /// Commits per new run of the idempotency table, each with 16 bytes in memory until written.
+    /// Number of commits per new run of the idempotency table. Each commit uses 16 bytes of memory until the run is written.
     pub request_run_commits: usize,
-    /// Memory for the idempotency table's filters; filters that do not fit are read at each lookup.
+    /// Maximum memory for the filters of the idempotency table. Filters that do not fit are read from disk at each lookup.
     pub request_filter_bytes_max: u64,
-    /// Longest silence of an append, a confirmation or a replica's writer before proposals are refused.
+    /// If an append, a confirmation or a replica's writer gives no answer for this time, proposals are refused.
     pub silence_max: Duration,
-    /// Longest silence of a replica's writer before proposals are refused, during a takeover.
+    /// `silence_max` of a replica's writer during a takeover.
     pub takeover_max: Duration,
-    /// Time for which a replica may be ahead of the log.
+    /// Time for which a replica may be ahead of the log before it stops.
     pub ahead_max: Duration,
     pub draws: DrawKeys,
     pub clock: Clock,

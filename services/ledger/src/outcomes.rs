@@ -1,5 +1,5 @@
-//! A cancellation is a commit with the request's id. The writer orders commits, so the log has either the cancellation
-//! or the request's commit. After a cancellation the writer also refuses the request's parts, such as a series' spins.
+//! Outcomes and cancellations of requests. A cancellation is a commit with the request's id, so the writer accepts either
+//! the cancellation or the request. After a cancellation it also refuses the request's parts, such as the spins of a series.
 
 use crate::{
     append::{AppendError, fingerprint},
@@ -75,7 +75,8 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Called before the grant, so that a concurrent call cannot reserve in between.
+/// Cancels the reservation of a grant. Call it before the grant is cancelled; otherwise a concurrent call could reserve in
+/// between.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -134,7 +135,7 @@ fn named<'a>(
         return Err(Refusal::field("operator_id", "must be empty, because the account names the operator"));
     }
     let request_id = fields::id("request_id", request_id)?;
-    // A decision on a proposed void may be on the stream of another operator's player.
+    // A decision on a proposed void may be on the stream of a player of any operator.
     let (request_id, roles) = match &account.stream {
         StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
         _ => (request_id.to_owned(), roles),
@@ -152,9 +153,9 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.for_stream(&stream)?.clone();
-    // Read before the search, which then covers all commits up to this position.
+    // The position is read before the search, so that the search covers all commits up to it.
     let durable = ledger.durable();
-    // Read before the commits, so that they include the end of a debit that closes in between.
+    // This is read before the commits. If the debit closes in between, the commits include its end.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

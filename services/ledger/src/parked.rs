@@ -1,5 +1,5 @@
 //! Proposals waiting for the next group. Operators take turns and share the log's bytes in proportion to their weights;
-//! unused bytes carry over. The queue's slots limit the number of parked proposals.
+//! unused bytes carry over to the operator's next turn. The queue's slots limit the number of parked proposals.
 
 use crate::queue::Proposed;
 use motherlode_runtime::Operators;
@@ -10,14 +10,14 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Bytes per turn at weight 1: a few bets.
+/// Bytes per turn of an operator with weight 1; enough for a few bets.
 const TURN_BYTES: usize = 2 << 10;
-/// Smallest and largest group while operators compete. A larger group would delay other proposals, which wait for at
-/// most two.
+/// Minimum and maximum group size while operators compete. A proposal waits for at most two groups, so larger groups would
+/// delay it more.
 const COMPETING_MIN: usize = 32;
 const COMPETING_MAX: usize = 256;
 const DECIDED_US: u128 = 16;
-/// How long operators count as competing after another operator's last proposal.
+/// Time after a proposal during which its operator competes with the other operators.
 const COMPETE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]

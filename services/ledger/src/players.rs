@@ -1,7 +1,7 @@
 //! Players' states as of the latest [snapshot](crate::snapshot), in a keyspace of the store of views.
 //!
-//! Each snapshot adds a run with the players changed since the previous snapshot; the newest run with a player has the
-//! valid state. Background merges keep about a dozen runs.
+//! Each snapshot adds a sorted file ("run") with the players that changed since the previous snapshot. A player's valid
+//! state is in the newest run that contains the player. Background merges keep about a dozen runs.
 
 #[cfg(test)]
 mod tests;
@@ -19,25 +19,24 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Version of the folded state in a snapshot. A build uses only snapshots of its own version; otherwise it replays the
-/// log.
+/// Version of the state in a snapshot. A build uses only snapshots with its own version; without one, it replays the log.
 ///
-/// Raise it by 1 in a change after which
-/// * the same log folds to a different state, because an event is used differently, or an amount or a field has another
+/// Raise it by 1 in a change of the code after which
+/// * the same log results in a different state, because an event is used differently, or an amount or a field has another
 ///   value;
 /// * the same state is encoded differently, because a field or variant of the books, of a player's state, or of the key
 ///   of request names was added, removed, moved or given another type.
 ///
-/// Moved code, an event that older logs lack, or stricter refusals need no new version. `state_version_*` tests compare
-/// the serialized state of logs that have every event. For other logs, the [check](crate::state_check) of a new build
-/// compares players' states.
+/// Moved code, new kinds of events or stricter refusals need no new version. The tests `state_version_*` compare serialized
+/// states of logs that contain every kind of event. For real logs, the [check](crate::state_check) of a new build compares
+/// players' states.
 pub(crate) const STATE_VERSION: u32 = 7;
 
 pub(crate) static PLAYERS: Keyspace =
     Keyspace { name: "players", version: STATE_VERSION, widths: None, filtered: u16::MAX };
 
 const AT_ONCE: usize = 16;
-/// Slots visited each time the books are locked; the writer may have to wait for the lock.
+/// Maximum number of slots visited per lock of the books. The writer may have to wait for this lock.
 pub(crate) const LOOKED_AT: usize = 64;
 const BATCH: usize = 1 << 17;
 
@@ -76,7 +75,6 @@ impl Players {
         Ok(players)
     }
 
-    /// Returns the current players; later writes do not affect the result.
     pub(crate) fn fixed(&self) -> FixedPlayers {
         FixedPlayers(Arc::clone(&self.runs.read()))
     }
@@ -96,7 +94,7 @@ impl Players {
         self.runs.read().iter().any(|run| run.may_contain(&key, hash))
     }
 
-    /// A failed read removes the snapshot, so that the next start folds the log.
+    /// Reads a player's state. If this fails, the snapshot is removed, so that the next start replays the log.
     pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ViewError> {
         let found = self.fixed().find(stream).inspect_err(|error| self.give_up(error))?;
         self.read.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
@@ -144,13 +142,12 @@ impl Players {
         books.players_in_memory() > self.players_max && books.players_changed() > self.players_max / 2
     }
 
-    /// Evicts others above the limit, least recently used first.
     pub(crate) fn load(&self, books: &mut Books, stream: &StreamId, state: PlayerState) {
         self.make_room(books, AT_ONCE);
         books.load(stream, state);
     }
 
-    /// Visits at most `places` slots; returns whether more players may be evictable.
+    /// Evicts players above the limit. Visits at most `places` slots; returns whether further players may be evictable.
     pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
         if books.players_in_memory() < self.players_max {
             return false;
@@ -160,8 +157,8 @@ impl Players {
         !books.evict(&mut hand, places, recent)
     }
 
-    /// Used during a replay, before the books are shared. No checkpoint names the new runs until the next snapshot,
-    /// since the log may not be durable yet. `others` lists the tables of other keyspaces in use.
+    /// Writes and evicts players during a replay, before the books are shared. No checkpoint names the new runs until the
+    /// next snapshot, because the log may not be durable yet. `others` lists the tables of other keyspaces in use.
     pub(crate) fn unload(&self, books: &mut Books, position: Position, others: &[Hash]) -> Result<(), ViewError> {
         let (mut frozen, mut written) = (books.freeze(), Written::default());
         each_once(&mut frozen);
@@ -227,7 +224,7 @@ impl Players {
         *runs = runs.iter().cloned().chain(written.0).collect();
     }
 
-    /// Returns whether it merged any runs. The old files stay until a snapshot names the new run.
+    /// Merges runs; returns whether any were merged. The old files stay until a snapshot names the new run.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = Arc::clone(&self.runs.read());
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -244,7 +241,7 @@ impl Players {
     }
 }
 
-/// Players at one moment. Their open files stay readable even after the files are removed.
+/// Immutable set of runs. Their open files stay readable even after the files are removed.
 pub(crate) struct FixedPlayers(Arc<[Run]>);
 
 impl FixedPlayers {
@@ -274,7 +271,7 @@ fn decode(state: &[u8]) -> Result<PlayerState, ViewError> {
     postcard::from_bytes(state).map_err(wrong)
 }
 
-/// Names contain no zero byte, which separates them in the key.
+/// Names never contain a zero byte, so it separates them in the key.
 pub(crate) fn key(operator: &str, player: &str) -> Vec<u8> {
     [operator.as_bytes(), &[0], player.as_bytes()].concat()
 }

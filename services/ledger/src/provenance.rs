@@ -7,7 +7,7 @@ use tokio::sync::watch;
 pub(crate) struct Provenance {
     before: Option<Hash>,
     is_own: AtomicBool,
-    /// Whether the latest snapshot names another build although this build has verified it.
+    /// Whether the latest snapshot names a different build, although this build has already verified the snapshot.
     is_stale: AtomicBool,
     failure: watch::Sender<Option<String>>,
 }

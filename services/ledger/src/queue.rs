@@ -26,7 +26,7 @@ pub type Verdicts = Vec<(u64, Verdict)>;
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     pub(crate) name: Name,
-    /// Position up to which no commit belongs to the request or refuses it.
+    /// Position up to which no commit belongs to the request or causes its refusal.
     pub(crate) checked_to: Position,
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) proposer: Option<Arc<Proposer>>,
@@ -72,7 +72,7 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
-/// Holder of the slots of other processes' proposals on shared streams. No operator can have this name.
+/// Holder of the queue slots for other processes' proposals on shared streams. No operator can have this name.
 const NODES: &str = "(nodes)";
 
 #[derive(Clone)]

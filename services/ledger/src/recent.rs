@@ -2,9 +2,8 @@ use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{collections::VecDeque, sync::Arc};
 
-/// Number of commits kept. A larger cache would exceed the processor's caches.
+/// Maximum number of commits in the cache. A larger cache would not fit the processor's caches.
 const COMMITS_MAX: usize = 2_048;
-/// Bytes kept; a single longer record is still kept.
 const BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
-//! Recovery of a ledger: folds the records after the latest [snapshot](crate::snapshot).
+//! Recovers a ledger: applies the records after the latest [snapshot](crate::snapshot).
 //!
-//! A commit that the books refuse stops the start. If records are not verified yet, their hash chain is verified as
-//! they are read, and the whole log in the background by the [verifier](crate::verifier).
+//! A commit that the books refuse makes the start fail. If the log is not verified yet, the hash chain of the applied
+//! records is verified as they are read, and the [verifier](crate::verifier) verifies the whole log in the background.
 
 use crate::{
     appender::Appender,
@@ -43,15 +43,14 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// State folded from a log that another process writes. If this process becomes the writer, only later records are
-/// applied.
+/// State recovered from a log that another process writes. If this process becomes the writer, it only applies the later
+/// records.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) keeping: JoinHandle<()>,
 }
 
 impl Recovered {
-    /// Recovers the state up to `end`, which the reader must not exceed in the meantime.
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,
@@ -72,7 +71,7 @@ impl Recovered {
         self.applier.shared.durable()
     }
 
-    /// [`OpenError::Read`] may be temporary; any other error means another log.
+    /// [`OpenError::Read`] may be temporary; any other error means that the store has a different log.
     pub fn catch_up(&self) -> Result<(), OpenError> {
         const BYTES: usize = 4 << 20;
         loop {
@@ -84,7 +83,7 @@ impl Recovered {
         }
     }
 
-    /// The state must have been read through this store's own reader.
+    /// Returns whether the state was recovered from the log in `store`, through the store's own reader.
     pub(crate) fn is_for(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let ChainHead { position, hash } = *shared.head.borrow();
@@ -139,7 +138,7 @@ fn verify_all(store: &dyn Store, shared: &LedgerCore) -> Result<(), OpenError> {
     tracing::warn!(partition, position, "the log was found damaged earlier: verifying all of it before serving");
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
     let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
-    // Kept open, because closing the channel would stop the verification.
+    // The channel stays open, because closing it would stop the verification.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }
@@ -156,8 +155,8 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
     Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))
 }
 
-/// `first` is set if the chain is not verified yet. `settle` makes the log durable; it is called after the last check
-/// that can refuse the log, and before a snapshot covers the log.
+/// Recovers the state. `first` is set if the hash chain is not verified yet. `settle` makes the log durable; it is called
+/// after the last check that can refuse the log, and before a snapshot is written.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -171,7 +170,7 @@ pub(crate) fn recover(
         return Err(OpenError::Archived(reader.first()));
     }
     let store = views(index_folder, partition);
-    // From now on, the existence of this folder shows that the log existed.
+    // From now on, this folder shows later starts that a log existed.
     let folder = store.folder();
     fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
     let mut snapshot = Snapshot::open(&*reader, &store, options.players_max)?;
@@ -247,7 +246,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Also returns the last record that the snapshot covers. A snapshot with damaged tables is dropped.
+/// Returns the books and the last record that the snapshot covers. A snapshot with damaged tables is dropped.
 fn replay(
     reader: &dyn Reader,
     snapshot: Snapshot,
@@ -322,7 +321,7 @@ fn replay_past(
             let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
             let hash = named.unwrap_or_else(|| hash(&stored.bytes));
             fold(reader, &mut books, &logged.commit, hash)?;
-            // Tables may already cover records that the books do not.
+            // Tables may already cover records that the snapshot's books do not cover.
             if position > tables.requests.to() {
                 tables.requests.push(&[tables.requests.name(&logged.commit.stream, &logged.commit.request_id)]);
             }
@@ -428,8 +427,8 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// PL-37: the fold of a void that states its settled round reads no earlier records; the fold of an older void
-    /// does.
+    /// PL-37: a void that states its settled round is applied without earlier records. A void of an older version needs
+    /// them.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

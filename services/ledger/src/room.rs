@@ -1,4 +1,4 @@
-//! Memory for encoded records: one allocation serves about a hundred records.
+//! Buffer for encoded records. One allocation serves about a hundred records.
 
 use bytes::{Bytes, BytesMut};
 

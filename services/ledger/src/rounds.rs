@@ -60,7 +60,7 @@ pub struct Places {
     pub over: bool,
 }
 
-/// `sealing` omits positions too far back.
+/// `sealing` omits records that are too far before the round.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {
@@ -102,7 +102,7 @@ pub(crate) fn gather(
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
     let positions = handle.index().round(stream, number, bet)?;
     let mut commits = positions.iter().map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
-    // Another player's stream may have the same hash.
+    // The index may also return commits of another player whose stream has the same hash.
     commits.retain(|logged| logged.commit.stream == *stream);
     match commits.first().is_some_and(|first| bet_of(first, number).is_some()) {
         true => Ok(commits),
@@ -110,7 +110,6 @@ pub(crate) fn gather(
     }
 }
 
-/// Returns the settled round that a void reverses (PL-04).
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
     let mut commits = commits(handle, stream, number)?.unwrap_or_default();
     let hits = commits.iter().flat_map(|logged| {
@@ -135,14 +134,14 @@ fn payment(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Res
     position.map(|position| handle.fetch(position)).transpose()
 }
 
-/// Returns whether a proposed void holds the round's awards (PL-38).
 fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, FetchError> {
     let now_ms = handle.now_ms();
     let is_held = |books: &Books| books.player(stream)?.waiting_void(number, now_ms).map(|_| ());
     Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
-/// Returns the bets of earlier rounds whose money a commit moves, with the amounts credited earlier (PL-34).
+/// If a commit moves money of rounds that began in earlier commits, returns the bets of these rounds and the amounts
+/// credited before the commit (PL-34).
 pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
     let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
     rounds.dedup();
@@ -150,7 +149,7 @@ pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Be
     rounds.into_iter().map(bet).collect()
 }
 
-/// Walks back from the commit; after some commits it uses the index instead, if that is readable.
+/// Reads the stream backwards from the commit. After [`NEAR`] commits, uses the index instead if it is readable.
 fn bet_before(handle: &Handle, of: &Logged, number: u64) -> Result<Bet, FetchError> {
     let (mut next, mut credited, mut walked) = (of.commit.previous, 0_i64, 0);
     while next > 0 {
@@ -177,7 +176,6 @@ fn bet(started: &RoundStarted, credited: i64) -> Bet {
     Bet { credited: Minor(credited), ..Bet::from_started(started) }
 }
 
-/// Returns the win credited before the end of the round (ME-16).
 fn credited_of(logged: &Logged, number: u64) -> i64 {
     let of = |event: &Event| match event {
         Event::WinCredited { round, amount } if *round == number => amount.0,
@@ -238,14 +236,13 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     Ok(view)
 }
 
-/// Removes an open round's seeds, which determine hidden outcomes (NP-12).
+/// Removes the seeds of an open round, because they determine outcomes that are still hidden (NP-12).
 fn hide(round: &mut Round) {
     if round.state() == RoundState::Open {
         round.steps.iter_mut().for_each(|step| step.seed.clear());
     }
 }
 
-/// Returns an award, which may be paid much later than its hit.
 pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Award, FetchError> {
     let Some(paid) = payment(handle, stream, pool, hit)? else {
         return Ok(set_aside(handle, hit).unwrap_or_default());

@@ -58,8 +58,8 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// A repeated request gets its earlier commit, even if it would be refused now. A new player's first commit has the
-    /// seal of the first draw.
+    /// Commits a request. A repeated request gets its earlier commit, even if the request would now be refused. A new
+    /// player's first commit contains the seal of the first draw.
     async fn commit(
         &self,
         caller: &Caller,
@@ -93,7 +93,7 @@ impl LedgerApi {
                 .await
             {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
-                // The writer has restarted: seal the draw again in the new draw generation.
+                // The writer was restarted, so the draw must be sealed again in the new draw generation.
                 Err(AppendError::Refused(Refused::SealOfOtherGeneration { .. })) => {}
                 done => return Ok(done?),
             }

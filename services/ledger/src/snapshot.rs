@@ -1,13 +1,13 @@
-//! Snapshots of the books at a position, so that startup folds only later records.
+//! Snapshots of the books at a position, so that startup applies only later records.
 //!
-//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state has the program's
-//! digest, the key of request names, and the books without players, in [postcard's wire
-//! format](https://postcard.jamesmunns.com/wire-format); [players](crate::players) and requests are tables. Startup
-//! uses the newest intact snapshot that has this [state version](STATE_VERSION) and whose record has the same hash in
-//! the log; otherwise it folds the whole log. The audit never reads a snapshot.
+//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state has the program's digest,
+//! the key of request names, and the books without players, in [postcard's wire
+//! format](https://postcard.jamesmunns.com/wire-format); [players](crate::players) and requests are tables. Startup uses the
+//! newest intact snapshot that has this [state version](STATE_VERSION) and whose record has the same hash in the log;
+//! otherwise it replays the whole log. The audit never reads a snapshot.
 //!
-//! The writer waits only while the books without players are serialized. Players changed since the latest snapshot keep
-//! their states frozen until these are written, a few at a time.
+//! The writer waits only while the books without players are serialized. The states of players that changed since the latest
+//! snapshot are frozen until they are written, a few at a time.
 
 use crate::{
     chain::{ChainHead, record_hash},
@@ -34,10 +34,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Factor for the number of commits between snapshots at runtime, when appends have priority.
+/// At runtime, when appends have priority, the number of commits between snapshots is multiplied by this factor.
 const RUNNING: u64 = 20;
 const PAUSE: Duration = Duration::from_secs(10);
-/// Wait for further groups, which saves wake-ups.
+/// Time to wait for further groups, to save wake-ups.
 const GATHER_FOR: Duration = Duration::from_millis(20);
 
 /// Digest of the program (`None` if its executable could not be read), key of request names, and books.
@@ -46,7 +46,7 @@ type State = (Option<Hash>, Key, Books);
 pub(crate) struct Snapshot {
     pub(crate) books: Books,
     pub(crate) players: Arc<Players>,
-    /// Without its state; with the key of its request names. `None` if no snapshot is used.
+    /// Checkpoint without its state, and the key of its request names; `None` if no snapshot is used.
     pub(crate) checkpoint: Option<(Key, Checkpoint)>,
     pub(crate) program: Option<Hash>,
 }
@@ -153,7 +153,7 @@ impl SnapshotWriter {
             return;
         }
         self.pause = None;
-        // Players can be evicted once written. The second pass also evicts those used recently.
+        // Players can be evicted after they are written. The second pass also evicts recently used players.
         let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
         for _ in 0..rounds {
             while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}
@@ -208,7 +208,7 @@ impl SnapshotWriter {
     }
 
     fn write(&self, shared: &LedgerCore) -> io::Result<Position> {
-        // Before the freeze, so that it has no later commits.
+        // The view is written before the freeze, so that it contains no commits after it.
         let views = shared.follower_views.write().map_err(io::Error::from);
         let begun = Begun::new(shared);
         let mut written = Written::default();
@@ -217,7 +217,7 @@ impl SnapshotWriter {
         if done.is_ok() {
             self.players.take(written);
         } else {
-            // Dropped before the error returns: on a full disk the log needs the space.
+            // The files are dropped before the error is returned, because on a full disk the log needs their space.
             drop(written);
             let LedgerCore { requests, index, follower_views, .. } = shared;
             self.store.collect(&[self.players.ids(), requests.ids(), index.ids(), follower_views.ids()].concat());
@@ -258,7 +258,7 @@ impl SnapshotWriter {
         self.store.expire_pins(u64::try_from(shared.time.now_ms()).unwrap_or_default())?;
         self.store.commit(&mut checkpoint)?;
         remove_old(&self.index);
-        // The check may have failed and removed the snapshot in the meantime.
+        // The state check may have failed and removed the snapshot in the meantime.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
             return Err(io::Error::other("the snapshot's state differs from this build's fold of the log"));
@@ -280,7 +280,7 @@ impl Begun {
         shared.index.freeze();
         let books = RwLockWriteGuard::downgrade(books);
         let position = books.end(shared.partition).position;
-        // Encoding to memory does not fail; an empty state would be found damaged at the next start.
+        // Encoding to memory does not fail. If it did, the next start would reject the empty state as damaged.
         let written = postcard::to_allocvec(&*books).unwrap_or_default();
         drop(books);
         each_once(&mut frozen);
@@ -288,7 +288,7 @@ impl Begun {
     }
 }
 
-/// Wakes the thread that writes views and snapshots. Dropping it ends the thread after a last snapshot.
+/// Wakes the thread that writes views and snapshots. If this value is dropped, the thread writes a last snapshot and ends.
 pub(crate) struct Snapshots {
     store: Arc<Store>,
     due: SyncSender<()>,
@@ -348,8 +348,8 @@ pub struct Balance {
     pub position: Position,
 }
 
-/// Returns the balances in the newest snapshot next to the folder `index`, and the last record covered; `None` if no
-/// snapshot has this state version. Writes nothing, so the service may run.
+/// Returns the balances in the newest snapshot next to the folder `index`, and the last record that the snapshot covers;
+/// `None` if no snapshot has this state version. Writes no files, so the service may run.
 pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, ChainHead)>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();
@@ -370,7 +370,6 @@ pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }
 
-/// Removes files of earlier versions: the snapshot, its images, the requests, the index, figures and events of reports.
 fn remove_old(index: &Path) {
     for file in ["snapshot", "reports"] {
         let _ = std::fs::remove_file(index.with_extension(file));

@@ -6,11 +6,11 @@ pub enum Standing {
     Takes,
     /// The log is temporarily not writable; reads are answered.
     Stalled(String),
-    /// The state may be stale, so proposals and reads are refused.
+    /// The state may be out of date, so proposals and reads are refused.
     Unconfirmed(String),
     /// Proposals are refused until a restart.
     Failed(String),
-    /// Proposals are refused until a start with an undamaged log.
+    /// Proposals are refused until a restart with an undamaged log.
     Damaged(String),
     Fenced(String),
 }
@@ -86,7 +86,7 @@ impl Standings {
         [Hindrance::Unconfirmed, Hindrance::Append].into_iter().find_map(|by| hindrances[by as usize].clone())
     }
 
-    /// Sets a final standing. The first one stays, but `Fenced` replaces any other.
+    /// Sets a final standing. If one is already set, only `Fenced` replaces it.
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {

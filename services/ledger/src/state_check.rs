@@ -1,11 +1,12 @@
-//! Background check of a snapshot written by another build: folds a sample of players again and compares the states.
+//! Checks in the background a snapshot that another build has written: computes the states of a sample of players from the
+//! log and compares them.
 //!
 //! Builds with the same [state version](crate::snapshot) share snapshots. Figures that depend on all players, such as
-//! pools' figures and operators' totals, are not checked.
+//! operators' totals, are not checked.
 //!
-//! The sample has all players until they exceed [`PLAYERS_MIN`]. When it fills up, a keyed hash selects half of the
-//! players to keep, down to 1/256. Each smaller sample is a subset, so all its players were folded from the first
-//! record.
+//! The sample starts with all players. When it fills up, a keyed hash selects the half of the players that stay, down to
+//! 1/256 of all players. A smaller sample is a subset of the larger one, so each sampled player is computed from the first
+//! record on.
 
 use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
@@ -18,7 +19,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// Maximum number of halvings while the sample has fewer than [`PLAYERS_MAX`] players.
+/// After this number of halvings, the sample is halved only if it exceeds [`PLAYERS_MAX`] players.
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 

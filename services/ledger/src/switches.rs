@@ -1,4 +1,4 @@
-//! An operator's admin sets switches for its own players, the platform's admin for all.
+//! An operator's admin sets switches for the operator's own players; the platform's admin sets them for all players.
 
 use crate::{
     append::fingerprint,
@@ -30,7 +30,7 @@ pub(crate) async fn set(
         State::Off => false,
         State::On => true,
     };
-    // A switch for a misspelt game would leave the intended game running.
+    // The game must exist, because a switch with a misspelt name would leave the intended game running.
     if !on && !switch.game.is_empty() {
         check_game(&switch.game, &switch.rules_version)?;
     }

@@ -1,4 +1,4 @@
-//! Threads; the first panic is reported.
+//! Threads of the ledger, whose first panic is reported.
 
 use std::{
     any::Any,

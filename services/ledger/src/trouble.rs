@@ -9,7 +9,6 @@ pub(crate) struct Trouble {
     pause: Duration,
     /// Error for proposals; `None` if only maintenance between appends fails.
     refusal: Option<AppendError>,
-    /// Names of failed requests that may still be in the log.
     in_doubt: Vec<Name>,
 }
 
@@ -37,7 +36,7 @@ impl Trouble {
         self.in_doubt.contains(&name)
     }
 
-    /// `Unknown` if an earlier append of the request is in doubt.
+    /// Returns `Unknown` if an earlier append of the request may be in the log.
     pub(crate) fn failure(&self, name: Name, failure: &AppendError) -> AppendError {
         match failure {
             AppendError::Full { reason } | AppendError::Unavailable { reason } if self.has_in_doubt(name) => {

@@ -1,4 +1,4 @@
-//! Background verification of the records not read at startup: block checksums, and the hash chain up to a known hash.
+//! Verifies in the background the records that startup did not read: block checksums, and the hash chain up to a known hash.
 
 use crate::{chain::verify, error::OpenError};
 use motherlode_log::{Hash, Position, ReadError, Reader};
@@ -93,7 +93,8 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // Damage after these records affects none of them, but `--verify all`, `audit` and `copy` refuse such a log.
+        // Later damage does not affect the records up to `unread`, but `--verify all`, `audit` and `copy` refuse a log with
+        // any damage.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {

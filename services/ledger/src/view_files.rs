@@ -9,8 +9,8 @@ use std::{io, net::SocketAddr};
 const PART_BYTES_MAX: usize = 1 << 20;
 const PINNED_FOR_MS: u64 = 3_600_000;
 
-/// Keeps the files of the newest checkpoint for a replica and returns its digest; `None` if there is none, or too many
-/// are kept.
+/// Keeps the files of the newest checkpoint until a replica has read them, and returns the checkpoint's digest. Returns
+/// `None` if no checkpoint exists or too many are already kept.
 pub(crate) async fn pin(
     ledger: &Handle,
     credential: &str,
@@ -26,7 +26,6 @@ pub(crate) async fn pin(
     .await
 }
 
-/// Returns a part and the file's length, which is 0 without the file.
 pub(crate) async fn read_part(ledger: &Handle, digest: Vec<u8>, offset: u64) -> Result<(Vec<u8>, u64), Refusal> {
     let id = Hash::try_from(digest).map_err(|_| Refusal::field("digest", "must have 32 bytes"))?;
     let store = ledger.views();

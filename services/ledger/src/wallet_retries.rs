@@ -7,7 +7,7 @@ use motherlode_proto::ledger::v1::{RetryWalletCallsRequest, RetryWalletCallsResp
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_state::{Event, InternalRequest, Refused};
 
-/// Releases all held calls of a player, so that they are repeated. Without held calls it changes nothing.
+/// Releases all held wallet calls of a player, so that they are repeated. If the player has no held calls, nothing changes.
 ///
 /// # Errors
 /// The account is unknown, or the commit fails.

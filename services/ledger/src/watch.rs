@@ -1,4 +1,4 @@
-//! Detects slow appends and a store that does not confirm its writer, since neither returns an error in time.
+//! Detects slow appends and a store that does not confirm its writer, because neither returns an error in time.
 
 use crate::{
     standing::{Hindrance, Standings},

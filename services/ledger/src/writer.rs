@@ -1,13 +1,13 @@
-//! Single writer of a partition: orders proposals, and answers once their commits are durable.
+//! Single writer of a partition: orders proposals, and answers each when its commit is durable.
 //!
-//! The caller's thread judges a proposal under one lock, against durable books and staged commits, and stages its
-//! commit in a group. The [`Appender`](crate::appender::Appender) appends groups in order. When a group is durable, it
-//! is published: its commits enter the books and its answers are sent, so readers see durable state only. Publishing on
-//! the runtime of most waiting calls ([`Writer::publish_on`]) needs one wake-up per group.
+//! The caller's thread checks a proposal under one lock against the durable books and the staged commits, and stages its
+//! commit in a group. The [`Appender`](crate::appender::Appender) appends groups in order. When a group is durable, it is
+//! published: its commits are applied to the books and its answers are sent, so readers see only durable state. If groups
+//! are published on the runtime of most waiting calls ([`Writer::publish_on`]), a group needs only one wake-up.
 //!
-//! A verdict that depends on staged commits waits for the newest group; a failed append discards the commits and fails
-//! such verdicts. While a full group waits for the disk, proposals are parked and judged in turns of the operators
-//! ([`ParkedProposals`]), so one operator delays another by at most two groups.
+//! A refusal that depends on staged commits is sent after the newest group is durable; if the append fails, the staged
+//! commits are discarded and the caller gets the error. While a full group waits for the disk, proposals are parked and
+//! later checked in turns of the operators ([`ParkedProposals`]), so an operator delays another by at most two groups.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -34,7 +34,6 @@ use std::{
 };
 use tokio::{runtime, sync::mpsc};
 
-/// Maximum size of a group, which limits the duration of an append.
 const GROUP_BYTES_MAX: usize = 1 << 20;
 
 pub(crate) struct Writer {
@@ -43,10 +42,10 @@ pub(crate) struct Writer {
     has_operators: bool,
     open_rounds_max: usize,
     waiting_max: usize,
-    /// Locked before the books if both are locked.
+    /// A thread that locks this and the books must lock this first.
     staged: Mutex<Staged>,
     due: Condvar,
-    /// Wakes the thread that publishes groups; if there is none, the appender publishes them.
+    /// Wakes the thread that publishes groups; if it is not set, the appender publishes them.
     publisher: OnceLock<mpsc::Sender<()>>,
 }
 
@@ -152,7 +151,8 @@ impl Writer {
         &self.shared
     }
 
-    /// A verdict that depends on staged commits is sent with their group.
+    /// Returns the verdicts that are certain now. A verdict that depends on staged commits is sent when their group is
+    /// durable.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
@@ -289,7 +289,7 @@ impl Writer {
         }
         self.shared.standings.clear(Hindrance::Store);
         self.shared.standings.clear(Hindrance::Append);
-        // A full channel already has a signal that covers this group.
+        // If the channel is full, an earlier signal also covers this group.
         let told = self.publisher.get().map(|publisher| publisher.try_send(()));
         if !matches!(told, Some(Ok(()) | Err(mpsc::error::TrySendError::Full(())))) {
             self.publish();
@@ -304,7 +304,7 @@ impl Writer {
             if let Some(newest) = staged.durable.checked_sub(1).and_then(|newest| staged.groups.get(newest))
                 && let Some(page) = self.shared.page.get()
             {
-                // Written before any answer is sent or any read sees the group.
+                // The page is written before answers are sent and before reads can see the group.
                 page.write(newest.end);
             }
             for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
@@ -372,7 +372,6 @@ impl Writer {
         refusal
     }
 
-    /// After a failure, maintenance waits before the next attempt.
     pub(crate) fn may_tend(&self) -> bool {
         self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
     }
@@ -452,8 +451,8 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Order of checks: repeated request id, earlier whole request (PL-42), version, limits of new commits, invariants
-    /// of the books.
+    /// Checks in this order: repeated request id, the request that this one is a part of (PL-42), stream version, limits of
+    /// new commits, invariants of the books.
     fn judge(
         self,
         staged: &mut Staged,
@@ -469,13 +468,13 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // If the stream has no commit after `checked_to`, the request has none either.
+        // If the stream has no commit after `checked_to`, the request cannot have one either.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // The earlier request's commit may be on another stream.
+        // The other request's commit may be on another stream.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {
@@ -509,7 +508,7 @@ impl Judging<'_> {
         }
         let recalled = recalled.as_deref();
         if let Some(refusal) = staged.trouble.as_ref().and_then(Trouble::refusal) {
-            // Nothing is staged while appends fail, so durable state decides.
+            // While appends fail, nothing is staged, so the durable books decide whether the proposal is refused.
             books.admit(&commit)?;
             books.postings(&commit, recalled)?;
             return Err(staged.refused(name, refusal));

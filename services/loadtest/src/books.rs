@@ -1,4 +1,4 @@
-//! Compares the service's balances with the sums of its answers, warm-up included, in minor units of EUR.
+//! Compares the service's balances with the sums of its answers, including those of the warm-up, in minor units of EUR.
 
 use crate::player::Expected;
 use motherlode_state::{Currency, Minor, Nano};
@@ -31,9 +31,9 @@ pub struct Balances {
     pub bets_minor: i64,
     pub wins_minor: i64,
     pub jackpots_minor: i64,
-    /// Sum of the balances that follow from the answers.
+    /// Sum of the balances computed from the answers.
     pub told_minor: i64,
-    /// Sum of the accounts' balances.
+    /// Sum of the balances that the service reports.
     pub found_minor: i64,
 }
 
@@ -44,14 +44,14 @@ pub enum PoolCheck {
     Exact,
     /// The pool must have received at least this run's contributions, because other players play too.
     AtLeast,
-    /// The pool is not compared, because it was not active all the time.
+    /// The pool is not compared, because it was not active during the whole run.
     None,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolBooks {
     pub check: PoolCheck,
-    /// Contributions that follow from the bets and the pool's terms, in EUR.
+    /// Contributions computed from the bets and the pool's terms, in EUR.
     pub told_eur: String,
     /// Contributions that the pool received during the run, in EUR.
     pub found_eur: String,
@@ -67,13 +67,12 @@ pub(crate) struct Pooled {
     pub(crate) caught_up: bool,
 }
 
-/// Returns the exact contribution of bets in EUR (BW-11).
 pub(crate) fn contribution(bets_minor: i64, ppm: u32) -> Nano {
     let nanos_a_millionth = Currency::EUR.nanos_per_minor() / 1_000_000;
     Nano(i128::from(bets_minor) * i128::from(ppm) * nanos_a_millionth)
 }
 
-/// Compares the books. `pooled_bets` are the bets whose contributions the pool has received.
+/// `pooled_bets` is the sum of the bets whose contributions the pool has received.
 pub(crate) fn check(accounts: &[(&Expected, Actual)], pooled_bets: i64, pooled: Pooled) -> Books {
     let mut balances = Balances::default();
     let (mut wrong_balances, mut open_rounds, mut unpaid_jackpots) = (0, 0, 0);

@@ -1,5 +1,5 @@
-//! Workers that play until all rounds are played or the time is over. Each player belongs to one worker, so players need
-//! no lock.
+//! Workers, which play until all rounds are played or the time has passed. Each player belongs to one worker, so players
+//! need no lock.
 
 use crate::{
     lane::Lane,
@@ -24,13 +24,12 @@ struct Rounds {
     next: AtomicU64,
     count: u64,
     pace: Pace,
-    /// Permits for the rounds that are due at a constant rate; `None` in a closed loop.
     permits: Option<Arc<Semaphore>>,
     deadline: Instant,
 }
 
 impl Rounds {
-    /// Returns the time at which the next round is due, from the start; `None` at the end.
+    /// Waits for the next round. Returns its due time since the start, if it has one; `None` at the end of the run.
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();

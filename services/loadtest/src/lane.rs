@@ -1,7 +1,7 @@
-//! A worker's path to the service: unary calls, or a PlayStream that workers share.
+//! Connection of a worker to the service: unary calls, or a PlayStream that several workers share.
 //!
-//! One task owns a stream and sends the calls of its lanes. If the stream breaks, pending calls get UNAVAILABLE and are
-//! retried; the next call opens a new stream.
+//! Each stream has a task that sends the calls of the stream's lanes. If the stream breaks, pending calls get UNAVAILABLE
+//! and are retried; the next call opens a new stream.
 
 use crate::retry::ANSWER_MAX;
 use motherlode_proto::spin::v1::{
@@ -82,7 +82,7 @@ async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::Unboun
     }
 }
 
-/// Sends calls and returns answers, until the stream breaks or no lane is left. Pending calls are then dropped.
+/// Sends calls and returns answers until the stream breaks or the last lane is dropped. Then drops the pending calls.
 async fn relay(
     first: PendingCall,
     inbox: &mut mpsc::UnboundedReceiver<PendingCall>,

@@ -1,11 +1,11 @@
 //! Load test: plays with many players on a running service, measures latencies, and checks the books.
 //!
-//! A *closed loop* keeps a number of rounds in flight and measures the service's limit. A *constant rate* starts rounds
-//! on schedule and times each round from its due time, so a stalled service cannot slow the load down (coordinated
+//! A *closed loop* always has the same number of rounds in flight and measures the service's limit. A *constant rate* starts
+//! rounds on schedule and times each round from its due time, so a stalled service cannot slow the load down (coordinated
 //! omission).
 //!
-//! Afterwards [`run`] compares balances and the pool's contributions with the answers, and finds open rounds. The
-//! client costs about 10 microseconds per call.
+//! At the end, [`run`] compares balances and the pool's contributions with the answers, and reports open rounds. The client
+//! uses about 10 microseconds of processor time per call.
 
 mod books;
 mod connect;

@@ -3,7 +3,7 @@ use motherlode_slots::standard;
 use motherlode_state::{CoinValue, Currency, Minor, cash};
 use std::time::Duration;
 
-/// Maximum number of rounds; at the highest bet, their deposits still fit a balance.
+/// Maximum number of rounds. At the highest bet, the deposits for so many rounds still fit a balance.
 pub const ROUNDS_MAX: u64 = 10_000_000_000;
 const CONCURRENCY_MAX: usize = 65_536;
 const CONNECTIONS_MAX: usize = 1024;
@@ -18,7 +18,7 @@ pub struct Options {
     pub rounds: u64,
     pub concurrency: usize,
     pub connections: usize,
-    /// Number of players, at least `concurrency`, because each plays one round at a time.
+    /// Number of players. It must be at least `concurrency`, because each player plays one round at a time.
     pub players: usize,
     pub existing: Option<String>,
     pub rate: Option<f64>,
@@ -27,9 +27,7 @@ pub struct Options {
     pub lines: u32,
     pub coins_per_line: u32,
     pub buy_feature: bool,
-    /// Total coins of a bet, including the price of a bought feature.
     pub bet_coins: u32,
-    /// Coin value in EUR.
     pub coin_value: CoinValue,
     pub readers: usize,
     pub pid: Option<u32>,
@@ -77,7 +75,6 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Checks the options. The error names the wrong option and its range.
     pub fn check(&self) -> Result<(), String> {
         let ranged = [
             ("rounds", self.rounds, 1, ROUNDS_MAX),
@@ -114,7 +111,7 @@ impl Options {
         self.deposit().map(|_| ())
     }
 
-    /// Returns a deposit that covers the loss of all rounds, including those of the warm-up.
+    /// Returns the deposit per player; it covers the loss of all its rounds, including the warm-up.
     pub(crate) fn deposit(&self) -> Result<i64, String> {
         let bet = cash(self.bet_coins.into(), self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
         let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));

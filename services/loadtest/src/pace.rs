@@ -1,5 +1,5 @@
-//! Due times of rounds, from which latencies are measured. In a closed loop a round is due when a player is free; at a
-//! constant rate it is due by schedule, so that waiting in the client counts.
+//! Due times of rounds. Latencies are measured from them. In a closed loop a round is due when a player is free. At a
+//! constant rate each round has a scheduled time, so waiting in the client counts.
 
 use std::{
     sync::Arc,
@@ -19,7 +19,7 @@ impl Pace {
         Self { rate }
     }
 
-    /// Returns when a round, counted from 0, is due after the start; `None` in a closed loop.
+    /// Returns when the 0-based `round` is due, as time since the start; `None` in a closed loop.
     #[must_use]
     pub fn due(&self, round: u64) -> Option<Duration> {
         #[allow(clippy::cast_precision_loss, reason = "exact below 2^53 rounds")]

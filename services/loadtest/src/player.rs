@@ -1,7 +1,7 @@
 //! A player: plays rounds one at a time and sums up the answers.
 //!
-//! Only settled rounds count. After a failed call, the round is repeated from its start with the same request ids, so
-//! earlier calls have no second effect (PL-11).
+//! Only settled rounds count. After a failed call, all calls of the round are repeated with the same request ids, so none
+//! takes effect twice (PL-11).
 
 use crate::{
     lane::{Call, Lane},
@@ -18,7 +18,7 @@ use tonic::Status;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// Whether the operator's wallet keeps the money, so that the account is empty.
+    /// Whether the money is in the operator's wallet, so that the account is empty.
     pub(crate) seamless: bool,
     pub(crate) deposits: i64,
     pub(crate) bets: i64,
@@ -50,7 +50,8 @@ impl Player {
         Self { account, expected: Expected { seamless, ..Expected::default() }, round: 0, in_doubt: false }
     }
 
-    /// Plays a round. Its first call is timed from `due`, or from the sending if there is no due time.
+    /// Plays a round. The latency of its first call is measured from `due`; if that is `None`, from the time when the call
+    /// is sent.
     pub(crate) async fn play(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) {
         match self.play_round(table, lane, due).await {
             Ok(()) => table.tally.settled(),
@@ -100,7 +101,7 @@ impl Player {
 }
 
 impl Expected {
-    /// Settles a round. It is an error if the round has no more choices but is not settled.
+    /// Counts a settled round. Fails if the round awaits no choice but is not settled.
     fn settle(&mut self, played: &Played, bet_position: u64, jackpots: Vec<JackpotWin>) -> Result<(), Status> {
         if played.state() != RoundState::Settled {
             return Err(Status::internal("the service returned a round that awaits no choice but is not settled"));
@@ -126,7 +127,6 @@ fn minor(money: Option<&Money>) -> i64 {
     money.map_or(0, |money| money.amount_minor)
 }
 
-/// Chooses the first objects, starts free spins and features, and never gambles.
 fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;
     match outcome.awaiting() {
@@ -140,7 +140,6 @@ fn next_choice(played: &Played) -> Option<choice::Kind> {
     }
 }
 
-/// Makes a call and measures it from `from`, which is relative to the table's start.
 async fn timed<T>(
     table: &Table,
     kind: Kind,

@@ -1,5 +1,5 @@
-//! Concurrent readers of players' histories, page by page without pause. READS_BUSY is counted, and retried after a
-//! wait.
+//! Concurrent readers, which read players' histories page by page without pause. A refusal with READS_BUSY is counted and
+//! retried after a wait.
 
 use motherlode_proto::{
     ledger::v1::{ListRoundsRequest, ledger_service_client::LedgerServiceClient},

@@ -14,7 +14,6 @@ use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     pub rounds: u64,
-    /// Answered bets and choices.
     pub calls: u64,
     /// Seconds from the first call to the last answer.
     pub seconds: f64,
@@ -25,15 +24,13 @@ pub struct Report {
     pub connections: usize,
     pub stream: bool,
     pub latency_ms: LatencyMs,
-    /// Latencies by the kinds of calls that occurred.
     pub latency_ms_by_call: BTreeMap<&'static str, LatencyMs>,
-    /// Failed calls by reason, after all retries.
     pub errors: BTreeMap<String, u64>,
     pub retries: u64,
     pub reads: Reads,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// Cost of this process, if the service's cost was requested.
+    /// Cost of the load test's own process; `None` if the service's cost was not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cost: Option<Cost>,
     pub books: Books,

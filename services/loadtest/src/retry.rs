@@ -7,13 +7,12 @@ use std::{
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// Longest wait for an answer, more than the service's own default.
+/// Maximum wait for an answer; longer than the service's own default timeout.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(12);
 const TRIES_MAX: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
-/// Repeats a call until an answer, a refusal or the last attempt, and counts the retries.
 pub(crate) async fn insist<R, F>(retries: &AtomicU64, mut send: impl FnMut() -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<R, Status>>,
@@ -33,7 +32,7 @@ where
     send().await
 }
 
-/// Whether a retry can succeed. Broken connections appear as `Unknown`, expired deadlines as `Cancelled`.
+/// Returns whether a retry can succeed. A broken connection appears as `Unknown`, an expired deadline as `Cancelled`.
 fn may_pass(status: &Status) -> bool {
     matches!(
         status.code(),

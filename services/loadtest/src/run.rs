@@ -1,4 +1,4 @@
-//! A run: connect, fund, warm up, play, finish open rounds, check the books.
+//! Runs the load test: connects, funds, warms up, plays, finishes open rounds, and checks the books.
 
 use crate::{
     books::{self, Actual, Books, PoolCheck, Pooled},
@@ -37,13 +37,13 @@ use tonic::{Code, Status};
 const WAIT_MAX: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs a load test. `progress` gets the number of settled rounds several times per second. The report states missed
-/// thresholds and wrong books.
+/// Runs a load test. `progress` gets the number of settled rounds several times per second. The report states which
+/// thresholds were exceeded and whether the books were wrong.
 pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFuture<'a, Result<Report, Error>> {
     run_until(options, progress, std::future::pending())
 }
 
-/// Like [`run`]; once `interrupted` is ready, no rounds start, and the report covers the rounds played.
+/// Like [`run`], but starts no rounds after `interrupted` is ready; the report covers the rounds already played.
 pub fn run_until<'a>(
     options: &'a Options,
     progress: &'a dyn Fn(u64),
@@ -70,8 +70,8 @@ pub fn run_until<'a>(
             Some(prefix) => service.existing(options.players, prefix).await?,
         };
         let table = Arc::new(table(options, run));
-        // One call opens each connection before the measurement. It also makes the pool receive earlier contributions of
-        // other players, so that the pool's figure is exact.
+        // Before the measurement, one round is played on each connection to open it. These rounds also make the pool receive
+        // earlier contributions of other players, so that the pool's figures are exact.
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }
@@ -102,8 +102,8 @@ pub fn run_until<'a>(
 
         let reads = readers.end().await;
 
-        // Rounds with unknown outcome are repeated outside the measurement. If an outcome stays unknown, the comparison
-        // of the books shows it.
+        // Rounds whose outcome is unknown are repeated after the measurement. If an outcome stays unknown, the books may not
+        // match.
         let after = again();
         let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
         let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {

@@ -1,5 +1,4 @@
-//! Latencies by kind of call, and errors by reason. All players share one tally behind a lock held for some 20
-//! nanoseconds per call.
+//! Tally of latencies per kind of call and errors per reason.
 
 use crate::retry;
 use hdrhistogram::Histogram;

@@ -1,12 +1,10 @@
-//! Resources of a process on this machine, from /proc (Linux). Unlike rates, these do not depend on how client and
-//! service share processors.
+//! Resources that a process on this machine has used, from /proc (Linux).
 
 use serde::Serialize;
 use std::{fs, io};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Processor time, summed over the living threads.
     pub cpu_ns: u64,
     pub switches: u64,
     pub resident_bytes: u64,

@@ -1,4 +1,4 @@
-//! Times `fdatasync` of a plain file. A rate of 0 means no pauses.
+//! Measures `fdatasync` of a plain file. A rate of 0 means no pauses between calls.
 
 use std::{
     env,

@@ -1,5 +1,5 @@
-//! Time since this process was last confirmed as the only writer. On Linux it includes suspension (`CLOCK_BOOTTIME`),
-//! because another process may take over meanwhile.
+//! Time since this process was last confirmed as the only writer. On Linux it includes time in suspension
+//! (`CLOCK_BOOTTIME`), during which another process may take over.
 
 use parking_lot::Mutex;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use std::time::Duration;
 pub struct Authority(Mutex<Option<Duration>>);
 
 impl Authority {
-    /// A time before the latest confirmation has no effect.
+    /// Records a confirmation; one before the latest has no effect.
     pub fn confirm(&self, at: Duration) {
         let mut latest = self.0.lock();
         *latest = (*latest).max(Some(at));
     }
 
-    /// Zero before the first confirmation.
+    /// Time since the latest confirmation; zero before the first.
     #[must_use]
     pub fn age(&self) -> Duration {
         (*self.0.lock()).map_or(Duration::ZERO, |latest| uptime().saturating_sub(latest))

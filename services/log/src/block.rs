@@ -1,4 +1,4 @@
-//! Encoding of an append as one block at offset 0, for stores without segment files.
+//! Encodes an append as one block, for stores without segment files.
 
 use bytes::Bytes;
 
@@ -14,7 +14,7 @@ pub fn bytes(records: &[Bytes]) -> u64 {
     format::block_bytes(format::body_bytes(records))
 }
 
-/// The caller must keep the block within [`MAX`].
+/// The caller must ensure that the block does not exceed [`MAX`].
 #[must_use]
 pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     let mut block = Vec::with_capacity(usize::try_from(bytes(records)).unwrap_or_default());

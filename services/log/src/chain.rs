@@ -1,7 +1,7 @@
 //! Hash chain: each record contains the SHA-256 of the record before it.
 //!
-//! A record is a protobuf message with this hash as field 1, so its bytes begin with `0A 20`. Hashes are of the stored
-//! bytes, which are never re-encoded.
+//! A record is a protobuf message with this hash as field 1, so its bytes begin with `0A 20`. Hashes are computed over the
+//! stored bytes, which are never encoded again.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -28,7 +28,6 @@ pub fn previous_hash(record: &[u8]) -> Option<Hash> {
     record.strip_prefix(&PREFIX)?.first_chunk().copied()
 }
 
-/// Checks records after position `after`, whose record has the hash `head`. Returns the last hash.
 pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Hash, AppendError> {
     let mut head = head;
     for (record, position) in records.iter().zip(after + 1..) {
@@ -54,7 +53,7 @@ impl Chained {
         Self { before: head, head, records: Vec::new() }
     }
 
-    /// On [`AppendError::Chain`] nothing changes.
+    /// Adds a record. On [`AppendError::Chain`] nothing changes.
     pub fn push(&mut self, after: Position, record: Bytes) -> Result<(), AppendError> {
         self.head = verify_chain(self.head, after, std::slice::from_ref(&record))?;
         self.records.push(record);

@@ -14,19 +14,20 @@ pub enum AppendError {
     Chain { position: Position, expected: Hash, found: Option<Hash> },
     #[error("the append has {bytes} bytes, more than the limit of {limit}")]
     TooLarge { bytes: u64, limit: u64 },
-    /// Nothing was appended. The caller may retry once there is space.
+    /// Nothing was appended. The caller may retry when the disk has space again.
     #[error("no disk space for the append: {0}")]
     Full(io::Error),
     /// Nothing was appended. The caller may retry.
     #[error("cannot write the log: {0}")]
     Unavailable(io::Error),
-    /// The next successful append or [`settle`](crate::Store::settle) removes the records if they are in the log.
+    /// The records may be in the log; the next successful append or [`settle`](crate::Store::settle) removes them.
     #[error("the outcome of the append is unknown: {0}")]
     Unknown(io::Error),
-    /// Appends are refused until the store is opened again, because an earlier write failed in an undefined state.
+    /// Appends are refused until the store is opened again, because an earlier write failed and left the file in an unknown
+    /// state.
     #[error("the log refuses appends until the process restarts: {reason}")]
     Failed { reason: String },
-    /// Later appends are refused.
+    /// Another writer has taken over, so all appends are refused.
     #[error("another writer has taken over the log: {reason}")]
     Fenced { reason: String },
 }

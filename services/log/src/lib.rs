@@ -1,9 +1,9 @@
-//! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. One [`Store`] writes
-//! it; any number of [`Reader`]s follow it. [`SegmentStore`] stores it in files, [`MemoryStore`] in memory for tests;
+//! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. One [`Store`] writes it;
+//! any number of [`Reader`]s follow it. [`SegmentStore`] stores the log in files, [`MemoryStore`] in memory for tests.
 //! [`scan`] verifies the files.
 //!
 //! Acknowledged appends survive any crash unchanged. Damage is reported with file and offset, and is never skipped or
-//! repaired. Opening verifies all bytes, at about 600 MB per second and core.
+//! repaired. Opening a log verifies all bytes at about 600 MB per second on one core.
 
 mod authority;
 pub mod block;

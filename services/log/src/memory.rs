@@ -11,7 +11,7 @@ use crate::{
     store::{Limit, Reader, Store},
 };
 
-/// Fulfils the contract of [`Store`] except durability.
+/// Store that meets the contract of [`Store`] except for durability.
 #[derive(Debug)]
 pub struct MemoryStore {
     partition: u32,

@@ -1,12 +1,12 @@
 use bytes::Bytes;
 
-/// Position of a record: contiguous, 1-based and never reused. 0 means before the first record.
+/// Position of a record. Positions are contiguous, 1-based and never reused; 0 is the position before the first record.
 pub type Position = u64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub position: Position,
-    /// Bytes of the record. They share a larger buffer, so copy them to keep them for long.
+    /// Bytes of the record, which are part of a larger shared buffer. To store them for long, copy them.
     pub bytes: Bytes,
 }
 

@@ -1,13 +1,13 @@
-//! Start of a log: its first position and the hash of the record before it. The file `start` must be durable before
-//! segments are archived and removed:
+//! Start of a log, which consists of its first position and the hash of the record before that position. The file `start`
+//! must be durable before segments are archived and removed:
 //!
 //! ```text
 //! "MLSTART1"  SHA-256 of the rest 32
 //! partition u32  first position u64  hash of the record before it 32
 //! ```
 //!
-//! Without this file, a missing first segment is damage. A segment must start at the recorded position and have the
-//! recorded hash; older segments are ignored. Nothing writes the file yet.
+//! If this file does not exist, a missing first segment is damage. Otherwise a segment must start at the recorded position
+//! and after the recorded hash; older segments are ignored. No command writes this file yet.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ impl LogStart {
         Self { first: 1, previous: genesis(partition) }
     }
 
-    /// Position 0 means 1. A position below `first` is [`ReadError::Archived`].
+    /// Checks a position to read from; 0 means 1. Fails with [`ReadError::Archived`] if the position is below `first`.
     pub fn check(&self, position: Position) -> Result<(), ReadError> {
         let (position, first) = (position.max(1), self.first);
         if position < first { Err(ReadError::Archived { position, first }) } else { Ok(()) }

@@ -15,15 +15,15 @@ use crate::{
 
 /// Writer of one partition.
 ///
-/// * A store MUST refuse a second live writer, when that writer opens the store or first appends.
-/// * [`end`](Store::end) and [`head`](Store::head) MUST cover durable records only, and MUST NOT go back.
-/// * After a crash a store MUST have all acknowledged appends unchanged. It MAY have later appends, in order and
-///   complete.
+/// * A store MUST refuse a second live writer, no later than at that writer's first append.
+/// * [`end`](Store::end) and [`head`](Store::head) MUST cover only durable records, and MUST NOT decrease.
+/// * After a crash, a store MUST still contain all acknowledged appends unchanged. It MAY also contain later appends, if
+///   these are complete and in order.
 /// * A damaged store MUST refuse to open. It MUST NOT drop an acknowledged record.
 pub trait Store: Send {
     fn partition(&self) -> u32;
 
-    /// Start of the log. A log that does not start at position 1 MUST have a segment.
+    /// Start of the log. A log that starts after position 1 MUST NOT be empty.
     fn start(&self) -> LogStart;
 
     /// Last durable position; 0 for an empty log.
@@ -32,12 +32,12 @@ pub trait Store: Send {
     /// Hash of the record at [`end`](Store::end), or the genesis hash.
     fn head(&self) -> Hash;
 
-    /// Appends all records or none, from position `after + 1`. On `Ok` they are durable and visible to readers.
+    /// Appends all records or none, from position `after + 1`. After `Ok` the records are durable and visible to readers.
     ///
-    /// * `after` MUST be [`end`](Store::end), else the error is [`AppendError::Conflict`]. Then `Chain` and `TooLarge`
-    ///   are checked.
+    /// * `after` MUST be [`end`](Store::end), otherwise the append fails with [`AppendError::Conflict`]. This is checked
+    ///   before the conditions of `Chain` and `TooLarge`.
     /// * The first record MUST continue the chain at [`head`](Store::head). [`Chained`] has verified the other records.
-    /// * One call writes one block and SHOULD cost one synchronous write.
+    /// * A call writes one block and SHOULD cost only one synchronous write.
     /// * An empty append writes nothing.
     fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError>;
 
@@ -53,23 +53,24 @@ pub trait Store: Send {
         self.append_chained(after, &chained)
     }
 
-    /// Makes the opened log durable and undoes a failed append; an append does this too. The caller MAY retry.
+    /// Makes the opened log durable and undoes a failed append; each append also does this. The caller MAY retry.
     fn settle(&mut self) -> Result<(), AppendError> {
         Ok(())
     }
 
-    /// Calls [`settle`](Store::settle) and prepares later appends. It SHOULD cost nothing if there is no work. After an
+    /// Calls [`settle`](Store::settle) and prepares later appends. It SHOULD cost nothing if nothing is to be done. After an
     /// error the caller MAY retry, and appends may still succeed.
     fn tend(&mut self) -> Result<(), AppendError> {
         self.settle()
     }
 
-    /// Last position that was not verified at opening, or 0. The opener SHOULD verify the records up to it.
+    /// Last position that opening did not verify; 0 if it verified all. The caller SHOULD verify the records up to this
+    /// position.
     fn unread(&self) -> Position {
         0
     }
 
-    /// Confirmations that this process is the only writer; `None` if a lock ensures it.
+    /// Confirmations that this process is the only writer; `None` if a lock ensures that it is.
     fn authority(&self) -> Option<Arc<Authority>> {
         None
     }
@@ -83,12 +84,12 @@ pub trait Reader: Send + Sync {
 
     fn end(&self) -> Position;
 
-    /// Returns contiguous records from `from`: at most `max_records` and `max_bytes`, but at least one record. The
-    /// answer is empty only at the end.
+    /// Returns contiguous records from `from`, limited by `max_records` and `max_bytes`. Before the end, it returns at least
+    /// one record.
     ///
-    /// * `from` 0 means 1. After the end the answer MUST be empty.
-    /// * Below [`first`](Reader::first) the answer MUST be [`ReadError::Archived`].
-    /// * Records that are not durable or in doubt MUST NOT be returned.
+    /// * A `from` of 0 means 1. If `from` is after the end, the answer MUST be empty.
+    /// * If it is below [`first`](Reader::first), the answer MUST be [`ReadError::Archived`].
+    /// * Records MUST NOT be returned before they are certainly durable.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 
     fn check_rest(&self, _upto: Position) -> Result<(), ReadError> {
@@ -109,7 +110,7 @@ impl Limit {
         Self { records, bytes, first: true }
     }
 
-    /// Returns whether a record of this size fits the limits; the first record always does.
+    /// Returns whether a record of this size fits the limits; the first record always fits.
     pub fn admits(&mut self, bytes: usize) -> bool {
         let admitted = self.records > 0 && (self.first || bytes <= self.bytes);
         if admitted {

@@ -1,4 +1,5 @@
-//! Connections, retries and refusal messages. A retry reuses the request id and therefore has no second effect (PL-11).
+//! Connections, retries and refusal messages. A retry has the same request id, so the request takes effect only once
+//! (PL-11).
 
 use crate::{commands::Failure, target::Target};
 use motherlode_proto::{
@@ -36,7 +37,6 @@ impl Client {
     }
 }
 
-/// Retries a call while its answer is lost or the service is busy.
 pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
 where
     F: Future<Output = Result<Response<R>, Status>>,
@@ -60,7 +60,7 @@ where
     call(request).await.map(Response::into_inner)
 }
 
-/// Whether a retry can succeed. Broken connections appear as `Unknown`, expired deadlines as `Cancelled`.
+/// Returns whether a retry can succeed. A broken connection appears as `Unknown`, an expired deadline as `Cancelled`.
 #[must_use]
 pub fn may_pass(status: &Status) -> bool {
     matches!(
@@ -69,13 +69,12 @@ pub fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// Reason of a refusal in UPPER_SNAKE; empty if unknown.
+/// Returns the reason of a refusal in UPPER_SNAKE; empty if it has none.
 #[must_use]
 pub fn reason(status: &Status) -> String {
     status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()
 }
 
-/// Returns a metadata entry of a refusal; empty if it is missing.
 #[must_use]
 pub fn metadata(status: &Status, key: &str) -> String {
     let details = status.get_error_details();
@@ -96,7 +95,7 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
     Ok(partitions)
 }
 
-/// Formats a refusal: reason and message, invalid fields and metadata, one per line, then the next step.
+/// Formats a refusal. The lines are the reason and message, each invalid field, each metadata entry, and the next step.
 #[must_use]
 pub fn explain(status: &Status) -> Failure {
     let details = status.get_error_details();
@@ -122,7 +121,6 @@ pub fn explain(status: &Status) -> Failure {
     Failure::found(text)
 }
 
-/// Returns the innermost cause, such as "Connection refused" instead of "transport error".
 fn cause(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -1,4 +1,4 @@
-//! Events of records as JSON. The proto descriptors determine the fields, so no field is missing. Amounts in EUR are
+//! Converts events of records to JSON. The fields come from the proto descriptors, so none is missing. Amounts in EUR are
 //! decimals.
 
 use crate::commands::Failure;
@@ -14,7 +14,8 @@ use std::sync::LazyLock;
 static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
-/// Fields of type bytes that contain no amount. All other bytes fields contain EUR in units of 1e-9, 16 bytes big-endian.
+/// Fields of type bytes that contain no amount. Every other bytes field contains an amount of EUR in units of 1e-9, as 16
+/// bytes big-endian.
 const OPAQUE: [&str; 19] = [
     "choice",
     "client_seed",
@@ -37,7 +38,6 @@ const OPAQUE: [&str; 19] = [
     "stake",
 ];
 const SEED_OF_STEP: &str = "motherlode.log.v1.StepResolved.seed";
-/// Amount field that is empty if the award is unpaid.
 const PAID_OF_VOIDED: &str = "motherlode.log.v1.RoundVoided.Jackpot.paid";
 
 pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {

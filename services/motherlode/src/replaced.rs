@@ -1,8 +1,8 @@
-//! Flags of earlier builds.
+//! Flags of earlier builds and their replacements.
 
 use crate::commands::Failure;
 
-/// Command (or all), its earlier flag, and the flag's replacement.
+/// Command (empty for all commands), its earlier flag, and the flag's replacement.
 const REPLACED: [(&str, &str, &str); 5] = [
     ("export", "--what", "name the table first, as in `motherlode export rounds data`"),
     ("", "--full-speed", "use --priority normal"),
@@ -11,7 +11,7 @@ const REPLACED: [(&str, &str, &str); 5] = [
     ("serve", "--verify behind", "use --verify background"),
 ];
 
-/// Returns an error that names the replacement of the command line's first outdated flag.
+/// If the command line has an earlier flag, returns an error that names its replacement.
 pub(crate) fn flag(words: impl Iterator<Item = String>) -> Option<Failure> {
     let words: Vec<String> = words.take_while(|word| word != "--").collect();
     let line = format!("{} ", words.join(" ").replace('=', " "));

@@ -72,7 +72,7 @@ impl Target {
             }
             ConnectError::Nobody { ref reason, .. } => Failure::found(format!("{error}\n{}", self.next_step(reason))),
         })?;
-        // Any server can accept a connection; the first call shows whether it is a gRPC service.
+        // Any server can accept a connection, so a first call checks that it is a gRPC service.
         let mut probe = Request::new(HealthCheckRequest::default());
         probe.set_timeout(PROBE_MAX);
         match HealthClient::new(connection.clone()).check(probe).await {
@@ -109,7 +109,7 @@ impl Target {
     }
 }
 
-/// Parses a token file: one line of visible ASCII.
+/// Parses a token file, which has one line of visible ASCII.
 fn token(bytes: &[u8]) -> Option<String> {
     let token = std::str::from_utf8(bytes).ok()?.trim();
     (!token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())).then(|| token.to_owned())

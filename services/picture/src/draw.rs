@@ -1,5 +1,5 @@
-//! Outcomes as text for a terminal of 80 columns. Unknown symbols are shown as numbers. With colour, winning symbols are
-//! shown in reverse video; without colour, `*` marks them.
+//! Draws outcomes as text for a terminal of 80 columns. Unknown symbols are shown as numbers. Winning symbols are shown in
+//! reverse video or, without colour, marked with `*`.
 
 mod carried;
 mod hold;
@@ -56,7 +56,8 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     lines.join("\n")
 }
 
-/// Draws a player's collection; `figure` maps a key to its figure. Ends with a line feed; empty without a collection.
+/// Draws a player's collection; `figure` maps a key to its figure. The text ends with a line feed, or is empty if the game
+/// has no collection.
 #[must_use]
 pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> String {
     carried::shelf(game, figure, Pen::new(colour)).into_iter().map(|line| line + "\n").collect()
@@ -71,13 +72,12 @@ fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
     spins.chunk_by(together).map(|group| group.iter().collect()).collect()
 }
 
-/// Describes changes of a collection, such as `2 red crystals`; may be empty.
 #[must_use]
 pub fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     carried::changes(game, figures, currency)
 }
 
-/// Describes a choice, such as `opens 1, 4 and 6`. `game` is `None` if this program lacks it.
+/// Describes a choice, such as `opens 1, 4 and 6`. `game` is `None` if this program does not have the game.
 #[must_use]
 pub fn choice(game: Option<&GameInfo>, choice: &Choice) -> String {
     match &choice.kind {
@@ -121,7 +121,6 @@ fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {
     })
 }
 
-/// Draws the turned cards, the latest first (BW-24).
 fn strip(outcome: &Outcome) -> String {
     let suits: Vec<_> = outcome.double_strip.iter().map(|card| suit(*card)).collect();
     suits.join(" ")
@@ -171,8 +170,8 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// Describes the half that a step secured. Rules since 1.0.1 credit it at once (ME-16); in older rules, a step without
-/// windows that leaves the gamble open secures half.
+/// Describes the half of the win that a step secured. Since rules version 1.0.1 it is credited at once (ME-16). In older
+/// versions, a step secures half if it has no windows and the gamble stays open.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half is credited: {}.", minor_units(outcome.credited_minor, currency)));

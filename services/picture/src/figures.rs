@@ -2,7 +2,6 @@ use motherlode_proto::round::v1::Money;
 use motherlode_slots::par::{Exact, decimal};
 use motherlode_state::{CoinValue, Currency, Minor};
 
-/// Formats a time as `2026-11-22T10:00:00.123Z`.
 #[must_use]
 pub fn iso(unix_ms: i64) -> String {
     let (seconds, ms) = (unix_ms.div_euclid(1_000), unix_ms.rem_euclid(1_000));
@@ -15,7 +14,6 @@ pub fn time(time: &prost_types::Timestamp) -> String {
     iso(time.seconds.saturating_mul(1_000).saturating_add(i64::from(time.nanos) / 1_000_000))
 }
 
-/// Groups digits, as in `1,234,567.89 EUR`.
 #[must_use]
 pub fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
@@ -30,7 +28,6 @@ pub fn grouped(number: &str) -> String {
     text + fraction
 }
 
-/// Formats money as `1,234.50 EUR`.
 #[must_use]
 pub fn cash(money: &Money) -> String {
     match money.currency_code.parse::<Currency>() {
@@ -39,13 +36,11 @@ pub fn cash(money: &Money) -> String {
     }
 }
 
-/// Formats minor units as `1,234.50 EUR`, `1,234 JPY`, `1,234.500 KWD`.
 #[must_use]
 pub fn minor(amount: Minor, currency: Currency) -> String {
     format!("{} {currency}", grouped(&amount.to_decimal(currency)))
 }
 
-/// Converts minor units to whole coins, rounded down (DM-18).
 #[must_use]
 pub fn coin_view(amount: Minor, currency: Currency, coin: CoinValue) -> i64 {
     let minor_micros = 1_000_000 / 10_i128.pow(currency.digits());
@@ -53,13 +48,11 @@ pub fn coin_view(amount: Minor, currency: Currency, coin: CoinValue) -> i64 {
     i64::try_from(coins).unwrap_or(i64::MAX)
 }
 
-/// Formats a share as `94.600000 %`.
 #[must_use]
 pub fn percent(share: &Exact, places: usize) -> String {
     format!("{} %", decimal(&(share * Exact::from_integer(100.into())), places))
 }
 
-/// Formats a chance with at least 18 places and nine significant digits.
 #[must_use]
 pub fn chance(chance: &Exact) -> String {
     const PLACES: usize = 18;
@@ -79,7 +72,6 @@ pub fn number(exact: &Exact) -> f64 {
     decimal(exact, 17).parse().unwrap_or(f64::NAN)
 }
 
-/// Formats a chance as `once in 12.5`, or `never` for 0.
 #[must_use]
 pub fn once_in(chance: &Exact, places: usize) -> String {
     if *chance == Exact::from_integer(0.into()) {
@@ -88,8 +80,8 @@ pub fn once_in(chance: &Exact, places: usize) -> String {
     format!("once in {}", grouped(&decimal(&chance.recip(), places)))
 }
 
-/// Formats parts so that they add up to the whole as printed by [`decimal`]. Missing units are added to the parts with the
-/// largest remainders, so each part is off by less than a unit of the last place.
+/// Formats `parts` so that the printed figures add up to `whole` as printed by [`decimal`]. The parts with the largest
+/// remainders are rounded up, so the error of each part is less than one unit of the last place.
 #[must_use]
 pub fn parts(whole: &Exact, parts: &[&Exact], places: usize) -> Vec<String> {
     let unit = (0..places).fold(Exact::from_integer(1.into()), |unit, _| unit / Exact::from_integer(10.into()));

@@ -1,4 +1,4 @@
-//! Presentation of rounds and games, without I/O: terminal drawings, figures, pages (PL-19), PAR sheets.
+//! Presents rounds and games as terminal drawings, figures, pages (PL-19) and PAR sheets. It does no I/O.
 
 pub mod draw;
 pub mod figures;

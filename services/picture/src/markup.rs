@@ -2,7 +2,7 @@ use maud::{Markup, PreEscaped, html};
 
 pub const STYLE: &str = include_str!("page.css");
 
-/// Each element is closed, so that a page is also well-formed XML.
+/// All elements are closed, so that pages are also well-formed XML.
 const HEAD: &str = r#"<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>"#;
 

@@ -1,4 +1,4 @@
-//! Windows of the reels as SVG. Cells are 100 units wide and high. A symbol without a drawing is an empty cell.
+//! Draws windows of the reels as SVG. Cells are 100 units wide and high. If a symbol has no drawing, its cell is empty.
 
 use crate::{
     draw::cells,
@@ -12,11 +12,10 @@ use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult,
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Space before the reels for line numbers, and minimum space behind them for coins.
+/// Space to the left of the reels for line numbers, and minimum space to the right for coins.
 const GUTTERS: (usize, usize) = (56, 40);
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
-/// Maximum unnumbered lines drawn next to each other; further lines overlap.
 const APART_MAX: usize = 8;
 
 /// Returns the drawings of a round's symbols, to be embedded once before its windows.
@@ -30,7 +29,6 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     sprite::embedded(sprite, &shown)
 }
 
-/// Draws a step's windows, small if there are several. `opens` returns the link of a small window.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;
@@ -70,7 +68,7 @@ pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     Some(html! { div.windows { figure { (drawn) figcaption { (caption) } } } })
 }
 
-/// In short captions, free spins after the first omit the kind of spin.
+/// Returns the captions of windows. If `short` is set, free spins after the first omit the kind of spin.
 fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();
@@ -117,7 +115,7 @@ fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<
     let width = reels * CELL + GUTTERS.0 + lines.gutter().max(ways.as_ref().map_or(0, Ways::gutter));
     let view = format!("-{} -6 {width} {}", GUTTERS.0, rows * CELL + 12);
     let places: Vec<_> = (0..reels).flat_map(|reel| (0..rows).map(move |row| (reel, row))).collect();
-    // Collected and placed symbols are highlighted even outside of wins.
+    // Collected and placed symbols are highlighted even if they are not part of a win.
     let marked = |reel: usize, row: usize| {
         spin.marks.iter().any(|mark| usize::try_from(mark.cell).is_ok_and(|cell| cell == reel * rows + row))
     };
@@ -167,7 +165,7 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     html! {
         rect.placed x=(x + 3) y=(y + 3) width=(side - 6) height=(side - 6) rx="12" {}
         @if mark.kind() == MarkKind::Potion {
-            // The Potion was here before the symbol moved down (WF-05).
+            // The Potion was in this cell before the symbol moved down into it (WF-05).
             (collected(game, mark, x + CELL / 2, y))
         } @else if !text.is_empty() {
             rect.plate x=(x + 14) y=(y + 66) width="72" height="30" rx="15" {}
@@ -253,7 +251,6 @@ fn joined(points: &[Point]) -> String {
     points.iter().map(|(x, y)| format!("{x},{y}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Encodes a line as its start and relative moves.
 fn stroke(points: &[Point]) -> String {
     let begin = points.first().map_or_else(String::new, |(x, y)| format!("M{x} {y}"));
     let level = |pair: &[Point]| pair[0].1 == pair[1].1;

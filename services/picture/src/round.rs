@@ -1,4 +1,4 @@
-//! Rounds as text or as a page (PL-19). User input (actor, reason) is escaped.
+//! Shows rounds as text or as a page (PL-19). User input (actor, reason) is escaped.
 
 use crate::{
     draw,
@@ -24,7 +24,7 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     pub title: String,
     pub drawing: String,
-    /// Windows as pictures; in the bet's section, the drawings of the symbols.
+    /// Pictures of the section's windows. In the bet's section, this field contains the drawings of all symbols instead.
     pub picture: Markup,
     pub facts: Vec<(&'static str, String)>,
 }
@@ -36,13 +36,12 @@ impl Section {
     }
 }
 
-/// Returns the sections of a page. Windows are drawn only if this program has the game.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)
 }
 
-/// Returns the sections of a page with linked small windows: `opens` maps 0-based step and window to the link.
+/// Returns the sections of a page whose small windows are links. `opens` maps a 0-based step and window to the link.
 #[must_use]
 pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     sections_with(round, false, opens)
@@ -96,7 +95,7 @@ pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     text
 }
 
-/// Describes the choice of a step. `game` is `None` if this program lacks it.
+/// Describes the choice of a step. `game` is `None` if this program does not have the game.
 #[must_use]
 pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Automatic>) -> String {
     let choice = draw::choice(game, choice);
@@ -297,7 +296,6 @@ fn end(round: &Round) -> Section {
     Section::new("The end", String::new(), rows)
 }
 
-/// Returns the round's game; `None` if this program lacks it.
 #[must_use]
 pub fn info(round: &Round) -> Option<&'static GameInfo> {
     let game = game(&round.game, &round.rules_version)?;

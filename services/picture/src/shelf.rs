@@ -1,4 +1,4 @@
-//! Collections as pictures; a ring stands for a missing symbol.
+//! Draws collections as pictures, in which a ring stands for a missing symbol.
 
 use crate::{
     draw::{
@@ -23,7 +23,7 @@ pub fn figures(of: &[CarriedFigure]) -> Figures {
     of.iter().map(|figure| (figure.key.clone(), figure.value)).collect()
 }
 
-/// Draws the shelf after each step; empty for steps without a change.
+/// Draws the collection after each step. The picture is empty if the step changed nothing.
 #[must_use]
 pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     let mut now = figures(&round.carried);
@@ -34,7 +34,6 @@ pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     round.steps.iter().map(after).collect()
 }
 
-/// Draws a collection from symbols that the page has embedded.
 #[must_use]
 pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     let figure = |key: &str| figures.get(key).copied().unwrap_or_default();
@@ -64,8 +63,8 @@ pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
     collected.map(sprite::id).collect()
 }
 
-/// Returns the picture and description of a collection under the newest rules, or its keys and values if this program
-/// lacks the game.
+/// Returns the picture and description of a collection under the newest rules. If this program does not have the game,
+/// returns its keys and values.
 #[must_use]
 pub fn draw(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
     match motherlode_slots::latest(game) {

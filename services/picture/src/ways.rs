@@ -1,4 +1,4 @@
-//! Wins on ways over a large window, coloured per win.
+//! Draws wins on ways over a large window, each win in its own colour.
 
 use crate::{
     draw::cells,

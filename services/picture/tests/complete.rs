@@ -1,5 +1,5 @@
-//! PL-19, PL-05: a picture shows all data of its outcome. Messages are destructured with all fields, so that this test
-//! does not compile until it handles a new field.
+//! PL-19, PL-05: a picture shows all data of its outcome. The test destructures messages with all fields, so if a message
+//! gets a new field, the test compiles only after it handles the field.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -252,7 +252,6 @@ fn read(game: &GameInfo, drawing: &str) -> Texts {
     texts
 }
 
-/// Parses `line 1 ───── 3 x Raven 20 coins`.
 fn win<'a>(words: &'a [&'a str]) -> Option<(&'a [&'a str], (String, String))> {
     let x = words.iter().position(|word| *word == "x")?;
     let coins = words.iter().position(|word| *word == "coins" || *word == "coin")?;

@@ -1,8 +1,8 @@
-//! Proof of a round in a log of ten million records: its size, the cost of making it, and the cost of verifying it
+//! Measures the proof of a round in a log of ten million records: its size, the time to create it, and the time to verify it
 //! without resolving the round, compared with one Ed25519 verification.
 //!
-//! The tree has generated entries; the records are from tests/golden/linked.hex. `cargo bench -p motherlode-proofs`
-//! needs 330 MB of disk space.
+//! The tree's entries are generated, and the round's records are from tests/golden/linked.hex. `cargo bench -p
+//! motherlode-proofs` needs 330 MB of disk space.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 #![allow(clippy::unwrap_used, reason = "a bench may panic")]
 
@@ -25,7 +25,6 @@ const BYTES_MAX: usize = 2_500;
 
 const POSITIONS: [u64; 2] = [7_123_456, 7_654_321];
 
-/// Two rounds of one step each. The second record contains the hash of the first.
 fn rounds_of_one_step() -> [Record; 2] {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();

@@ -25,7 +25,7 @@ pub struct ProofApi {
 }
 
 impl ProofApi {
-    /// If `witnessed`, a proof is available once its checkpoint has a cosignature.
+    /// If `witnessed` is set, a proof is available only after its checkpoint has a cosignature.
     #[must_use]
     pub fn new(ledgers: Ledgers, proofs: Proofs, witnessed: bool) -> Self {
         Self { ledgers, proofs, witnessed }
@@ -84,7 +84,7 @@ impl ProofApi {
             for partition in proofs.partitions() {
                 let Some(position) = partition.find(&hash)? else { continue };
                 let logged = partition.ledger.fetch(position)?;
-                // A caller can name any hash, so a record is returned only to operators that it concerns.
+                // A caller can request any hash, so an operator gets only records that concern it.
                 if own.as_ref().is_none_or(|operator| logged.commit.concerns(operator)) {
                     return Ok(Some(wire::FindRecordResponse { partition: partition.ledger.partition(), position }));
                 }
@@ -106,7 +106,7 @@ impl ProofApi {
         let found = self.ledgers.reads().run(caller, move || rounds::places(&of, &id.stream, id.number)).await??;
         let Some(mut places) = found else { return Err(unknown_round(&request.round_id)) };
         if !places.over {
-            // The round's records may contain facts that must stay hidden while the round is open (NP-12).
+            // The records of an open round may contain facts that must still be hidden (NP-12).
             let message = "the round is open: request its proof once it has ended";
             let refusal = Refusal::new(Reason::RoundOpen, message);
             return Err(refusal.with("round_id", &request.round_id));

@@ -1,6 +1,6 @@
-//! Records shortened for a proof by leaving out fields that the verifier can derive from the rest of the file:
-//! outcomes, seals of revealed draws, and hashes of records in the file. The verifier hashes the complete record, so it
-//! need not trust the shortened one.
+//! Shortens records for a proof by omitting fields that the verifier can derive from the rest of the file: outcomes, seals
+//! of revealed draws, and hashes of records in the file. The verifier hashes the restored record, so it need not trust the
+//! shortened one.
 
 use motherlode_log::{Hash, Position, Record, hash};
 use motherlode_proto::{
@@ -26,8 +26,8 @@ pub enum NotWorkedOut {
     NotPlain,
 }
 
-/// Returns `None` for each record that cannot be shortened. Fails if a record is not a commit or its round cannot be
-/// read.
+/// Shortens each record; returns `None` for a record that cannot be shortened. Fails if a record is not a commit or its
+/// round cannot be read.
 pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     let logged = records.iter().map(|record| decode(&record.bytes)).collect::<Result<Vec<_>, _>>()?;
     let follows = match Follows::from_records(&logged) {
@@ -42,7 +42,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
         let mut is_shorter = false;
         for (field, follows) in steps(&mut commit).flat_map(|step| follows.fields(step, before)) {
             match field.is_empty() {
-                // A field that is empty in an older record must stay empty when restored.
+                // If the field is empty in an older record, it must stay empty when the record is restored.
                 true => return None,
                 false if *field == follows => field.clear(),
                 false => continue,
@@ -54,7 +54,6 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
     Ok(short.collect())
 }
 
-/// Records that are not marked as shortened are unchanged.
 pub fn whole(mut records: Vec<(Vec<u8>, bool)>) -> Result<Vec<Vec<u8>>, NotWorkedOut> {
     if records.iter().any(|(_, lacks)| *lacks) {
         let logged = records.iter().map(|(bytes, lacks)| decoded(bytes, *lacks)).collect::<Result<Vec<_>, _>>()?;
@@ -101,7 +100,7 @@ fn steps(commit: &mut Commit) -> impl Iterator<Item = &mut StepResolved> {
     })
 }
 
-/// Values that follow from the revealed draws of rounds that begin in these records.
+/// Values that can be derived from the revealed draws of rounds that begin in the file's records.
 struct Follows {
     outcomes: BTreeMap<(u64, u32), Vec<u8>>,
     seals: BTreeMap<u64, Seal>,

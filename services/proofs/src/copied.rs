@@ -1,21 +1,20 @@
-//! Records shortened for a proof by copying bytes from the previous record in the file, from its hash, and from the
-//! record itself. The verifier hashes the restored record, so it need not trust the shortened one.
+//! Shortens records for a proof by replacing bytes with instructions to copy them from the previous record in the file, from
+//! the hash of that record, or from the record itself. The verifier hashes the restored record, so it need not trust the
+//! shortened one.
 
 use motherlode_log::hash;
 
-/// Bytes copied per record, limited so that the verifier's work stays proportional to the file.
+/// Maximum bytes copied per record, so that the verifier's work stays proportional to the size of the file.
 pub const COPIED_MAX: usize = 4_096;
-/// Shortest copied run; a shorter run's instruction takes as many bytes.
+/// Minimum length of a copied run. For a shorter run, the instruction would be as long as the run.
 const RUN_MIN: usize = 7;
-/// Longest record that is shortened, since the search takes quadratic time.
+/// Maximum length of a record that is shortened, because the search takes quadratic time.
 const SEARCHED_MAX: usize = 4_096;
 
 fn beginning(before: Option<&[u8]>) -> Vec<u8> {
     before.map(|before| [&hash(before)[..], before].concat()).unwrap_or_default()
 }
 
-/// Returns the remaining bytes and the copy instructions of a
-/// [`ProvenRecord`](motherlode_proto::proof::v1::ProvenRecord).
 #[must_use]
 pub fn shortened(record: &[u8], before: Option<&[u8]>) -> (Vec<u8>, Vec<u32>) {
     let mut text = beginning(before);
@@ -47,7 +46,7 @@ fn longest(text: &[u8], wanted: &[u8]) -> (usize, usize) {
     (0..text.len()).map(|from| (from, common(from))).max_by_key(|(_, length)| *length).unwrap_or_default()
 }
 
-/// `None` if an instruction is invalid or more than [`COPIED_MAX`] bytes are copied.
+/// Restores a record; returns `None` if an instruction is invalid or more than [`COPIED_MAX`] bytes are copied.
 #[must_use]
 pub fn restored(own: &[u8], copied: &[u32], before: Option<&[u8]>) -> Option<Vec<u8>> {
     let runs = copied.chunks_exact(3);

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Number of tile levels, enough for 2^40 records.
+/// Number of tile levels; enough for 2^40 records.
 const LEVELS: usize = 4;
 const HASH: u64 = 32;
 
@@ -27,7 +27,7 @@ pub enum FilesError {
     Unsigned { path: PathBuf, source: NoteError },
 }
 
-/// Files of a partition's tree. Reads do not wait for writes.
+/// Files of a partition's Merkle tree. Reads do not wait for writes.
 #[derive(Debug)]
 pub struct Files {
     folder: PathBuf,
@@ -60,7 +60,6 @@ impl Files {
         Ok(Some((checkpoint, note)))
     }
 
-    /// Like [`checkpoint`](Self::checkpoint), but the signature is not verified.
     pub fn unverified_checkpoint(folder: &Path) -> Result<Option<(Checkpoint, Note)>, FilesError> {
         let Some((path, note)) = Self::note(folder)? else { return Ok(None) };
         let checkpoint = note.text().parse().map_err(|source| FilesError::Malformed { path, source })?;
@@ -97,7 +96,6 @@ impl Files {
         fs::rename(Self::checkpoint_file(&self.folder), to)
     }
 
-    /// Writes hashes of a level, or entries if `level` is `None`.
     pub(crate) fn write(&self, level: Option<u8>, first: u64, hashes: &[Hash]) -> io::Result<()> {
         if hashes.is_empty() {
             return Ok(());
@@ -105,7 +103,6 @@ impl Files {
         self.file(level)?.write_all_at(hashes.as_flattened(), first * HASH)
     }
 
-    /// Reads hashes of a level, or entries if `level` is `None`.
     fn read(&self, level: Option<u8>, first: u64, count: usize) -> io::Result<Vec<Hash>> {
         let mut hashes = vec![Hash::default(); count];
         let end = io::Error::from(io::ErrorKind::UnexpectedEof);

@@ -16,27 +16,26 @@ const TOGETHER: usize = 4096;
 #[error("partition {partition}, position {position}: {what}")]
 pub struct Contradiction {
     pub partition: u32,
-    /// Signed size, or the first position at which log and tree differ.
+    /// Signed size of the tree, or the first position at which log and tree differ.
     pub position: Position,
     pub what: String,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// A file failed; the task retries.
+    /// A file could not be read or written; the task retries.
     #[error("cannot read or write the tree's files: {0}")]
     Files(#[from] io::Error),
     /// The log could not be read; the task retries.
     #[error("cannot read the log for the tree: {0}")]
     Log(#[from] ReadError),
-    /// The log contradicts the checkpoint; nothing more is signed.
+    /// The log contradicts the checkpoint, so no further checkpoints are signed.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
     #[error("the checkpoint {} was signed with another key", .0.display())]
     OtherKey(PathBuf),
 }
 
-/// Compares hashes with entries, up to a size or until stopped.
 pub(crate) fn is_sound(files: &Files, size: Position, stop: impl Fn() -> bool) -> bool {
     let (mut tree, mut counts) = (Tree::default(), [0_u64; 256]);
     while tree.size() < size && !stop() {
@@ -68,8 +67,8 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    /// If the files are damaged, the tree is rebuilt, and no checkpoint is returned until it has the signed size. A
-    /// checkpoint signed with another key is an error unless `accept_new_key` is set.
+    /// Opens the tree. If its files are damaged, it is rebuilt, and no checkpoint is returned until it has the signed size.
+    /// A checkpoint signed with another key is an error unless `accept_new_key` is set.
     pub(crate) fn open(
         folder: &Path,
         ledger: &Handle,
@@ -107,7 +106,7 @@ impl Growing {
         if size == 0 {
             return Ok((anew, Some((checkpoint, note))));
         }
-        // The last record suffices, since its hash covers all earlier records.
+        // Comparing the last record is enough, because its hash covers all earlier records.
         let head = anew.files.entries(size - 1, 1)?.first().copied().unwrap_or_default();
         let found = ledger.records(size, 1, BYTES)?.first().map(|record| hash(&record.bytes));
         match found == Some(head) {
@@ -154,10 +153,10 @@ impl Growing {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Adds records to the tree; returns false if there are no more.
+    /// Adds records to the tree; returns false if no records remain.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
-        // The tree first grows to the signed size, at which its root is compared.
+        // The tree first grows only to the signed size, where its root is compared with the checkpoint.
         let to = self.expected.as_ref().map_or(to, |expected| to.min(expected.size));
         let left = usize::try_from(to.saturating_sub(size)).unwrap_or(usize::MAX).min(RECORDS);
         if left == 0 {
@@ -199,7 +198,7 @@ impl Growing {
         let first = self.tree.size() + 1;
         let records = ledger.records(first, count, BYTES)?;
         let Some(last) = records.last() else { return Ok(vec![]) };
-        // Each record contains the previous record's hash, so only the last record is hashed.
+        // Each record contains the hash of the previous record, so only the last record must be hashed.
         let named: Option<Vec<Hash>> = records.iter().map(|record| previous_hash(&record.bytes)).collect();
         let mut entries =
             named.ok_or_else(|| self.contradiction(first, "a record does not contain the hash of its predecessor"))?;

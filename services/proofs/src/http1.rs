@@ -1,4 +1,4 @@
-//! Minimal HTTP/1.1 with limits on time and size.
+//! Minimal HTTP/1.1 server with limits on time and size.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
@@ -53,7 +53,6 @@ where
         Ok(Err(_)) => return plain(StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too long"),
         Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the request's body did not arrive in time"),
     };
-    // Disk access must not block threads that serve bets.
     let answered = tokio::task::spawn_blocking(move || answerer(parts.method, parts.uri.path().to_owned(), collected));
     answered.await.unwrap_or_else(|_| {
         plain(StatusCode::INTERNAL_SERVER_ERROR, "an internal error prevented an answer: see the service's log")
@@ -79,7 +78,7 @@ pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, Str
             let body = Limited::new(answer.into_body(), BODY_MAX).collect().await.map_err(io::Error::other)?;
             Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
         };
-        // The connection may end before the answer is read; the answer is then still in the exchange.
+        // The connection may end before the answer is read, so the answer must be taken from the exchange afterwards.
         let mut exchange = std::pin::pin!(exchange);
         tokio::select! {
             answered = &mut exchange => answered,

@@ -10,7 +10,7 @@ use std::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be read or written, or already exists: a key is never replaced.
+    /// The file cannot be read or written, or it already exists and a key is never replaced.
     #[error("cannot use the key file {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("cannot use the key file {}: {source}", path.display())]
@@ -36,7 +36,7 @@ pub fn origin(name: &str, partition: u32) -> String {
     format!("{name}/log/{partition}")
 }
 
-/// `key` may have the name of any partition's log, or the bare name.
+/// Returns the key with the name of a partition's log. `key` may have any partition's name or none.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     let name = key.name();
     let bare =
@@ -44,14 +44,14 @@ pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Ma
     key.named(&origin(bare, partition))
 }
 
-/// The file is outside the log's folder, so that copies of the log do not include the key.
+/// Returns the key file. It is outside the log's folder, so that copies of the log do not include the key.
 #[must_use]
 pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// A missing key is created only if the configuration names no key file, and only for an empty log unless a new key is
-/// accepted.
+/// Loads the key. A missing key is created only if the configuration names no key file and either the log is empty or a new
+/// key is accepted.
 pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     let key = match config.proofs.key_file.is_none() && !path.exists() {
@@ -84,7 +84,7 @@ fn named(key: SignerKey, path: &Path, config: &Config) -> Result<SignerKey, KeyE
     }
 }
 
-/// Errors do not reveal the file's content.
+/// Loads a key. Errors do not reveal the file's content.
 pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     let file = |source| KeyError::File { path: path.to_owned(), source };
     let text = fs::read_to_string(path).map_err(file)?;
@@ -94,7 +94,7 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// Chooses a random name if none is given. Fails if the file exists.
+/// Creates a key file. If `name` is `None`, the name is random. Fails if the file exists.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

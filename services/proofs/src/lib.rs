@@ -1,16 +1,15 @@
-//! The log as a tile log: a tree over each partition's records, signed checkpoints, and proofs.
+//! Publishes the log as a tile log: a Merkle tree over each partition's records, signed checkpoints, and proofs.
 //!
-//! [`Proofs`] adds records to the trees and signs a checkpoint once per second and at a stop. [`ProofApi`] serves
-//! proofs over gRPC; [`serve_tiles`] serves tree and checkpoints over HTTP. [`Witnesses`] requests cosignatures from
-//! witnesses; [`Witness`] is a witness.
+//! [`Proofs`] adds records to the trees and signs a checkpoint once per second and at shutdown. [`ProofApi`] serves proofs
+//! over gRPC; [`serve_tiles`] serves tree and checkpoints over HTTP. [`Witnesses`] requests cosignatures from witnesses;
+//! [`Witness`] implements a witness.
 //!
-//! The folder `proofs/<partition>` has `entries` (each record's SHA-256), `1` to `4` (hashes of these tile levels;
-//! level 0 is computed) and `checkpoint`. Everything except the signatures follows from the log, and is rebuilt if
-//! missing or damaged.
+//! The folder `proofs/<partition>` has `entries` (each record's SHA-256), `1` to `4` (hashes of these tile levels; level 0
+//! is computed) and `checkpoint`. If a file is missing or damaged, everything except the signatures is rebuilt from the log.
 //!
-//! Proofs never delay a bet or stop the log; failed writes are retried. Each checkpoint continues the previous one. If
-//! the log is not the signed log, the start is refused, or, when running, signing ends and the reason is reported.
-//! Cost: 0.5 microseconds and 42 bytes per record, and one signature per second.
+//! Proofs never delay a bet or stop the log; failed writes are retried. Each checkpoint continues the previous one. If the
+//! log contradicts the signed checkpoints, the start is refused; if this is found later, signing ends and the reason is
+//! reported. Cost: 0.5 microseconds and 42 bytes per record, and one signature per second.
 
 mod api;
 mod brief;

@@ -63,7 +63,7 @@ pub(crate) struct Partition {
     growing: Mutex<Growing>,
     /// Size of the tree, readable while the tree grows.
     grown: AtomicU64,
-    /// Set at a stop; after it, work that can wait is left to the next start.
+    /// Set at shutdown. Work that can wait is then left to the next start.
     ending: AtomicBool,
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
@@ -81,9 +81,9 @@ pub struct Extent {
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
-    /// Called before the first append, so that a refused log stays unchanged. Each checkpoint also updates the mark of
-    /// the log's end. A damaged checkpoint is renamed to `checkpoint.damaged`, and a new one signed once the tree is
-    /// rebuilt.
+    /// Opens the trees. Call it before the first append, so that a refused log stays unchanged. Each checkpoint also updates
+    /// the mark of the log's end (PL-40). A damaged checkpoint is renamed to `checkpoint.damaged`; a new one is signed after
+    /// the tree is rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -130,7 +130,6 @@ impl Proofs {
         })
     }
 
-    /// Returns the partition and the reason once a log contradicts its checkpoints.
     pub async fn failed(&self) -> (u32, String) {
         let mut each = vec![];
         for partition in &*self.0 {
@@ -170,7 +169,7 @@ impl Partition {
         };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
-        // Removes a file of earlier versions.
+        // Earlier versions wrote this file.
         let _ = std::fs::remove_file(folder.join("sorted"));
         let published = watch::Sender::new(Published { last, ..Published::default() });
         Ok(Self {
@@ -187,7 +186,8 @@ impl Partition {
         })
     }
 
-    /// Writes the mark (PL-40). Only the first of consecutive failures is logged, since the folder may be read-only.
+    /// Writes the mark of the log's end (PL-40). Only the first of consecutive failures is logged, because the folder may be
+    /// read-only.
     fn mark(&self, held: ChainHead, stopped: bool) {
         let written = self.draws.mark(&self.ledger, held, stopped);
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
@@ -307,7 +307,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Ends signing if a witness has cosigned more records than the log has, unless their loss was accepted.
+    /// Ends signing if a witness has cosigned more records than the log has, unless the loss of records was accepted.
     pub(crate) fn lost(&self, witness: &str, cosigned: u64) {
         let (partition, end) = (self.ledger.partition(), self.ledger.durable());
         if cosigned <= end.max(self.ledger.generations().lost_to()) {

@@ -1,5 +1,5 @@
-//! Checks the log against the last signed checkpoint before the first answer: the snapshot must belong to the signed
-//! log, and the records after the checkpoint are verified. The ledger verifies earlier records in the background.
+//! Before the service answers, checks the log against the last signed checkpoint: the snapshot must belong to the signed
+//! log, and the records after the checkpoint are verified. The ledger verifies the records before it in the background.
 
 use crate::{
     files::Files,
@@ -12,7 +12,7 @@ use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
 const RECORDS: usize = 4096;
 const BYTES: usize = 1 << 20;
 
-/// Without a checkpoint, the whole log is verified in the background.
+/// If no checkpoint exists, the whole log is verified in the background.
 pub(crate) fn resume(
     (mut growing, signed): (Growing, Option<(Checkpoint, Note)>),
     ledger: &Handle,
@@ -51,7 +51,7 @@ fn is_of_snapshot(
     }
 }
 
-/// Stops at the first record that was read when the log was opened.
+/// Verifies records after the checkpoint, up to the first record that was read when the log was opened.
 fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) -> Result<(), GrowError> {
     let (partition, to) = (ledger.partition(), (unread + 1).min(ledger.durable()));
     if unread <= size {

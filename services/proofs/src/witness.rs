@@ -1,7 +1,7 @@
-//! A small witness: `POST /add-checkpoint` of c2sp.org/tlog-witness.
+//! A small witness, which serves `POST /add-checkpoint` of c2sp.org/tlog-witness.
 //!
-//! For each log, a file named by the SHA-256 of the log's origin has its last cosigned checkpoint. The file is synced
-//! before the answer. Requests about one log are handled one after another.
+//! The last cosigned checkpoint of each log is in a file whose name is the SHA-256 of the log's origin. The file is synced
+//! before the witness answers. Requests about one log are handled one after another.
 
 use crate::{
     files::FilesError,
@@ -45,7 +45,6 @@ pub struct Witness {
 
 struct Log {
     key: VerifierKey,
-    /// Last cosigned checkpoint, with the signatures of log and witness.
     seen: Mutex<Option<(Seen, Note)>>,
 }
 

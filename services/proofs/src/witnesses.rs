@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 const PAUSE: Duration = Duration::from_secs(5);
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Longest wait at startup; the witnesses are called concurrently.
+/// Maximum wait for witnesses at startup, which are called concurrently.
 const START_MAX: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
@@ -46,7 +46,8 @@ impl Witnesses {
         self.0.is_empty()
     }
 
-    /// Each witness is asked for a cosignature from size 0. If it has cosigned before, it refuses and states its size.
+    /// Returns the sizes that witnesses have cosigned, per partition. A cosignature from size 0 is requested; a witness that
+    /// has cosigned before refuses and states its size.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {
@@ -81,7 +82,7 @@ impl Witness {
         }
     }
 
-    /// Requests cosignatures, only of the latest checkpoint.
+    /// Requests cosignatures of each new checkpoint; skips checkpoints that are no longer the latest.
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);
@@ -92,7 +93,7 @@ impl Witness {
             let (witness, outcome) = (self.key.name().to_owned(), KeyValue::new("outcome", outcome));
             counter.add(times, &[KeyValue::new("witness", witness), outcome]);
         };
-        // Both counters are exported from 0, because an alarm on growth needs a first value.
+        // Both counters are exported with the value 0 first, because an alarm on their growth needs a first value.
         count("done", 0);
         count("refused", 0);
         loop {

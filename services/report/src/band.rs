@@ -1,15 +1,16 @@
-//! Bounds on the deviation of a sound game's live return from its exact return (PL-23).
+//! Bounds on the deviation of a correct game's live return from its exact return (PL-23).
 //!
-//! A row sums independent rounds with weights `w`, the amounts staked. The chance that a sound row ever leaves its band
-//! is at most [`FALSE_ALARM`], for all checks together, any number of rounds, and any distribution of wins:
+//! A row sums independent rounds, weighted with their stakes `w`. The probability that the row of a correct game ever leaves
+//! its band is at most [`FALSE_ALARM`]. This holds for all checks together, any number of rounds and any distribution of
+//! wins:
 //!
-//! * **Too high**: each win counts up to a cap that rises with the number of rounds, and Freedman's inequality bounds
-//!   their sum (Freedman 1975, Theorem 1.6).
-//! * **Too low**: wins are not negative, so the lower tail of their sum is bounded like that of a normal distribution whose
+//! * **Too high**: each win is counted only up to a cap, which rises with the number of rounds. Freedman's inequality bounds
+//!   the sum of the capped wins (Freedman 1975, Theorem 1.6).
+//! * **Too low**: wins are not negative, so the lower tail of their sum has the same bound as a normal distribution whose
 //!   variance is the second moment (Maurer 2003).
 //!
-//! Stakes may depend on earlier wins. Variances are summed as `w^2 sigma^2`. Sums of variances are divided into stretches
-//! `k`, which end at `1.25^k`; one bound holds for all checks in a stretch, and the chances of all stretches add up to
+//! Stakes may depend on earlier wins. The variance of a row is the sum of `w^2 sigma^2`. Variances are divided into ranges;
+//! range `k` ends at `1.25^k`. One bound holds for all checks in a range, and the probabilities of all ranges add up to
 //! [`FALSE_ALARM`].
 
 use serde::{Deserialize, Serialize};
@@ -21,16 +22,15 @@ const GROWTH: f64 = 1.25;
 /// Ratio of the cap to `s / z`, which makes `cap z^2 / 6` a quarter of `z s`.
 const CAP: f64 = 1.5;
 
-/// Exact mathematics of a round, as multiples of the bet.
+/// Exact mathematics of a round, in multiples of the bet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Theory {
     pub(crate) rtp: f64,
-    /// Return of a player who has not yet collected or unlocked anything.
     pub(crate) rtp_least: f64,
     pub(crate) std_dev: f64,
 }
 
-/// Number of wins by size: class `c` counts wins from `2^c` to below `2^(c + 1)` bets.
+/// Number of wins per class of size. Class `c` contains wins of at least `2^c` and less than `2^(c + 1)` bets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wins {
     pub(crate) rounds: u64,
@@ -61,7 +61,7 @@ impl Wins {
         self.classes.values().map(|(_, bets)| bets).sum()
     }
 
-    /// Returns the sum of wins in bets, each counted up to `2^class`.
+    /// Returns the sum of wins as multiples of the bet. Each win is counted only up to `2^class`.
     #[allow(clippy::cast_precision_loss, reason = "statistics")]
     fn capped(&self, class: i32) -> f64 {
         let each = |(of, (count, bets)): (&i32, &(u64, f64))| {
@@ -83,13 +83,12 @@ pub(crate) struct Verdict {
     pub(crate) rtp: f64,
     pub(crate) theoretical_rtp: f64,
     pub(crate) effective_rounds: f64,
-    /// Sum of wins, each counted up to the cap.
     pub(crate) above: f64,
     pub(crate) below: f64,
     pub(crate) out_of_band: bool,
 }
 
-/// Compares a row with its band. `owed` is the weighted sum that gifts and rounding can add to a sound row's wins.
+/// Compares a row with its band. `owed` is the weighted sum that gifts and rounding can add to the wins of a correct game.
 pub(crate) fn verdict(parts: &[Stratum<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }
@@ -127,11 +126,11 @@ fn verdict_at(parts: &[Stratum<'_>], owed: f64, false_alarm: f64) -> Verdict {
     }
 }
 
-/// Returns the number of standard deviations for one side, and the bound at the end of the stretch that contains this sum of
-/// variances.
+/// Returns the number of standard deviations allowed on one side, and the bound at the end of the range that contains this
+/// variance.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
-    // The sum of 1 / ((k + 1) (k + 2)) over all k is 1; each side gets half of it.
+    // The sum of 1 / ((k + 1) (k + 2)) over all k is 1. Each side of the band gets half of the probability.
     let chance = false_alarm / 2.0 / ((stretch + 1.0) * (stretch + 2.0));
     ((-2.0 * chance.ln()).sqrt(), GROWTH.powf(stretch).sqrt())
 }

@@ -1,7 +1,8 @@
-//! Credits due to an operator's wallet after a commit, included in its transactions' balances (PL-31, PL-34).
+//! Computes the credits that are still due to an operator's wallet after a commit. The balances of the commit's transactions
+//! include them (PL-31, PL-34).
 //!
 //! Older records do not state these credits. For such a record, the player's commits are read backwards to the last paid
-//! credit and then to the commit that caused it. Credits are paid in order, so later credits are unpaid.
+//! credit and then to the commit that caused it. Credits are paid in order, so all later credits are unpaid.
 
 use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;
@@ -15,7 +16,7 @@ const COMMITS_MAX: usize = 4_096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DuesLookup {
     Yes,
-    /// More than [`COMMITS_MAX`] commits of the player follow the last paid credit, so the sum is unknown.
+    /// The sum is unknown, because more than [`COMMITS_MAX`] commits of the player follow the last paid credit.
     No,
     /// A page that begins with this commit can find the sum.
     NextPage,
@@ -23,7 +24,7 @@ pub(crate) enum DuesLookup {
 
 #[derive(Debug)]
 pub(crate) struct Dues {
-    /// Unpaid credits after the next commit to read, by player with older records; `None` if unknown.
+    /// Unpaid credits after the next commit to read, per player with older records; `None` if they are unknown.
     known: BTreeMap<StreamId, Option<PerCurrency<Minor>>>,
     left: usize,
 }
@@ -35,7 +36,7 @@ impl Default for Dues {
 }
 
 impl Dues {
-    /// Adds a commit. The player's earlier commits must be added afterwards, latest first.
+    /// Adds a commit. Commits of a player must be added latest first.
     pub(crate) fn add(
         &mut self,
         ledger: &Handle,
@@ -89,7 +90,6 @@ impl Dues {
             paid = paid.or_else(|| last_paid(&logged));
             let made_due = |(request_id, _): &(SmolStr, Currency)| *request_id == logged.commit.request_id;
             let last = paid.clone().filter(made_due);
-            // The credits of one commit are paid in currency order.
             let after = |currency: Currency| last.as_ref().is_none_or(|(_, paid)| currency > *paid);
             for (currency, amount) in became_due(ledger, &logged)?.into_iter().filter(|(currency, _)| after(*currency))
             {

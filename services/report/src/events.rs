@@ -1,5 +1,5 @@
-//! A partition's significant events: those after the latest checkpoint in memory, about 300 bytes each, earlier ones in
-//! tables of the store of views. [`LATEST_MAX`] in memory make a checkpoint due.
+//! Significant events of a partition. Events after the latest checkpoint are in memory, with about 300 bytes each; earlier
+//! events are in tables of the store of views. A checkpoint is due when [`LATEST_MAX`] events are in memory.
 
 use motherlode_log::Position;
 use motherlode_proto::report::v1::SignificantEvent;
@@ -18,10 +18,9 @@ const OPERATOR_BITS: u8 = 64;
 pub(crate) struct Events {
     counts: BTreeMap<i32, u64>,
     stretches: Arc<Vec<Stretch>>,
-    /// Number of events in the runs.
+    /// Number of events stored in run files instead of memory.
     #[serde(skip)]
     away: u64,
-    /// Oldest first.
     #[serde(skip)]
     runs: Vec<Run>,
     #[serde(skip)]
@@ -52,7 +51,7 @@ struct Stretch {
     first: u64,
     since: i64,
     kinds: u128,
-    /// Set of operators; each has a bit, and several can share a bit.
+    /// Set of operators. Each operator has a bit, which it may share with other operators.
     operators: u64,
     of_all: bool,
 }
@@ -90,7 +89,7 @@ impl Filter {
     }
 }
 
-/// Returns whether an operator sees an event: its own events, and events without an operator.
+/// Returns whether an operator may see an event, which must be its own or belong to no operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }
@@ -137,13 +136,13 @@ impl Events {
         self.counts.iter().map(|(kind, count)| (*kind, *count))
     }
 
-    /// Returns the events from a number on; `None` if the first is in a table.
+    /// Returns the events from number `number` on; `None` if the first one is in a table.
     pub(crate) fn latest_from(&self, number: u64) -> Option<&[Arc<SignificantEvent>]> {
         let skip = usize::try_from(number.checked_sub(self.away)?).ok()?;
         Some(self.latest.get(skip..).unwrap_or_default())
     }
 
-    /// Returns the number of the first event after the position, or a slightly smaller number.
+    /// Returns the number of the first event after the position, or a slightly lower number.
     pub(crate) fn number_near(&self, position: u64) -> u64 {
         let begun = self.stretches.partition_point(|stretch| stretch.first <= position);
         begun.saturating_sub(1) as u64 * STRETCH
@@ -154,7 +153,7 @@ impl Events {
         Look { stretches: Arc::clone(stretches), away: *away, runs: runs.clone(), latest: latest.clone() }
     }
 
-    /// Adds `runs` to decoded events; returns `None` if the runs do not contain exactly as many events as were counted.
+    /// Completes decoded events; `None` if the runs have a different number of events.
     pub(crate) fn with(self, runs: Vec<Run>) -> Option<Self> {
         let away = runs.iter().flat_map(Run::tables).map(|table| table.entries()).sum();
         (away == self.counts.values().sum::<u64>()).then_some(Self { away, runs, ..self })
@@ -173,8 +172,8 @@ impl Events {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Replaces the first `count` events in memory, which begin at number `first`, by `runs`; returns false if the events
-    /// were folded again meanwhile.
+    /// Takes `runs`, which contain all events before `first` and `count` events after. Returns false if the events were
+    /// rebuilt in the meantime.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();
         if is_next {
@@ -256,7 +255,6 @@ impl Look {
         Ok(events)
     }
 
-    /// Reads the events numbered from `first` up to but excluding `end` from tables.
     fn written(&self, first: u64, end: u64) -> Result<Vec<Arc<SignificantEvent>>, Unreadable> {
         let (mut events, mut wrong) = (vec![], None);
         if first >= end {

@@ -52,7 +52,6 @@ async fn restored(archive: &Archive, store: &mut MemoryStore) -> Result<Restored
     restore(archive, PARTITION, Some(store), Position::MAX, None, &AtomicU64::new(0)).await
 }
 
-/// Returns the archived records.
 async fn content(archive: &Archive) -> Result<Vec<Bytes>, ArchiveError> {
     let mut store = memory(&[]);
     restored(archive, &mut store).await?;

@@ -1,4 +1,4 @@
-//! Object store in memory that fails from a chosen operation on, as if the process were killed there.
+//! In-memory object store. A chosen operation and all later ones fail, as if the process were killed at that operation.
 
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream::BoxStream};
@@ -18,7 +18,7 @@ use std::{
 pub struct Faulty {
     pub objects: Arc<InMemory>,
     left: Arc<AtomicU64>,
-    /// Whether the failing operation takes effect before its error.
+    /// Whether the first failing operation takes effect although it returns an error.
     late: bool,
 }
 
@@ -27,7 +27,7 @@ impl Faulty {
         Self { objects: Arc::clone(objects), left: Arc::new(AtomicU64::new(operations)), late }
     }
 
-    /// Returns whether the operation runs, and whether it answers.
+    /// Returns whether the next operation takes effect, and whether it returns its result instead of an error.
     fn next(&self) -> (bool, bool) {
         match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
             Ok(1) => (self.late, false),

@@ -35,8 +35,6 @@ fn carries(outcome: &Outcome, figures: &[(usize, i64)]) -> bool {
     outcome.carried.is_some_and(|carried| carried.0 == wanted)
 }
 
-/// Rounds: a gift of three red crystals, a fourth crystal at 0.01, a round without crystals, a fifth crystal at 0.02
-/// with free spins at 0.015, a voided round with a crystal, then one more round.
 fn mine() -> Tale {
     let mut tale = Tale::with_players(&["dora"]);
     let over = |outcome: &Outcome| outcome.awaiting == Awaiting::Nothing;

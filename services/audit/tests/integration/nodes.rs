@@ -1,4 +1,5 @@
-//! Seals are checked with the draw keys, and kinds of events with the proposer's roles (PL-44).
+//! Tests that the audit checks seals with the draw keys, and that proposers commit only kinds of events that their roles
+//! permit (PL-44).
 
 use crate::common::{Tale, audited, chained, divergence, found, options, player, pool, step, store};
 use motherlode_audit::{Report, audit};

@@ -67,8 +67,6 @@ fn void(tale: &mut Tale, name: &str, round: u64, change: Option<Event>) -> usize
     tale.log.len() - 1
 }
 
-/// Rounds: a gift, a fourth red crystal at 0.01, a blue crystal at 0.02; then the rounds of the fourth crystal and of
-/// the gift are voided.
 fn mine() -> (Tale, usize, usize) {
     let mut tale = Tale::with_players(&["dora"]);
     let gift = dig(&mut tale, 10_000, 0, 3);
@@ -104,7 +102,7 @@ fn pl_04_a_void_that_leaves_a_collection_or_takes_too_much_is_found() {
     assert_eq!(gift_kept.expected, r#"dwarf-mine "EUR": red 0, red_gifted 0, given 0"#);
 }
 
-/// The forger also corrects the stated balance.
+/// The forged void has a wrong refund or win and a stated balance that matches it.
 #[test]
 fn pl_04_pl_09_a_void_of_another_refund_or_win_is_found_even_when_the_balance_is_put_right() {
     let (tale, first, _) = mine();

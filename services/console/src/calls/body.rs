@@ -1,4 +1,4 @@
-//! A call's JSON message, read on demand, and its answers as lines.
+//! Reads the JSON message of a call on demand, and writes its answers as lines.
 
 use super::{gzip, refusal};
 use crate::json::CANONICAL;
@@ -24,7 +24,6 @@ type Arriving = Pin<Box<dyn Future<Output = Result<Octets, Status>> + Send>>;
 pub(super) struct Message(Option<Arriving>);
 
 impl Message {
-    /// `bytes_max` limits the body before and after decompression.
     pub(super) fn new(body: Asked, packed: bool, of: MessageDescriptor, bytes_max: usize) -> Self {
         Self(Some(Box::pin(async move {
             let whole = Limited::new(body, bytes_max).collect().await.map_err(|error| unread(&*error, bytes_max))?;
@@ -92,7 +91,6 @@ fn read(message: MessageDescriptor, bytes: &Octets) -> Result<DynamicMessage, St
         .map_err(|_| Status::internal("the service's answer does not match the method's message type"))
 }
 
-/// Returns a message as JSON, including fields with default values, in proto order.
 pub(super) fn json(message: MessageDescriptor, bytes: &Octets) -> Result<Vec<u8>, Status> {
     let mut text = vec![];
     let mut serializer = serde_json::Serializer::new(&mut text);

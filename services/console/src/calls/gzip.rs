@@ -1,4 +1,4 @@
-//! Gzip compression of JSON calls; decompressed messages are bounded.
+//! Gzip compression of JSON calls.
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -7,10 +7,9 @@ use http::{HeaderMap, HeaderValue, header};
 use motherlode_runtime::{Reason, Refusal};
 use std::io::{Read as _, Write as _};
 
-/// Answers below this size are not compressed.
 const BYTES_MIN: usize = 1_024;
 
-/// Returns whether the body is compressed. Other encodings are refused.
+/// Encodings other than gzip and `identity` are refused.
 pub(super) fn is_packed(headers: &HeaderMap) -> Result<bool, Refusal> {
     let mut codings = headers.get_all(header::CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
     match (codings.next(), codings.next()) {
@@ -35,7 +34,6 @@ pub(super) fn too_long(bytes_max: usize) -> Refusal {
     Refusal::new(Reason::MessageTooLong, format!("a JSON message may have at most {bytes_max} bytes"))
 }
 
-/// Returns whether the caller accepts gzip with a quality above 0.
 pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|coding| {
@@ -46,7 +44,6 @@ pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Returns the text as JSON, compressed if it is long and the caller accepts gzip.
 pub(super) fn answer(text: Vec<u8>, accepted: bool) -> Response {
     let packed = (accepted && text.len() >= BYTES_MIN).then(|| packed(&text)).flatten();
     let json = [(header::CONTENT_TYPE, "application/json"), (header::VARY, "accept-encoding")];

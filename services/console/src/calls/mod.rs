@@ -1,8 +1,9 @@
-//! All calls of the contract as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
+//! Serves all calls as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
-//! Before its body is read, a call passes the same layers as a gRPC call: permissions, deadline (`grpc-timeout`), limits
-//! and refusals. A streaming answer consists of lines `{"result": ...}`; a refusal adds a last line `{"error": ...}`.
-//! Methods with a stream of requests need gRPC. A refusal is a `google.rpc.Status` with the HTTP status of its code.
+//! Before its body is read, a call passes the same middleware as a gRPC call, which checks permissions, deadline
+//! (`grpc-timeout`) and limits. A streaming answer consists of lines `{"result": ...}`; if the call is refused after the
+//! first line, the last line is `{"error": ...}`. Methods with a stream of requests are available only over gRPC. A refusal
+//! is a `google.rpc.Status` with the HTTP status of its code.
 
 mod body;
 mod contract;
@@ -52,7 +53,7 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     }
     let known = match known {
         Some(method) if !method.is_client_streaming() => method,
-        // Callers without a credential are refused by the layers first.
+        // The middleware refuses callers without a credential first.
         many => return Err(unknown(app, many, request).await),
     };
     let accepted = gzip::is_accepted(request.headers());
@@ -63,7 +64,6 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     }
 }
 
-/// Returns the refusal of a method that is unknown or needs gRPC.
 async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -> Status {
     let mut call = http::Request::post("/motherlode/Unknown").body(Body::empty()).unwrap_or_default();
     take_along(&request, &mut call);
@@ -123,7 +123,7 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the token only after admission, because otherwise a refused call would count twice for the rate limit.
+    /// Counts the call for its token only after admission. Otherwise a refused call would count twice for the rate limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
@@ -135,7 +135,7 @@ impl LetIn {
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
     for name in TAKEN_ALONG {
-        // The services refuse a repeated header.
+        // Repeated headers are all copied, because the services refuse them.
         for value in request.headers().get_all(name) {
             call.headers_mut().append(name, value.clone());
         }
@@ -163,7 +163,7 @@ async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor)
     Ok(([(header::CONTENT_TYPE, "application/jsonl")], body).into_response())
 }
 
-/// Returns whether the body is JSON. Browsers send this content type across sites only after a preflight request, which the
+/// Returns whether the content type is JSON. Browsers send JSON to another site only after a preflight request, which the
 /// console refuses.
 fn is_json(request: &Request) -> bool {
     let told = request.headers().get(header::CONTENT_TYPE).and_then(|told| told.to_str().ok());

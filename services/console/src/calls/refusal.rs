@@ -22,7 +22,6 @@ pub(super) fn refused(status: &Status) -> Response {
     answer
 }
 
-/// Returns JSON for calls, and a page for browsers.
 pub(crate) fn answer(failure: Failure, path: &str) -> Response {
     match path.starts_with("/v1/") || path == "/openapi.json" {
         true => of_failure(failure),
@@ -50,7 +49,7 @@ fn of_failure(failure: Failure) -> Response {
     refused(&here(Refusal::new(Reason::HttpRefused, why).with_code(code)))
 }
 
-/// Logs a refusal that no layer has logged.
+/// Logs a refusal that the console makes before the middleware, which logs all others.
 pub(super) fn here(refusal: Refusal) -> Status {
     refusals::note(&Refused::new(&refusal, "_OTHER"));
     refusal.into()
@@ -64,7 +63,6 @@ pub(super) fn json(status: &Status) -> Value {
     }
 }
 
-/// Returns the HTTP status that google.rpc.Code names for a code.
 fn http_status(code: Code) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,

@@ -1,4 +1,4 @@
-//! Messages as JSON Schema (2020-12), for OpenAPI 3.1.
+//! Converts messages to JSON Schema (2020-12), for OpenAPI 3.1.
 
 use prost_reflect::{EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor, OneofDescriptor};
 use serde_json::{Map, Value, json};
@@ -34,7 +34,6 @@ enum Side {
 }
 
 impl Schemas {
-    /// `answers` are the messages of all answers.
     pub(super) fn new(answers: impl IntoIterator<Item = MessageDescriptor>) -> Self {
         let (mut names, mut left): (_, Vec<_>) = (BTreeSet::new(), answers.into_iter().collect());
         while let Some(message) = left.pop() {
@@ -126,7 +125,7 @@ impl Schemas {
                 json!({ "type": "integer", "format": "int32", "minimum": i32::MIN, "maximum": i32::MAX })
             }
             Kind::Uint32 | Kind::Fixed32 => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
-            // Strings, because doubles would lose digits of 64-bit numbers.
+            // 64-bit numbers are strings in JSON, because doubles would lose digits.
             Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => {
                 json!({ "type": "string", "format": "int64", "pattern": "^-?[0-9]{1,19}$" })
             }
@@ -147,7 +146,6 @@ impl Schemas {
     }
 }
 
-/// Returns the condition that at most one of the group's fields is set.
 fn one(group: &OneofDescriptor) -> Value {
     let set: Vec<_> = group.fields().map(|field| json!({ "required": [field.json_name()] })).collect();
     let none = json!({ "not": { "anyOf": set } });

@@ -84,7 +84,6 @@ fn shown(days: &[Day]) -> Markup {
     }
 }
 
-/// All lines use one scale from zero; hits are marked on the line of increments.
 fn drawn(days: &[Day]) -> String {
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let each = days.iter().flat_map(|day| LINES.map(|(_, _, of)| number(of(day))));

@@ -1,4 +1,4 @@
-//! A game's return over time, with the band that contains a fair game's return in 95 of 100 cases.
+//! A game's return over time, with the interval that contains the return of a correct game with a probability of 95 %.
 
 use super::parts::{section, table};
 use crate::{
@@ -14,10 +14,9 @@ use motherlode_proto::{
 use std::{cmp::Reverse, collections::BTreeMap};
 
 const ROWS: i32 = 500;
-/// Number of points of a plot, and of days in a table.
 const POINTS: usize = 60;
 const STAKES: usize = 4;
-/// Half the band's width in standard errors.
+/// Half the width of the 95 % interval, in standard errors.
 const ERRORS: f64 = 1.959_963_985;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 180.0;
@@ -75,7 +74,7 @@ fn days(rows: &[Revenue]) -> (String, Vec<Day>) {
 }
 
 impl Day {
-    /// Returns the return, rounded down; `None` without a bet.
+    /// Returns wins / bets in millionths, rounded down; `None` if there are no bets.
     fn rtp_millionths(&self) -> Option<i128> {
         (self.bets > 0).then(|| self.wins * 1_000_000 / self.bets)
     }

@@ -124,7 +124,7 @@ fn hash(text: &str) -> Option<Sought<'_>> {
     (rest.is_empty() && bytes.len() == 32).then_some(Sought::Hash(bytes))
 }
 
-/// Parses a position: `42`, or `2:42` in partition 2.
+/// Parses a position: `42` for partition 0, or `2:42` for partition 2.
 fn position(text: &str) -> Option<Sought<'_>> {
     match text.split_once(':') {
         Some((partition, number)) => Some(Sought::Position(Some(partition.parse().ok()?), number.parse().ok()?)),
@@ -132,7 +132,6 @@ fn position(text: &str) -> Option<Sought<'_>> {
     }
 }
 
-/// Returns the path of a pasted page address.
 fn pasted(asked: &str) -> Option<&str> {
     let (_, rest) = asked.split_once("://")?;
     let path = &rest[rest.find('/')?..];
@@ -146,7 +145,7 @@ fn is_name(part: &str) -> bool {
     !part.is_empty() && part.len() <= 64 && part.bytes().all(allowed)
 }
 
-/// Parses a search. Names without an operator belong to `own` unless it is empty.
+/// Parses the text of a search. A name without an operator belongs to operator `own` unless `own` is empty.
 fn sought<'a>(asked: &'a str, own: &'a str) -> Sought<'a> {
     if let Some(path) = pasted(asked) {
         return Sought::Page(path.to_owned());

@@ -1,4 +1,4 @@
-//! A round shown frame by frame; the `refresh` header plays it back.
+//! Shows a round frame by frame. For playback, the `refresh` header loads the next frame.
 
 use maud::{Markup, html};
 use motherlode_picture::{
@@ -15,7 +15,6 @@ pub(super) struct Frame {
     window: Option<usize>,
 }
 
-/// Returns the frames: the bet, each step (preceded by its windows if it has several), and the end.
 pub(super) fn all(round: &Round) -> Vec<Frame> {
     let knows = info(round).is_some();
     let of_step = |(at, step): (usize, &motherlode_proto::round::v1::Step)| {

@@ -31,7 +31,7 @@ const LONG: usize = 160;
 /// Earlier records of the stream on a record's page.
 const EARLIER: usize = 3;
 const TAIL_S: u32 = 2;
-/// Maximum fields per event in a line, and [`WORD_MAX`] characters per field; the record's page shows everything.
+/// Maximum fields per event in a line, each with at most [`WORD_MAX`] characters. The record's own page shows all fields.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
 const READ_MAX: Duration = Duration::from_secs(5);

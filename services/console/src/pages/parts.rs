@@ -16,7 +16,6 @@ use motherlode_runtime::config::PLATFORM;
 use prost::Message;
 use tonic::{Code, Response, Status};
 
-/// Shows data, or a notice if it is not permitted or not available.
 pub(crate) fn section<T>(
     title: &str,
     answer: Result<Response<T>, Status>,
@@ -55,7 +54,7 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
     table_of("scroll", label, &texts(head), rows, vec![])
 }
 
-/// Renders a wide table. Put the most important column after the names, because narrow windows show only these two.
+/// Renders a wide table. Narrow windows show only its first two columns, so the most important column must follow the names.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, &texts(head), rows, vec![])
 }
@@ -109,7 +108,6 @@ fn shown(cell: &Markup) -> String {
     texts.collect::<String>().trim().to_owned()
 }
 
-/// Returns whether a text is a number with an optional unit: `1,200`, `-0.10 EUR`, `94.02 %`.
 fn is_figure(text: &str) -> bool {
     let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
     let digits = number.trim_start_matches(['-', '−', '+']);
@@ -168,7 +166,7 @@ pub(crate) fn proposed(made: &str, change_id: u64) -> String {
     }
 }
 
-/// Links an event to its round if the round belongs to the caller's operator, otherwise to its record if permitted.
+/// Links to the round if it belongs to the caller's operator; otherwise links to the record, if the caller may read it.
 pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Markup {
     let operator = id.split('/').next().unwrap_or_default();
     match record.filter(|_| visit.may("FollowLog")) {

@@ -86,7 +86,6 @@ pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -
     Ok(layout::page(&visit, &format!("Open rounds of {operator_id}"), content).await)
 }
 
-/// Returns the accounts in EUR, play money and all currencies with an exchange rate.
 async fn accounts(visit: &Visit, operator: &str, player: &str) -> Result<Vec<(Account, GetAccountResponse)>, Failure> {
     let rates = visit.api.ledger().list_exchange_rates(ListExchangeRatesRequest {}).await?.into_inner().rates;
     let rates = rates.into_iter().map(|rate| rate.currency_code).filter(|code| code != "EUR");
@@ -134,7 +133,7 @@ fn ways(visit: &Visit, account: &Account, open: &Option<OpenRounds>) -> Markup {
     }
 }
 
-/// Shows the platform only the number of another operator's open rounds.
+/// Shows the platform how many rounds are open at another operator, but not the rounds.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {

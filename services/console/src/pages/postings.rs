@@ -1,4 +1,4 @@
-//! A round's postings between accounts, as in the books (PL-09).
+//! Page with the postings that a round made between accounts (PL-09).
 
 use super::parts::table;
 use crate::text::{eur, money};

@@ -1,4 +1,4 @@
-//! Daily reconciliation of pools' meters (PL-24), as page and files.
+//! Daily reconciliation of pools' meters (PL-24), shown as a page and exported as files.
 
 use super::{parts::wide_table, reports};
 use crate::{
@@ -16,7 +16,6 @@ use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResp
 use motherlode_tables::{Column, Kind, Value, column};
 use tonic::Code;
 
-/// Default and longest interval.
 const DAYS: i64 = 14;
 const DAYS_MAX: i64 = 366;
 const SHOWN: usize = 100;
@@ -25,7 +24,7 @@ async fn statement(visit: &Visit, pool_id: &str, date: String) -> Result<Option<
     let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
     match visit.api.report().get_pool_statement(request).await {
         Ok(answer) => Ok(Some(answer.into_inner())),
-        // The pool did not exist yet, or the day is in the future.
+        // The pool did not exist on that day, or the day is in the future.
         Err(status) if status.code() == Code::NotFound => Ok(None),
         Err(status) => Err(status.into()),
     }

@@ -9,7 +9,6 @@ use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, co
 use std::{borrow::Cow, fmt::Write};
 
 const EVENTS: i32 = 50;
-/// Maximum number of a call's result pages that one console page reads.
 const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
@@ -51,7 +50,7 @@ impl Interval {
         event.time.is_some_and(|time| (self.from..self.end).contains(&time.seconds))
     }
 
-    /// Returns whether all further events are earlier than the interval.
+    /// Returns whether the last event is before the interval. Further events are even earlier.
     fn is_over(&self, events: &[SignificantEvent]) -> bool {
         events.last().and_then(|event| event.time).is_some_and(|time| time.seconds < self.from)
     }

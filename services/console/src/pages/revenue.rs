@@ -1,4 +1,4 @@
-//! Revenue per day, operator, game and currency, as page and files (PL-34).
+//! Revenue per day, operator, game and currency (PL-34), shown as a page and exported as files.
 
 use super::{
     parts::{summed_table, texts},
@@ -140,7 +140,7 @@ fn shown(rows: &[Revenue], totals: &[Revenue]) -> Markup {
     }
 }
 
-/// Formats an amount; sums beyond 64 bits are shown in minor units.
+/// Formats an amount. A sum that exceeds 64 bits is shown in minor units.
 fn cash(amount: &str, currency: &str) -> String {
     match amount.parse() {
         Ok(amount_minor) => figures::cash(&Money { amount_minor, currency_code: currency.to_owned() }),

@@ -25,7 +25,6 @@ use motherlode_proto::{
 };
 use motherlode_state::StreamId;
 
-/// Maximum length of all text drawings on a page, in bytes.
 const LETTERS_MAX: usize = 20_000;
 
 pub(super) type Named = Path<(String, String, String)>;
@@ -288,7 +287,7 @@ mod tests {
 
     #[test]
     fn pl_19_a_round_of_60_free_spins_has_at_most_100_kb_whatever_it_won() {
-        // Bytes of the page around the steps; a test of the whole service limits complete pages.
+        // Estimated bytes of the page without its steps. Another test limits the size of complete pages.
         let around = 6_700;
         for game in latest_games().iter().copied() {
             for lines in

@@ -17,7 +17,7 @@ use motherlode_proto::{
 };
 use std::collections::BTreeSet;
 
-/// Value of the form field that selects all names; an empty field selects nothing.
+/// Value of a form field that selects all names. An empty field selects no name.
 const ALL: &str = "*";
 
 pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Result<Markup, Failure> {
@@ -52,7 +52,7 @@ pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Res
 
 pub(super) async fn operators(visit: &Visit, id: &str, all: bool) -> Result<Markup, Failure> {
     let known = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().operator_ids;
-    // An operator's admin may switch only the operator's own parts.
+    // An operator's admin may not switch parts for all operators.
     let all = all && visit.sees_all();
     Ok(html! {
         label for=(id) { "Operator" }

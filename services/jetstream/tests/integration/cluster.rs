@@ -21,7 +21,7 @@ fn the_store_conforms_with_three_replicas_and_no_override() {
         partition += 1;
         Box::new(JetStreamStore::open(&config, partition).unwrap())
     });
-    // Opening must check the settings of all three servers.
+    // With the monitoring pages of only two servers, opening cannot check all three servers.
     let config = Config { monitor: config.monitor[1..].to_vec(), ..config };
     match JetStreamStore::open(&config, 1) {
         Err(OpenError::Unsafe(refused)) => assert_eq!(refused.key, "sync_interval"),

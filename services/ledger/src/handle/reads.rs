@@ -53,7 +53,7 @@ impl Handle {
         self.shared.provenance.failure()
     }
 
-    /// Includes evicted players, so it reads all tables of players.
+    /// Calls `each` for every player. Evicted players are included, so all tables of players are read.
     pub(crate) fn each_player(&self, mut each: impl FnMut(&PlayerState)) {
         let books = self.shared.books.read();
         books.players().for_each(|(.., player)| each(player));
@@ -104,12 +104,12 @@ impl Handle {
         self.shared.reader.read(from, max, bytes_max)
     }
 
-    /// Returns candidates, latest first; the caller compares the whole hashes.
+    /// Returns the positions of records that may have the hash, latest first. The caller must compare the whole hash.
     pub fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, FetchError> {
         Ok(self.shared.index.with_hash(hash)?)
     }
 
-    /// The last hashes may be of records that are not durable yet.
+    /// Returns hashes of consecutive records. The last records may not be durable yet.
     #[must_use]
     pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
         self.shared.hashes.lock().from(from, max)

@@ -1,4 +1,4 @@
-//! Whatever is in the folder at startup, the index must equal a fold of the log.
+//! Tests that the index equals one built from the log, whatever files the folder contains at startup.
 
 use super::*;
 use crate::chain::record_hash;
@@ -158,7 +158,7 @@ fn pl_30_damaged_short_missing_and_swapped_runs_are_rebuilt_from_the_log() {
                 fs::remove_file(path).unwrap();
             }
             let opened = Opened::new(folder.path(), &store);
-            // A damaged block is detected when it is read: lookups may fail, but must not return a wrong position.
+            // A damaged block is detected only when it is read, so lookups may fail but must not return a wrong position.
             for (logged, bytes) in log.commits().iter().zip(&log.records) {
                 if let Ok(found) = opened.index.with_hash(&hash(bytes)) {
                     assert!(found.contains(&logged.commit.position), "{what}");

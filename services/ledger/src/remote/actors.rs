@@ -37,11 +37,11 @@ impl Actors {
         actors
     }
 
-    /// Checks that each actor exists, has the role and acts for its own operator, and that a change for two actors has
-    /// its approval.
+    /// Checks that each actor exists, has the required role and acts for its own operator, and that a change that needs two
+    /// actors was approved by the second.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
-        // The home partition has checked the original.
+        // The writer of the home partition has already checked the original.
         let is_copy = partition != HOME && InternalRequest::copied_position(request_id).is_some();
         let mut approved = false;
         for event in events {
@@ -159,7 +159,6 @@ fn takes_two(event: &Event) -> bool {
     )
 }
 
-/// A process opens configured pools at startup, without an actor.
 fn opens(proposal: &Proposal, event: &Event) -> bool {
     matches!(event, Event::PoolOpened { .. }) && proposal.request_id == InternalRequest::OpenPool.to_string()
 }

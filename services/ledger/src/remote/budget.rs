@@ -1,5 +1,5 @@
-//! A stream at its limit is not read; above a credential's limit or the total limit, proposals fail with
-//! RESOURCE_EXHAUSTED.
+//! Limits of other processes' proposals. A stream at its own limit is not read. Above the limit of a credential or the total
+//! limit, proposals fail with RESOURCE_EXHAUSTED.
 
 use crate::append::AppendError;
 use motherlode_proto::log::v1::Proposal;
@@ -29,7 +29,6 @@ struct InFlight {
 pub(crate) struct StreamBytes {
     budget: Budget,
     credential: String,
-    /// Number of proposals and bytes per ticket.
     proposals: BTreeMap<u64, (usize, usize)>,
     bytes: usize,
 }

@@ -1,5 +1,5 @@
-//! Campaigns in other processes' proposals (PL-36): a capped operator's campaign needs a reservation, whose cost is
-//! recomputed.
+//! Checks campaigns in other processes' proposals (PL-36). If the operator has a cap, the campaign needs a reservation,
+//! whose cost is recomputed.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -10,10 +10,8 @@ use motherlode_state::{Campaign, Currency, Event, FxRate, HOME, LiabilityReserve
 use parking_lot::Mutex;
 use std::fmt;
 
-/// Commits read to find a reservation's exchange rate.
 const RATES_MAX: usize = 1024;
 
-/// Highest cost in EUR; `None` if the game does not offer the campaign's terms.
 type HighestCost = dyn Fn(&Campaign, usize, FxRate) -> Option<Nano> + Send + Sync;
 
 #[derive(Default)]
@@ -57,7 +55,7 @@ impl CampaignCosts {
     }
 }
 
-/// `None` also if the rate was set more than [`RATES_MAX`] commits earlier.
+/// Returns `None` also if the rate was set more than [`RATES_MAX`] commits of rates earlier.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {
@@ -83,9 +81,9 @@ pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [Strin
     [format!("campaign/{operator}/{request_id}"), format!("campaign/{operator}/{player}/{request_id}")]
 }
 
-/// Fails with CAP_DIFFERS if the reservation states another cap, CAMPAIGN_UNRESERVED if there is no reservation
-/// ([`AppendError::Unavailable`] if this process may not have received it yet), and RESERVATION_TOO_LOW if the campaign
-/// can cost more than reserved.
+/// Fails with CAP_DIFFERS if the reservation states another cap, CAMPAIGN_UNRESERVED if no reservation exists, and
+/// RESERVATION_TOO_LOW if the campaign can cost more than reserved. If this process may not have received the reservation
+/// yet, the error is [`AppendError::Unavailable`].
 pub(super) fn check(
     (operators, costs): (&Operators, &CampaignCosts),
     proposal: &Proposal,

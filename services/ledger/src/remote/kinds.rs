@@ -2,7 +2,7 @@ use crate::append::{AppendError, Proposal};
 use motherlode_runtime::{Reason, access::Roles};
 use motherlode_state::{Currency, Event, HOME, InternalRequest, StreamId};
 
-/// KIND_NOT_ALLOWED names the first forbidden event.
+/// The error KIND_NOT_ALLOWED names the first forbidden event.
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
     let place =
@@ -50,12 +50,12 @@ const SPIN: Roles = Roles::NODE_SPIN;
 const JACKPOT: Roles = Roles::NODE_JACKPOT;
 const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// The books check that the event belongs on the stream.
+/// Returns the roles that may propose the event. The books check that the event belongs on the stream.
 ///
 /// Spin nodes propose rounds, draws, sessions, campaigns, debits and demo accounts. Jackpot nodes propose the steps of
 /// pools, awards, and copies of home's decisions. Ledger nodes propose wallet transactions, voids, reports and changes.
 ///
-/// The match has no default arm, so each new kind of event needs a decision.
+/// The match has no default arm, so a new kind of event compiles only after its roles are chosen.
 fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
     let is_player = matches!(place.stream, StreamId::Player { .. });
     match event {
@@ -78,7 +78,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::RoundReportsChosen { .. }
         | Event::OperatorSession { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // Harmless: this event can only make the writer refuse more of the process's own proposals.
+        // This event can only make the writer refuse further proposals of the same process.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }

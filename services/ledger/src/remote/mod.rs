@@ -1,6 +1,6 @@
-//! Checks of other processes' proposals (PL-44): the node's role allows the events, the actors may act, seals match the
-//! draw keys, and steps resolve to the logged outcome. The checks read durable state. Checking a step costs a copy of
-//! the player and a replay of the round.
+//! Checks proposals of other processes (PL-44): the process's roles permit the events, the actors have the required roles,
+//! seals match the draw keys, and resolving a step again gives the proposed outcome. The checks read only durable state. The
+//! check of a step copies the player and replays the round.
 
 mod actors;
 mod budget;
@@ -58,8 +58,8 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// [`AppendError::Conflict`] means another version of the stream, or records of another partition that this process
-    /// has not received.
+    /// [`AppendError::Conflict`] means that the stream has a different version, or that this process has not received the
+    /// records of another partition yet.
     pub(crate) fn check(
         &self,
         node: &Node,
@@ -80,7 +80,7 @@ impl Guard {
             .and_then(|()| pools::check(ledger, proposal, (all, partitions)))
             .and_then(|()| plays::check(ledger, proposal, actors.is_some()));
         match checked {
-            // The request already has a commit, which is returned.
+            // If the request already has a commit, the caller gets this commit instead of the refusal.
             Err(_) if ledger.find_position(&proposal.stream, &proposal.request_id)?.is_some() => Ok(()),
             checked => checked,
         }

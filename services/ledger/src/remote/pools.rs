@@ -1,5 +1,4 @@
-//! Events that connect partitions, in other processes' proposals: they are compared with the other partition's log
-//! (PL-44).
+//! Compares events that refer to another partition, in proposals of other processes, with the log of that partition (PL-44).
 
 use crate::{
     append::{AppendError, Proposal},
@@ -8,7 +7,7 @@ use crate::{
 use motherlode_runtime::Reason;
 use motherlode_state::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
 
-/// A conflict means that this process has not received the other partition's records yet.
+/// Fails with a conflict if this process has not received the other partition's records yet.
 pub(super) fn check(
     ledger: &Handle,
     proposal: &Proposal,
@@ -29,7 +28,7 @@ pub(super) fn check(
                 check_version(ledger, proposal)?;
                 match loaded(all, report.partition) {
                     Some(reporting) => check_report(ledger, pool, report, reporting)?,
-                    // The other partition may be loaded by another process only.
+                    // The report is accepted unchecked if only another process has loaded the reported partition.
                     None if report.partition < partitions => {}
                     None => {
                         let reason = format!("there is no partition {}", report.partition);

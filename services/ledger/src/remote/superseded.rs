@@ -1,4 +1,4 @@
-//! Superseded rules versions (PL-41), which accept new bets only if the configuration names them.
+//! Checks bets on superseded rules versions (PL-41). Such versions accept new bets only if the configuration names them.
 
 use crate::append::AppendError;
 use motherlode_runtime::{Reason, config::Rules};

@@ -1,7 +1,7 @@
-//! Copies the writer's newest checkpoint, so that a new replica folds only later records.
+//! Copies the writer's newest checkpoint, so that a new replica applies only later records.
 //!
-//! Files are read in parts and verified by their digests; the log must have the checkpoint's record. Any failure leaves
-//! the replica to fold the log.
+//! Files are read in parts and verified by their digests, and the checkpoint's last record must be in the log. If anything
+//! fails, the replica replays the log.
 
 use super::link::{Client, Link, status_text};
 use crate::{players::STATE_VERSION, snapshot::views};
@@ -12,11 +12,10 @@ use std::{cmp::Ordering, path::Path, time::Duration};
 use tokio::time::timeout;
 use tonic::{Code, Status};
 
-/// Number of records that are folded rather than replaced by a copy.
+/// Number of missing records up to which the replica replays the log instead of copying a checkpoint.
 const FOLDED_MAX: u64 = 20_000;
-/// Attempts, since a file can be removed while it is read.
+/// Number of attempts. An attempt can fail because the writer removes a file during the copy.
 const ATTEMPTS: usize = 3;
-/// Longest file.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
@@ -34,7 +33,7 @@ enum Unfetched {
     Length(u64),
 }
 
-/// Adds the writer's checkpoint to the store next to the folder `index`, if it saves the fold of many records.
+/// Adds the writer's checkpoint to the store next to the folder `index` if it covers many records that the replica lacks.
 pub(super) async fn fetch(link: &Link, index: &Path, end: Position) {
     let store = views(index, link.partition);
     let own = store.checkpoints().into_iter().find(|(_, of)| of.state_version == STATE_VERSION);
@@ -63,7 +62,6 @@ struct Copying {
 }
 
 impl Copying {
-    /// Returns the position of the copied checkpoint; 0 if the writer has none after `own`.
     async fn copy(mut self, store: &Store, own: Position) -> Result<Position, Unfetched> {
         let request = GetViewCheckpointRequest { partition: self.partition };
         let found = timeout(ANSWER_MAX, self.client.get_view_checkpoint(request)).await;
@@ -91,7 +89,6 @@ impl Copying {
         Ok(checkpoint.position)
     }
 
-    /// Passes all parts of a file.
     async fn read(
         &mut self,
         digest: &Hash,

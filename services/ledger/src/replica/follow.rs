@@ -37,7 +37,7 @@ impl Follower {
                 () = self.link.gone(number) => Ok(()),
             };
             let status = ended.err().unwrap_or_else(|| Status::unavailable("the writer closed the stream of records"));
-            // A replica may seem ahead while a former writer has not noticed that it was replaced.
+            // The replica may seem to be ahead if a former writer answers that has not noticed yet that it was replaced.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
             let is_over = status.code() == Code::DataLoss || archived(&status).is_some();
@@ -51,7 +51,7 @@ impl Follower {
 
     async fn take_all(&self, mut stream: tonic::Streaming<FollowRecordsResponse>) -> Result<(), Status> {
         while let Some(message) = stream.message().await? {
-            // Marked as blocking, because folding would delay other tasks on this thread.
+            // Applying records takes long and would delay other tasks on this thread.
             let taken = tokio::task::block_in_place(|| self.take(message));
             taken.map_err(|error| match error {
                 OpenError::Read(ReadError::Io(error)) => Status::unavailable(error.to_string()),

@@ -1,4 +1,4 @@
-//! Forwards a replica's proposals to the writer. After a lost connection or an unknown outcome, a proposal is sent
+//! Forwards a replica's proposals to the writer. If the connection is lost or the outcome is unknown, a proposal is sent
 //! again with the same request id.
 
 use super::link::{Client, Link, status_text};
@@ -24,7 +24,7 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-/// Maximum number and bytes of proposals per message; a longer proposal is sent alone.
+/// Maximum number and total bytes of proposals per message. A proposal that exceeds the bytes is sent alone.
 const TOGETHER_MAX: usize = 256;
 const BYTES_MAX: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -38,7 +38,8 @@ pub(super) struct Forwarder {
     outstanding: BTreeMap<u64, Outstanding>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Verdicts by commit position; each is answered once the replica has applied that position.
+    /// Proposals with a verdict, by the position of their commit. They are answered after the replica has applied this
+    /// position.
     decided: BTreeMap<Position, Vec<ForwardedProposal>>,
 }
 
@@ -121,7 +122,7 @@ impl Forwarder {
         };
         self.unsent = self.outstanding.keys().copied().collect();
         let mut head = self.shared.head.subscribe();
-        // The replica may have reached a position while there was no connection.
+        // The replica may have applied awaited positions while it had no connection.
         self.release();
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -224,7 +225,6 @@ impl Forwarder {
         let commit = |position, stream: &StreamId, request_id: &str| -> Verdict {
             let commit = shared.fetch(position).map_err(AppendError::unread)?;
             if !is_by(&commit, stream, request_id) {
-                // The writer has another log than this replica.
                 let reason =
                     format!("position {position} belongs to different requests in the writer's log and in the replica");
                 shared.diverged(&reason);

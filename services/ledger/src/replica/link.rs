@@ -1,4 +1,4 @@
-//! Connection to the writer. All candidates are queried concurrently, so a hanging one causes no delay.
+//! Connection to the writer. All candidate addresses are queried concurrently, so one that does not answer causes no delay.
 
 use crate::{chain::ChainHead, error::FIRST_POSITION, handle::is_taking_over};
 use futures_util::future::select_all;
@@ -38,7 +38,7 @@ pub(super) struct Head {
 pub(super) struct Link {
     origin: Origin,
     pub(super) partition: u32,
-    /// Locked during a search, so that all callers wait for the same connection.
+    /// The lock is held while the writer is searched, so that all callers wait for the same connection.
     current: Mutex<Current>,
     contact: Lock<Contact>,
     lost: watch::Sender<u64>,
@@ -47,7 +47,7 @@ pub(super) struct Link {
 #[derive(Default)]
 struct Current {
     client: Option<Client>,
-    /// Number of the connection; its loss is reported once.
+    /// Number of the connection, so that its loss is reported only once.
     number: u64,
 }
 

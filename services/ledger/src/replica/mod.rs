@@ -1,9 +1,9 @@
 //! Replica: a [`Handle`] of a log that another process writes.
 //!
-//! It begins with a checkpoint: its own, or a copy of the writer's ([`fetch`]). It verifies and replays the log from
-//! there, then follows it. Proposals go to the writer ([`forward`]). A verdict returns once its commit is applied here, so
-//! a service reads its own writes; after [`Handle::current`] it also reads the writes of other processes. If the log does
-//! not continue the state, the replica stops.
+//! It starts with its own checkpoint or a copy of the writer's ([`fetch`]), then verifies and replays the later records and
+//! follows the log. Proposals go to the writer ([`forward`]). A verdict is returned after its commit is applied here, so a
+//! service reads its own writes; after [`Handle::current`] it also reads the writes of other processes. If the log
+//! contradicts the replica's state, the replica stops.
 
 mod fetch;
 mod follow;
@@ -62,7 +62,7 @@ pub fn join(
                 return head;
             }
             fetch(&asking, &folder, head.chain.position).await;
-            // The copy may have later records than the first end.
+            // The copied checkpoint may cover records after the end that was read before.
             asking.head().await
         });
         let Head { chain: head, partitions } = head.await.map_err(|error| OpenError::Origin(error.to_string()))?;
@@ -134,7 +134,7 @@ async fn heads(link: Arc<Link>, mut asked: mpsc::UnboundedReceiver<Asking>) {
     }
 }
 
-/// Runtime that can be dropped inside another runtime.
+/// Runtime that can be dropped on a thread of a different runtime.
 struct Background(Option<Runtime>);
 
 impl Background {

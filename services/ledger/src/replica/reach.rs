@@ -1,4 +1,4 @@
-//! Polls the writer and refuses calls after it has been silent for too long. The limit is longer during a takeover. If
+//! Polls the writer and refuses calls if the writer has not answered for too long. During a takeover the limit is longer. If
 //! the writer reports that it may have been replaced, calls are refused at once.
 
 use super::link::{Contact, Link};
@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Age up to which a standby's report of a takeover counts; standbys are polled more than once a second.
+/// Maximum age of a standby's report of a takeover. Standbys are polled more than once a second.
 const WORD_AGE_MAX: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,5 @@
-//! Histories are read backwards, so each read also caches the records before it. Reads block the thread.
+//! Reads records from the writer. Histories are read backwards, so each read also caches the preceding records. Reads block
+//! the thread.
 
 use super::link::{Link, archived, status_text};
 use motherlode_log::{Position, ReadError, Reader, Record};

@@ -1,13 +1,14 @@
 //! Idempotency table: maps each request to its commit's position, for the whole log.
 //!
-//! Names are hashes, so the caller compares stream and request id at each position found; an equal hash costs a log
-//! read, never a wrong answer. The newest names are in memory, older names in runs of the [keyspace](table::REQUESTS)
-//! in the store of views. A lookup costs one memory access per filter, and for a repeated request a block read. While a
-//! run is unreadable, a request that may be in it is refused with an unknown outcome, and the run is rebuilt from the
-//! log.
+//! Names are hashes, so the caller compares stream and request id in the record at each position found; an equal hash of a
+//! different request costs a read of the log, but never gives a wrong answer. The newest names are in memory; older names
+//! are in sorted files ("runs") of the [keyspace](table::REQUESTS) in the store of views. A lookup costs one memory access
+//! per filter; a repeated request also costs a block read. While a run is unreadable, a request that may be in it is refused
+//! with an unknown outcome, and the run is rebuilt from the log.
 //!
-//! Cost per commit: 16 bytes of memory until written, then 1.5 while its filter fits the memory limit (otherwise one
-//! read per lookup and run), and 13.5 bytes on disk, written about six times at 1 G commits.
+//! Cost per commit: 16 bytes of memory until its run is written, and 1.5 bytes afterwards if the run's filter fits the
+//! memory limit; otherwise each lookup reads the run. On disk, a commit uses 13.5 bytes, written about six times because of
+//! merges (at 1 G commits).
 
 mod name;
 mod stretch;

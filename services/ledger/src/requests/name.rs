@@ -1,4 +1,4 @@
-//! Names of requests: 64-bit hashes with a random key per folder.
+//! Names of requests, which are 64-bit hashes with a random key per folder.
 
 use motherlode_log::Position;
 use motherlode_state::StreamId;
@@ -10,7 +10,6 @@ use std::hash::Hasher;
 pub(crate) struct Name(pub(crate) u64);
 
 impl Name {
-    /// Scales the name to a number below `of`. The scaling is monotonic, and uniform over names.
     pub(crate) fn place(self, of: u64) -> u64 {
         let place = (u128::from(self.0) * u128::from(of)) >> u64::BITS;
         u64::try_from(place).unwrap_or_default()
@@ -18,7 +17,6 @@ impl Name {
 }
 
 pub(super) const PREFIX: usize = 7;
-/// Bytes of a table entry: 56 bits of the name and a 40-bit position.
 pub(super) const ENTRY: usize = 12;
 
 impl Name {
@@ -48,7 +46,7 @@ pub(crate) struct Key(pub(crate) [u8; 16]);
 impl Key {
     pub(crate) fn random() -> Self {
         let mut key = [0; 16];
-        // A known key would only cost time, because requests are always compared.
+        // A key that clients know would only cost time, because the requests themselves are always compared.
         if let Err(error) = getrandom::fill(&mut key) {
             tracing::warn!(%error, "the operating system returned no random bytes: request names are hashed with a fixed key");
         }

@@ -1,5 +1,5 @@
-//! Names of consecutive commits in memory, with a hash table to find them, at 16 bytes per commit. All memory is
-//! allocated up front, so no bet waits for a reallocation.
+//! In-memory names of consecutive commits with a hash table, at 16 bytes per commit. All memory is allocated in advance, so
+//! no bet waits for a reallocation.
 
 use super::name::Name;
 use motherlode_log::Position;
@@ -8,7 +8,8 @@ use motherlode_log::Position;
 pub(super) struct Stretch {
     pub(super) from: Position,
     names: Vec<Name>,
-    /// Hash table with linear probing, two slots per name. A slot has a 1-based index into `names`, or 0.
+    /// Hash table with linear probing, two slots per name. A slot contains a 1-based index into `names`, or 0 if it is
+    /// empty.
     slots: Vec<u32>,
     most: usize,
 }
@@ -49,7 +50,6 @@ impl Stretch {
         found.extend(alike.map(|number| self.from + u64::from(number)));
     }
 
-    /// Returns the commits after a position, in a stretch of the same capacity.
     pub(super) fn after_position(&self, position: Position) -> Self {
         let mut rest = Self::after(position.max(self.from), self.most);
         let skip = usize::try_from(rest.from - self.from).unwrap_or(usize::MAX);

@@ -10,13 +10,12 @@ use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewErr
 use parking_lot::RwLock;
 use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 
-/// Upper 56 bits of a name, and its commit's position in 40 bits.
+/// Keys are the upper 56 bits of a name and the 40-bit position of its commit.
 pub(crate) static REQUESTS: Keyspace = Keyspace { name: "requests", version: 1, widths: Some((12, 0)), filtered: 7 };
 const _: () = assert!(ENTRY == 12 && PREFIX == 7);
 
 const STRETCHES: usize = 2;
 const NAMES_MAX: usize = 1 << 20;
-/// Number of runs above which a replay merges runs.
 const RUNS_MAX: usize = 64;
 const BYTES: usize = 4 << 20;
 
@@ -46,7 +45,7 @@ pub(crate) enum WriteError {
 }
 
 impl Requests {
-    /// Rebuilds missing, damaged or outdated runs from the log.
+    /// Opens the table. Missing, damaged or outdated runs are rebuilt from the log.
     pub(crate) fn open(
         store: &Arc<Store>,
         checkpoint: Option<(Key, &Checkpoint)>,
@@ -70,7 +69,7 @@ impl Requests {
 
     fn load(&self, checkpoint: &Checkpoint) -> Result<(), OpenError> {
         let (mut runs, mut filters) = (vec![], self.filter_bytes_max);
-        // Newest first, because the newest runs are the shortest and get the filter memory first.
+        // The newest runs are opened first, because they are the shortest and so more filters fit the memory limit.
         for named in checkpoint.runs(&REQUESTS).unwrap_or_default().iter().rev() {
             match self.store.run(named, &REQUESTS, filters) {
                 Ok(run) => {
@@ -116,7 +115,8 @@ impl Requests {
         self.state.read().to()
     }
 
-    /// Fails if a run that may have the request is unreadable.
+    /// Returns the positions of commits that may belong to the request. Fails if a run that may contain the request is
+    /// unreadable.
     pub(crate) fn candidates(&self, name: Name) -> Result<Vec<Position>, Unreadable> {
         let (prefix, mut found) = (name.prefix(), vec![]);
         let hash = filter_hash(&prefix);
@@ -125,7 +125,7 @@ impl Requests {
             state.stretches().for_each(|stretch| stretch.find(name, &mut found));
             state.runs.iter().rev().filter(|run| run.may_contain(&prefix, hash)).cloned().collect()
         };
-        // The lock is released before files are read.
+        // The lock is not held while files are read.
         for run in runs {
             run.find(&prefix, |entry, _| found.push(position(entry))).map_err(|error| self.unreadable(&error))?;
         }
@@ -173,7 +173,7 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Merges only above [`RUNS_MAX`] runs.
+    /// Merges runs only if there are more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -192,7 +192,7 @@ impl Requests {
         writer.finish()
     }
 
-    /// Returns whether it merged any runs. The old files stay until the next checkpoint.
+    /// Merges runs; returns whether any were merged. The old files stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -222,7 +222,7 @@ impl Requests {
         Ok(())
     }
 
-    /// If a run cannot be written, its names stay in memory.
+    /// Rebuilds a part of the table from the log. If a run cannot be written, its names stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -280,7 +280,6 @@ impl Requests {
         Ok(())
     }
 
-    /// Drops filters, starting with the oldest and longest runs, until the others fit the limit.
     fn bound_filters(&self) {
         let (mut state, mut bytes) = (self.state.write(), 0_u64);
         for run in state.runs.iter_mut().rev() {
@@ -309,7 +308,8 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// Returns the consecutive names at the start of memory, up to a position, and the position before them.
+    /// Returns the oldest consecutive names in memory, at least up to position `to` if so many exist, and the position
+    /// before the first name.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
         let from = stretches().next()?.from;
@@ -338,7 +338,7 @@ impl State {
     }
 }
 
-/// A run that may have the request is unreadable, so the request may be new or repeated.
+/// A run that may contain the request is unreadable, so the request may be new or repeated.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unreadable(String);

@@ -1,4 +1,4 @@
-//! Whatever is in the folder at startup, each request must be found at its commit.
+//! Tests that each request is found at its commit, whatever files the folder contains at startup.
 
 use super::{Name, Requests, table::REQUESTS};
 use crate::{chain::record_hash, error::OpenError, options::Options, requests::Key};
@@ -318,7 +318,8 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
 
-    /// After any sequence of steps and file damage, the table answers like a plain map, or fails until the next repair.
+    /// After any sequence of steps and file damage, the table gives the same answers as a map, or fails until the next
+    /// repair.
     #[test]
     fn pl_11_the_table_answers_as_a_plain_map_does(deeds in deeds()) {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! State version: digests of the serialized state of logs that have every event.
+//! Tests the state version with digests of the serialized states of logs that contain every kind of event.
 
 use super::*;
 use crate::{players::key, recovery::fold};
@@ -49,7 +49,7 @@ fn state_version_the_state_is_that_of_its_version() {
     digests::check("state.digests", "STATE_VERSION", STATE_VERSION, &logs::all().iter().map(digest).collect());
 }
 
-/// If a field were empty in all logs, its encoding could change without changing a digest.
+/// If a field were empty in all logs, a change of its encoding would not change any digest.
 #[test]
 fn state_version_every_field_of_the_state_has_a_value_in_some_log() {
     let mut shape = Shape::default();

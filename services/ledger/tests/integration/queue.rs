@@ -72,13 +72,13 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
             }
         }
     }
-    // The operator has four own slots and eight shared slots; the writer may have taken one more proposal.
+    // The operator can use four reserved and eight shared slots, and the writer may have taken one further proposal.
     assert!((87..=88).contains(&busy.len()), "{busy:?}");
     assert!(busy.iter().all(|ticket| *ticket < 100), "the other operator's proposals must be accepted: {busy:?}");
     ledger.close().await;
 }
 
-/// Returns operators in log order; the disk was blocked during the proposals.
+/// Makes the proposals while the disk is blocked. Returns their operators in log order.
 async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
     let index = tempfile::tempdir().unwrap();
     let disk = Arc::new(Mutex::new(()));

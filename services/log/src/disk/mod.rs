@@ -1,5 +1,5 @@
-//! File system interface. After a crash the log relies only on this: bytes written before a `sync` of their file, names
-//! created before a `sync` of their directory, and an atomic `rename`.
+//! File system interface. The log relies on only three guarantees after a crash: bytes written before a `sync` of their file
+//! exist, names created before a `sync` of their directory exist, and `rename` is atomic.
 
 pub mod os;
 
@@ -22,11 +22,11 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
-    /// `None` if the path is already locked.
+    /// Locks a path; returns `None` if it is already locked.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 
-    /// Returns false if a store must prepare everything in [`Store::tend`](crate::Store::tend), without threads, so
-    /// that tests see operations in one order.
+    /// Returns whether a store may use threads. If not, it must prepare everything in [`Store::tend`](crate::Store::tend),
+    /// so that tests see all operations in the same order.
     fn has_threads(&self) -> bool {
         true
     }
@@ -45,7 +45,7 @@ pub enum Access {
 }
 
 pub trait Folder: fmt::Debug + Send + Sync {
-    /// Makes names durable. After an error the names are in doubt until their files are created or renamed again.
+    /// Makes the directory's names durable. After an error, a name may be lost until its file is created or renamed again.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -59,8 +59,8 @@ pub trait File: fmt::Debug + Send + Sync {
 
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Makes bytes durable. After an error the bytes are in doubt until they are written again, even if a second sync
-    /// succeeds.
+    /// Makes written bytes durable. After an error, the bytes may be lost until they are written again, even if a second
+    /// sync succeeds.
     fn sync(&self) -> io::Result<()>;
 }
 

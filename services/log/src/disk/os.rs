@@ -22,7 +22,7 @@ impl Disk for OsDisk {
             }
             fs::create_dir(dir)?;
         }
-        // The name of an existing directory may not be durable yet, so its parent is synced.
+        // The parent is synced even if the directory existed, because its name may not be durable yet.
         self.folder(above)?.sync()
     }
 

@@ -11,7 +11,7 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     pub zeroed: u64,
-    /// Bytes before `used`, at least those in the same page.
+    /// Last written bytes, up to offset `used`; at least those in the same page.
     last: Vec<u8>,
     due: Pending,
 }
@@ -20,7 +20,8 @@ pub(super) struct Active {
 enum Pending {
     Nothing,
     Write,
-    /// The file must be truncated before the write, because partial blocks or non-durable zeros may follow.
+    /// The file must be truncated before the write, because partial blocks or zeros that are not durable may follow its
+    /// valid bytes.
     Cut,
 }
 
@@ -54,8 +55,8 @@ impl Active {
 
     /// Makes all appended bytes durable and removes everything after them.
     ///
-    /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. Therefore
-    /// all affected bytes are truncated or written again first.
+    /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. Therefore all
+    /// affected bytes are first truncated or written again.
     pub fn mend(&mut self) -> io::Result<()> {
         if self.due == Pending::Nothing {
             return Ok(());
@@ -72,7 +73,7 @@ impl Active {
         Ok(())
     }
 
-    /// Writes `ahead` zeros if durable zeros do not cover the next `bytes`.
+    /// If fewer than `bytes` durable zeros follow the used part of the file, writes and syncs `ahead` zeros.
     pub fn reserve(&mut self, bytes: u64, ahead: u64, limit: u64) -> io::Result<()> {
         let needed = self.used + bytes;
         if needed <= self.zeroed {

@@ -9,10 +9,10 @@
 //!           "BLOCKEND"
 //! ```
 //!
-//! One append writes one block. A crash may leave any 512-byte sector unwritten, so that it reads as zeros. In each
-//! sector of a block at least two bytes are nonzero; a lost sector therefore differs from any change of one byte. In
-//! the first and last sector the header and the end marker ensure this, in the others the *mask*. The mask is 0 unless
-//! a record has about 500 zeros in a row. CRCs are CRC-32C.
+//! One append writes one block. A crash may leave any 512-byte sector unwritten, so that it reads as zeros. In each sector
+//! of a block at least two bytes are nonzero, so a lost sector can be distinguished from a change of one byte. In the first
+//! and last sector, the header and the end marker ensure this; in all other sectors, the *mask* does. The mask is 0 unless a
+//! record has about 500 zeros in a row. CRCs are CRC-32C.
 
 use std::ops::Range;
 
@@ -133,7 +133,7 @@ fn padded(body: usize) -> usize {
     (BLOCK_HEADER + body + END_MARKER.len()).next_multiple_of(ALIGN)
 }
 
-/// The caller must keep the block within [`MAX_BLOCK`].
+/// The caller must ensure that the block does not exceed [`MAX_BLOCK`].
 pub(crate) fn encode_block(buffer: &mut Vec<u8>, offset: u64, first: Position, records: &[Bytes]) {
     buffer.clear();
     buffer.resize(BLOCK_HEADER, 0);
@@ -205,8 +205,8 @@ fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
     if records.len() == count as usize { Ok(records) } else { Err(ILL_FRAMED) }
 }
 
-/// Returns the smallest mask with which each sector inside the body has two nonzero bytes. A sector excludes at most
-/// one mask, because two masks differ in each of the sector's 128 words.
+/// Returns the smallest mask with which each sector inside the body has at least two nonzero bytes. Each sector rules out at
+/// most one mask.
 fn find_mask(block: &[u8], offset: u64) -> u32 {
     let parts: Vec<_> = sectors(offset, block.len()).collect();
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();
@@ -233,7 +233,8 @@ pub(super) fn sectors(offset: u64, length: usize) -> impl Iterator<Item = Range<
     })
 }
 
-/// Returns whether at least two bytes of `part` are nonzero under the mask. Both must start at a multiple of four.
+/// Returns whether at least two bytes of `part` are nonzero under the mask. `part` must start at an offset that is a
+/// multiple of four.
 pub(super) fn dense(part: &[u8], mask: [u8; 4]) -> bool {
     part.iter().zip(mask.into_iter().cycle()).filter(|(byte, mask)| **byte != *mask).take(2).count() == 2
 }

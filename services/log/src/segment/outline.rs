@@ -1,4 +1,4 @@
-//! Outlines: summaries of full segments, which make opening fast.
+//! Outlines are summaries of full segments, which make the opening of a log fast.
 //!
 //! ```text
 //! "MLOUTLN1"  SHA-256 of the rest 32
@@ -6,8 +6,8 @@
 //! marks u32, each position u64  offset u64
 //! ```
 //!
-//! An outline must match the end of the previous segment and the header of the next one. It does not verify the
-//! segment's bytes.
+//! An outline must match the end of the previous segment and the header of the next one. Opening by outlines does not verify
+//! the segments' bytes.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ impl Outline {
         Self::decode(&bytes).filter(|outline| outline.first == first)
     }
 
-    /// Writes the file without a sync, since the digest reveals an incomplete file.
+    /// Writes the file without a sync, because the digest reveals an incomplete file.
     pub fn write(&self, disk: &dyn Disk, dir: &Path) -> std::io::Result<()> {
         disk.create(&file(dir, self.first))?.write_all_at(&self.encode(), 0)
     }

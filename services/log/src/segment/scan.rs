@@ -1,4 +1,4 @@
-//! Verifying reader: checks headers, checksums, positions and the hash chain. It takes no lock, so the log may be in
+//! Reads and verifies a log: checks headers, checksums, positions and the hash chain. It takes no lock, so the log may be in
 //! use.
 
 use std::{
@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// Bytes read ahead at a time; allocators do not reuse larger blocks.
+/// Bytes read ahead at a time. Larger buffers would not be reused by the allocator.
 const AHEAD: u64 = 1 << 17;
 const LOOKS: usize = 16;
 
@@ -36,11 +36,11 @@ const LOOKS: usize = 16;
 pub enum Tail {
     #[default]
     Clean,
-    /// Unacknowledged append that a crash interrupted, or that is still in progress.
+    /// Incomplete append that was not acknowledged: it was interrupted by a crash or is still in progress.
     Torn { file: PathBuf, offset: u64, bytes: u64 },
 }
 
-/// A damaged [`LogStart`] or a missing first segment is an error.
+/// Scans a log from its start. Fails if the [`LogStart`] is damaged or the first segment is missing.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
@@ -49,7 +49,7 @@ pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
     Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
 }
 
-/// Starts after `position`, whose record has the hash `head`. Earlier records are not verified.
+/// Scans the records after `position`; the record at `position` must have the hash `head`. Earlier records are not verified.
 pub fn scan_after(dir: &Path, partition: u32, position: Position, head: Hash) -> Result<Scan, ScanError> {
     let mut walk = Walk::new(Arc::new(OsDisk), dir, Some(partition))?;
     let block = walk.skip(position, head)?;
@@ -130,7 +130,7 @@ pub(super) struct Walk {
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     pub partition: Option<u32>,
-    /// First position according to the [`LogStart`]; 0 without one.
+    /// First position according to the [`LogStart`]; 0 if there is no such file.
     first: Position,
     pub next: Position,
     pub head: Hash,
@@ -228,8 +228,8 @@ impl Walk {
         Ok(rest)
     }
 
-    /// Lists newer segments before the current segment's end is read again, since a segment no longer grows once a
-    /// later one exists.
+    /// Continues after the end. Newer segments are listed before the end of the current segment is read again, because a
+    /// segment no longer grows when a later one exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();
@@ -298,8 +298,8 @@ impl Walk {
         }
     }
 
-    /// Accepts zeros, a torn append at the log's end, and a block that was written in the meantime. Everything else is
-    /// damage.
+    /// Reads the bytes after the last block. Valid are only zeros, a torn append at the log's end, and a block that was
+    /// written in the meantime.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let mut rest = look_ahead(&current.window).map_err(ScanError::at(&current.path))?;
         for _ in 0..LOOKS {
@@ -342,7 +342,7 @@ impl Walk {
     }
 }
 
-/// Returns the file up to its last nonzero bytes, but at least a whole block.
+/// Returns the rest of the file up to its last nonzero bytes, but at least the whole next block.
 fn look_ahead(window: &Window) -> io::Result<Vec<u8>> {
     let mut rest = window.file.read_up_to(AHEAD, window.offset)?;
     let (block, mut read) = (BlockHeader::decode(&rest).map_or(0, |header| header.bytes()), rest.len());

@@ -1,5 +1,5 @@
-//! Sealed segments: full segments in memory, without zeros at the end, for an archive. The format is that of segment
-//! files. Records and the bytes of a segment alone determine its blocks.
+//! Sealed segments are full segments in memory for an archive. They have the format of segment files, but without zeros at
+//! the end. The same records and segment size always give the same blocks.
 
 use bytes::Bytes;
 
@@ -12,7 +12,7 @@ use crate::{
     record::{Hash, Position, Record},
 };
 
-/// Bytes of records in a block, unless a single record is longer.
+/// Maximum bytes of records in a block. A longer record has a separate block.
 const BODY: u64 = 256 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,6 @@ impl Sealer {
         self.bytes.len() as u64 + block_bytes(self.body + 4 + record.len() as u64) + BLOCK_HEADER as u64
     }
 
-    /// Adds the next record; an error changes nothing.
     pub fn push(&mut self, record: Bytes) -> Result<Hash, AppendError> {
         let more = body_bytes(std::slice::from_ref(&record));
         self.head = verify_chain(self.head, self.next - 1, std::slice::from_ref(&record))?;

@@ -1,5 +1,5 @@
-//! File of the next segment. A thread fills it with durable zeros, piece by piece with pauses, so that no append waits
-//! for this.
+//! Spare file for the next segment. A thread fills it with durable zeros in pieces, with pauses in between, so that no
+//! append has to wait.
 
 use std::{
     io,
@@ -15,10 +15,10 @@ use std::{
 use super::active::{Active, write_zeros};
 use crate::disk::{Disk, File};
 
-/// Pause after a piece, as a multiple of its duration; a throttled disk gets fewer pieces.
+/// Pause after a piece, as a multiple of the time that its write took. A slow disk therefore gets fewer pieces.
 const REST: u32 = 8;
 const HURRIED_REST: u32 = 1;
-/// Filled pieces after which the file can become a segment.
+/// Number of filled pieces after which the file can become a segment.
 const PIECES_MIN: u64 = 4;
 
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Writer of segment files: one block, one `write` and one `fdatasync` per append.
 //!
-//! Zeros are written and synced ahead of the appends, so that an append's sync changes no metadata and a full disk is
-//! detected early. A thread fills the next segment ([`Spare`]). A failed write is undone before the next one
+//! Zeros are written and synced before the appends that overwrite them, so an append's sync changes no metadata and a full
+//! disk is detected early. A thread fills the next segment ([`Spare`]). A failed write is undone before the next write
 //! ([`Active::mend`]).
 
 use std::{
@@ -36,14 +36,14 @@ use crate::{
 const LOCK: &str = "lock";
 /// Name of a segment until its header is durable.
 const UNFINISHED: &str = "unfinished";
-/// Divisor: the next segment is filled once this part of the active segment is used.
+/// Filling of the next segment starts when 1 / `SPARE_DUE` of the active segment is used.
 const SPARE_DUE: u64 = 8;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Size of a segment file, from 4 KiB to 1 GiB; also the limit of an append.
+    /// Size of a segment file, from 4 KiB to 1 GiB. An append must fit a segment.
     pub segment_bytes: u64,
-    /// Bytes of zeros written ahead at a time, at least 512; the thread writes twice as many.
+    /// Number of zero bytes written ahead at a time, at least 512. The filling thread writes twice as many.
     pub zero_bytes: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct SegmentStore {
     shared: Arc<SegmentReader>,
     active: Option<Active>,
     spare: Option<Spare>,
-    /// Whether the next segment's name may not be durable; a new file must then replace it.
+    /// Whether the creation of the next segment failed. Its name may not be durable then, so a new file must replace it.
     rolling: bool,
     starved: Option<u64>,
     recovered: Tail,
@@ -74,7 +74,7 @@ pub struct SegmentStore {
 }
 
 impl SegmentStore {
-    /// A damaged log is not changed.
+    /// Opens a log. If the log is damaged, fails without changing it.
     pub fn open(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_on(Arc::new(OsDisk), dir, partition, options)
     }
@@ -86,14 +86,14 @@ impl SegmentStore {
         Ok(store)
     }
 
-    /// Does not change the log, so that the caller can check it first. Until an append or [`settle`](Store::settle),
+    /// Opens a log without changing it, so that the caller can check it first. Until an append or [`settle`](Store::settle),
     /// its bytes may not be durable, and a torn append remains.
     pub fn open_unchanged(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Does not change the log. Of full segments with an outline, up to [`unread`](Store::unread), only the headers are
-    /// verified.
+    /// Like [`Self::open_unchanged`], but verifies only the headers of full segments that have an outline, up to
+    /// [`unread`](Store::unread).
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }
@@ -181,7 +181,7 @@ impl SegmentStore {
             active.mend()?;
         }
         if self.opened {
-            // The process that created the last segment may have ended before the segment's name was durable.
+            // An earlier process may have ended after it created the last segment and before the segment's name was durable.
             self.folder.sync()?;
             self.opened = false;
         }
@@ -194,7 +194,7 @@ impl SegmentStore {
         let Options { segment_bytes, zero_bytes } = self.options;
         let needed = self.active.as_ref().map(|active| active.used + bytes);
         let is_full = needed.is_none_or(|needed| needed > segment_bytes);
-        // Starting the prepared next segment is cheaper than writing zeros now.
+        // If the active segment needs zeros and the next segment is prepared, starting the next segment is cheaper.
         let ends = |active: &Active| active.used + bytes > active.zeroed && self.has_usable_spare();
         if self.rolling || is_full || self.active.as_ref().is_some_and(ends) {
             self.roll(self.end() + 1)?;

@@ -1,12 +1,12 @@
 //! Distinguishes an interrupted append from damage.
 //!
-//! A *torn* append was never acknowledged and may be removed. It lacks a whole sector or its end, and nothing follows
-//! it. A single changed byte cannot look like this, because each sector of a block has at least two nonzero bytes.
+//! A *torn* append was never acknowledged and may be removed. A whole sector of it or its end is missing, and nothing
+//! follows it. A single changed byte cannot have this effect, because each sector of a block has at least two nonzero bytes.
 
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
 
-/// Minimum number of zero bytes at the end of a torn append; a single zero byte could be a changed byte.
+/// Minimum number of zero bytes at which the end of an append counts as missing. A single zero byte could be a changed byte.
 const LACKING: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Verdict {
     Damaged,
 }
 
-/// `tail` begins at byte `offset` of the file and has no valid block for position `expected`.
+/// Judges the bytes after the last valid block. `tail` begins at byte `offset` of the file; `expected` is the next position.
 pub(super) fn judge(tail: &[u8], offset: u64, expected: Position) -> Verdict {
     let Some(used) = used(tail) else { return Verdict::Clean };
     let torn = match BlockHeader::decode(tail) {

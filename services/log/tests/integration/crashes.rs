@@ -1,4 +1,4 @@
-//! Kills and power cuts at every disk operation: the interrupted append must be complete or absent.
+//! Simulates kills and power cuts at every disk operation. Afterwards the interrupted append must be complete or absent.
 
 use std::{
     path::{Path, PathBuf},
@@ -318,7 +318,8 @@ fn uf_02_a_roll_without_descriptors_is_refused_and_heals() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Each append is acknowledged, or refused and absent; one append with an unknown outcome may remain.
+    /// An append must be in the log if it was acknowledged, and must not be if it was refused. One append may have an
+    /// unknown outcome.
     #[test]
     fn uf_10_random_faults_lose_and_double_nothing_and_heal(
         payloads in prop::collection::vec(prop::collection::vec(payload(), 1..3), 4..24),

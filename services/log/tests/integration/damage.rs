@@ -43,7 +43,7 @@ impl Log {
         for payloads in appends {
             let first = store.end() + 1;
             store.append(store.end(), &records(store.head(), *payloads)).unwrap();
-            // Sizes: 40 bytes per block, 4 per record, and 37 or 38 per record with its payload.
+            // A block adds 40 bytes to its records. A record adds 40 or 41 bytes to its payload.
             let bytes: usize =
                 payloads.iter().map(|p| 4 + 36 + usize::from(p.len() > 127) + p.len()).sum::<usize>() + 40;
             let bytes = bytes.next_multiple_of(32);

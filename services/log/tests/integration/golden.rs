@@ -1,5 +1,5 @@
-//! Format version 1 must not change. An independent implementation wrote the file in `golden/` from the description of
-//! the format.
+//! Format version 1 must not change. The file in `golden/` was written by an independent implementation of the format's
+//! description.
 
 use std::{path::Path, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! Opening by outlines must return the same log as a full opening, and refuse the same faults outside full segments.
+//! Opening by outlines must return the same log as opening with full verification, and must refuse the same faults outside
+//! full segments.
 
 use std::{
     fs,

@@ -1,8 +1,8 @@
-//! Number and size of the service's allocations per round.
+//! Measures number and size of the service's allocations per round.
 //!
 //! `cargo run --release -p motherlode --example allocations -- --rounds 10000`
 //!
-//! Subtracts a run of half the length, so that allocations of the set-up cancel out.
+//! The result is the difference from a run of half the length, so that allocations during set-up cancel out.
 
 use clap::Parser;
 use motherlode_loadtest::Options;
@@ -20,7 +20,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// Counts allocations per round.
 #[derive(Parser)]
 struct Args {
-    /// Rounds of the shorter run.
+    /// Number of rounds of the shorter run.
     #[arg(long, default_value_t = 10_000)]
     rounds: u64,
 }

@@ -1,4 +1,4 @@
-//! Echo service with an empty unary call: the lower bound of the transport.
+//! Echo service with an empty unary call, which measures the lower bound of the transport.
 
 use crate::{Cell, cell, histogram, nanos, process::Process, starts::Starts};
 use motherlode_loadtest::Usage;
@@ -53,7 +53,7 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-/// Serves until killed. 0 workers select a single thread; a folder with certificate and key selects TLS.
+/// Serves until killed; 0 workers means a single thread. `folder` contains certificate and key for TLS.
 pub fn serve(workers: usize, folder: Option<String>) -> Result<(), Box<dyn Error>> {
     let mut runtime = match workers {
         0 => tokio::runtime::Builder::new_current_thread(),

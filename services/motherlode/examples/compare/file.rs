@@ -1,5 +1,5 @@
-//! Appends to a file with fdatasync and group commit: the lower bound of the disk. The file is filled beforehand so that a
-//! sync writes no metadata.
+//! Appends to a file with fdatasync and group commit, which measures the lower bound of the disk. The file is filled first,
+//! so that a sync writes no metadata.
 
 use crate::{Cell, cell, histogram, nanos, starts::Starts};
 use hdrhistogram::Histogram;
@@ -37,7 +37,7 @@ impl Plain {
     }
 }
 
-/// Measures appends. The second result is the median time of a write and its sync, in milliseconds.
+/// Measures appends. The second value returned is the median time of a write with its sync, in milliseconds.
 pub async fn measure(
     plain: &Plain,
     in_flight: usize,

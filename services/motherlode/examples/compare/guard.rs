@@ -1,4 +1,4 @@
-//! Certificate and token for `--guarded`; the echo servers use only the certificate.
+//! Creates certificate and token for `--guarded`. The echo servers use only the certificate.
 
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::connect::Credentials;
@@ -9,7 +9,6 @@ const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
 const TOKEN: &str = "a token that only this comparison has";
 
-/// Certificate and key in PEM.
 pub struct Identity {
     pub certificate: String,
     pub key: String,

@@ -8,7 +8,6 @@ use std::{
 };
 use tokio::sync::Semaphore;
 
-/// Start times of calls: in a closed loop, or at a constant rate.
 pub struct Starts {
     pub start: Instant,
     time: Duration,

@@ -28,7 +28,7 @@ const FIGURES: [Figure; 19] = [
     ("unary p50 / echo p50", |turn| Some(turn.cell(Way::Unary).p50 / turn.cell(Way::Echo).p50)),
     ("unary p99 / echo p99", |turn| Some(turn.cell(Way::Unary).p99 / turn.cell(Way::Echo).p99)),
     ("unary p50 / file p50", |turn| Some(turn.cell(Way::Unary).p50 / turn.cell(Way::File).p50)),
-    // With several calls in flight, calls wait for earlier calls and share a sync.
+    // With several calls in flight, calls share a sync, so the ratio would have no meaning.
     ("unary p50 / one fdatasync", |turn| (turn.in_flight == 1).then_some(turn.cell(Way::Unary).p50 / turn.sync_ms)),
     ("echo: server CPU, us", |turn| server_us(turn, Way::Echo)),
     ("lean echo: server CPU, us", |turn| server_us(turn, Way::Lean)),
@@ -52,7 +52,6 @@ pub fn print(table: &[(usize, Vec<Turn>)]) {
     }
 }
 
-/// Formats median and span like `1.20 (1.10 to 1.30)`; empty without figures.
 pub fn median_and_span(figures: impl Iterator<Item = f64>) -> String {
     let mut found: Vec<f64> = figures.collect();
     found.sort_by(f64::total_cmp);

@@ -1,8 +1,9 @@
-//! Durable rounds per second by number of partitions, on segment files and JetStream with three replicas.
+//! Measures durable rounds per second for different numbers of partitions, on segment files and on JetStream with three
+//! replicas.
 //!
 //! `cargo run --release -p motherlode --example partitions -- --seconds 1 --repeats 7` (after `tests/run nats`)
 //!
-//! Prints ratios to one partition on segment files within a turn, each as the median and range over the turns; absolute
+//! Prints the ratios to one partition on segment files in the same turn, each as median and range over all turns. Absolute
 //! figures go to standard error.
 
 #[path = "../compare/process.rs"]
@@ -35,7 +36,7 @@ struct Args {
     /// Turns.
     #[arg(long, default_value_t = 7)]
     repeats: usize,
-    /// Folder for the logs on the disk to measure; they are removed afterwards.
+    /// Folder for the logs, on the disk to measure. The logs are removed afterwards.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
 }

@@ -1,11 +1,11 @@
-//! Measures the cost of reporting the ends of rounds: rounds on the same wallet alternate between with and without
+//! Measures the cost of reporting the ends of rounds. Rounds on the same wallet are played alternately with and without
 //! `close_rounds`.
 
 use super::{Args, Running, named, played, span};
 use std::{error::Error, fs, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// Operator that uses the first wallet without reports.
+/// Operator that uses the first wallet but does not report the ends of rounds.
 pub const UNREPORTED: &str = "unreported";
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -41,7 +41,6 @@ pub async fn compare(args: &Args, running: &Running) -> Result<(), Box<dyn Error
     Ok(())
 }
 
-/// Waits until the service is idle, so that all calls have been sent.
 async fn drain(pid: u32) -> Result<Duration, Box<dyn Error>> {
     let (begun, mut before) = (Instant::now(), ticks(pid)?);
     loop {
@@ -54,7 +53,6 @@ async fn drain(pid: u32) -> Result<Duration, Box<dyn Error>> {
     }
 }
 
-/// Processor time of a process, in clock ticks.
 fn ticks(pid: u32) -> Result<u64, Box<dyn Error>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let fields: Vec<_> = stat.rsplit_once(')').ok_or("/proc/PID/stat is malformed")?.1.split_whitespace().collect();

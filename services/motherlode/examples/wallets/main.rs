@@ -1,10 +1,11 @@
-//! Durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet, and an
-//! operator's p99 while another operator's wallet hangs. `--closes` measures only the reports of ended rounds.
+//! Measures durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet, and the
+//! p99 latency of an operator while another operator's wallet does not answer. `--closes` measures only reports of ended
+//! rounds.
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
-//! Prints ratios within a turn, each as the median and range over the turns; absolute figures go to standard error. The
-//! wallets share the processors with the service and the client.
+//! Prints ratios of figures from the same turn, each as median and range over all turns. Absolute figures go to standard
+//! error. The wallets share the processors with the service and the client.
 
 mod closes;
 #[path = "../compare/process.rs"]
@@ -50,16 +51,16 @@ struct Args {
     /// Latencies of the wallets in milliseconds.
     #[arg(long, value_delimiter = ',', default_value = "0,5,50")]
     wallets: Vec<u64>,
-    /// Rounds per second of the operator that shares the service with a hanging wallet.
+    /// Rounds per second of the operator whose latency is measured while the other wallet does not answer.
     #[arg(long, default_value_t = 300.0)]
     rate: f64,
-    /// Bets in flight that wait for the hanging wallet.
+    /// Number of bets that wait for the wallet that does not answer.
     #[arg(long, default_value_t = 256)]
     hanging: usize,
-    /// Compare rounds with and without reports of ended rounds, on the first wallet.
+    /// Only compare rounds with and without reports of their ends, on the first wallet.
     #[arg(long)]
     closes: bool,
-    /// Folder for the log on the disk to measure; it is removed afterwards.
+    /// Folder for the log, on the disk to measure. The log is removed afterwards.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Wallet with a fixed latency and sufficient funds. It applies each transaction once.
+//! Wallet with a fixed latency and sufficient funds. It applies each transaction only once.
 
 use motherlode_proto::wallet::v1::{
     CloseRoundRequest, CloseRoundResponse, CreditRequest, CreditResponse, DebitRequest, DebitResponse,
@@ -19,7 +19,7 @@ use tonic::{
     transport::{Server, server::TcpIncoming},
 };
 
-/// Wallet that answers after its latency; without a latency it never answers.
+/// Wallet that answers after `latency`; if `latency` is `None`, it never answers.
 #[derive(Clone)]
 struct Wallet {
     takes: Option<Duration>,

@@ -65,8 +65,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&text)
 }
 
-/// Archives home first, then each other partition up to the first record that refers to a record at home that was not
-/// archived.
+/// Archives partition 0 first. Each other partition is archived up to the first record that refers to a record of partition
+/// 0 that was not archived.
 async fn all(
     args: &Args,
     archive: &Archive,
@@ -151,7 +151,8 @@ fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> 
     Ok((records, first))
 }
 
-/// Reads the checkpoint in the data folder. Its root is compared with the records; `restore --key` verifies the signature.
+/// Reads the checkpoint in the data folder. The upload compares its root with the records; only `restore --key` verifies its
+/// signature.
 fn checkpoint(data: &Path, partition: u32) -> Result<Option<(Checkpoint, Note)>, Failure> {
     let read = Files::unverified_checkpoint(&motherlode_proofs::proofs_folder(data, partition));
     read.map_err(|error| Failure::found(error).with_step("Start the service, which signs a damaged checkpoint again"))

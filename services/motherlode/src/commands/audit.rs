@@ -1,4 +1,4 @@
-//! Exit code 1 at the first divergence, 2 if there is no log. Standard output depends on the data only.
+//! The exit code is 1 if a divergence is found, and 2 if there is no log. Standard output depends only on the data.
 
 mod args;
 mod json;

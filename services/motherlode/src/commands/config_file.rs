@@ -49,7 +49,6 @@ impl LogAccess {
         location(name, &self.config()?)
     }
 
-    /// Returns the data folder of a log's service.
     pub fn data(&self, location: &LogLocation) -> Result<PathBuf, Failure> {
         match location {
             LogLocation::Folder { data, .. } => Ok(data.clone()),

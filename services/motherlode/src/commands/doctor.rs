@@ -29,7 +29,7 @@ sound records that the copy lacks";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Finding {
-    /// Damage, with file and byte. Later records cannot be verified.
+    /// Description of damage, with file and byte offset. Records after the damage cannot be verified.
     Damaged(String),
     Missing {
         size: Position,
@@ -94,7 +94,7 @@ struct Examined {
     end: Position,
     head: Hash,
     bytes: u64,
-    /// Bytes of an unacknowledged append at the log's end, which a start removes.
+    /// Number of bytes of an unacknowledged append at the log's end. The next start removes them.
     torn: u64,
     signed: Option<Position>,
     findings: Vec<Finding>,
@@ -122,7 +122,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Examines everything in the folder except logs.
 fn folder(config: &Config) -> Vec<Finding> {
     let draws = config.draw_key_file().filter(|path| !path.exists()).map(Finding::NoDrawKeys);
     let signing = Some(key_file(config)).filter(|path| !path.exists()).map(Finding::NoSigningKey);
@@ -177,7 +176,7 @@ fn examine(data: &Path, partition: u32, done: &AtomicU64) -> Result<Examined, Sc
     Ok(Examined { end, head, bytes, torn, signed, findings })
 }
 
-/// Returns whether the tree matches the checkpoint; `None` if their sizes differ.
+/// Returns whether the tree matches the checkpoint; `None` if their sizes differ and so cannot be compared.
 fn compared(signed: Option<&Checkpoint>, tree: &Tree) -> Option<bool> {
     signed.filter(|signed| signed.size == tree.size()).map(|signed| signed.root == tree.root())
 }

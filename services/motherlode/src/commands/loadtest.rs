@@ -1,4 +1,4 @@
-//! Exit code 1 if a threshold is exceeded or the books disagree, 2 for unusable arguments.
+//! Exit code 1 means that a threshold is exceeded or the books do not match, 2 that the arguments are unusable.
 
 use super::{
     Failure, Format, say,
@@ -121,7 +121,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn play(options: &Options, target: &Target, interrupted: &Cell<bool>) -> Result<Report, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let bar = progress(options);
-    // The first Ctrl-C ends the run with a report, the second ends the process.
+    // The first Ctrl-C ends the run with a report; the second ends the process at once.
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

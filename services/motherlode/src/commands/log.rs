@@ -1,5 +1,5 @@
-//! Each command verifies the hash chain up to the records it shows. Exit code 1 if the log is damaged, 2 if the log or the
-//! record does not exist.
+//! Each command verifies the hash chain up to the records that it shows. The exit code is 1 if the log is damaged, and 2 if
+//! the log or the record does not exist.
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_log::{Position, Record, hash, previous_hash};
@@ -115,7 +115,7 @@ fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
             bytes += record?.bytes.len() as u64;
         }
         let (position, head) = records.verified();
-        // Each partition of a service has at least one record.
+        // An empty partition does not exist, because a service writes at least one record to each.
         if position == 0 {
             let location = Box::new(log.clone());
             return Err(RecordsError::Missing { location, partition: Some(partition) }.into());

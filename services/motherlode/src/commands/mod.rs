@@ -64,18 +64,17 @@ pub enum Format {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
     pub code: u8,
-    /// Message; empty if the command has already printed it.
     pub message: String,
 }
 
 impl Failure {
-    /// Creates a failure with exit code 1: an error or a negative finding.
+    /// Creates a failure with exit code 1, for an error or a negative result of a check.
     #[must_use]
     pub fn found(message: impl ToString) -> Self {
         Self { code: 1, message: message.to_string() }
     }
 
-    /// Creates a failure whose message has the chain of causes.
+    /// Creates a failure whose message contains the whole chain of causes.
     #[must_use]
     pub fn caused(error: &dyn Error) -> Self {
         let mut message = error.to_string();
@@ -90,7 +89,7 @@ impl Failure {
         Self::found(message)
     }
 
-    /// Creates a failure with exit code 2, as for clap's own errors.
+    /// Creates a failure with exit code 2, for unusable input.
     #[must_use]
     pub fn unusable(message: impl ToString) -> Self {
         Self { code: 2, message: message.to_string() }

@@ -1,4 +1,4 @@
-//! If the input ends, the round stays open, and the next `play` continues it (PL-02).
+//! Plays rounds in the terminal. If the input ends, the round stays open and the next `play` continues it (PL-02).
 
 mod args;
 mod console;

@@ -1,4 +1,4 @@
-//! Progress on standard error: a bar on a terminal, otherwise a line every few seconds.
+//! Shows progress on standard error, as a bar on a terminal and otherwise as a line every few seconds.
 
 use crate::figures::grouped;
 use indicatif::{ProgressBar, ProgressStyle};

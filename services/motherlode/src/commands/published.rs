@@ -1,4 +1,4 @@
-//! Change feed on a NATS subject, one message per record (PL-34).
+//! Publishes the change feed on a NATS subject, one message per record (PL-34).
 
 use super::{
     Failure, NO_STREAM,
@@ -22,7 +22,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Opens the feed to `nats://host:port,.../SUBJECT`. Returns the positions from which the partitions resume.
+    /// Opens the feed to `nats://host:port,.../SUBJECT`. Returns the position per partition after which the feed resumes.
     pub(super) async fn feed(
         config: &Store,
         to: &str,

@@ -1,5 +1,5 @@
-//! Recomputes a round (PL-06, PL-19). Exit code 1 if a step differs from the logged bytes or the log is damaged, 2 if
-//! the round does not exist.
+//! Recomputes a round (PL-06, PL-19). The exit code is 1 if a step differs from the log or the log is damaged, and 2 if the
+//! round does not exist.
 
 mod json;
 
@@ -86,7 +86,7 @@ pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
         .with_step("Rounds are named operator/player/number; `motherlode export rounds PLACE` lists them")
 }
 
-/// Formats the round as in `GetRound`, with the verdict on each step.
+/// Formats the round with the same content as `GetRound`, and states for each step whether it matches the log.
 pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
     let mut view = replayed.view.clone();
     let _ = view.complete(&no_key);

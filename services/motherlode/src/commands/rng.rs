@@ -1,13 +1,13 @@
-//! Output of the service's random number generator for statistical tests (PL-28). GLI-19 requires tests of the raw output
-//! and of the numbers scaled for games.
+//! Writes output of the service's random number generator for statistical tests (PL-28). GLI-19 requires tests of the raw
+//! output and of the numbers scaled for games.
 //!
-//! As in the service, a random key determines a player's dealt values, a dealt value and the request id determine a seed
-//! (see [`draw`]), and [`Draws`] generates numbers from the seed. Each seed gives only [`DRAWS_PER_SEED`] numbers, as in
-//! a step of a round. `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
+//! The numbers are generated as in the service: a random key determines a player's dealt values, a dealt value and the
+//! request id determine a seed (see [`draw`]), and [`Draws`] generates numbers from the seed. Each seed gives only
+//! [`DRAWS_PER_SEED`] numbers, as in a step of a round. `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
 //!
-//! Manual run of dieharder 3.31.1 on 22 November 2026, `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST`, tests
-//! 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102, 204 to 206: none of 51 p-values failed, and one was weak (`sts_serial`
-//! 14, 0.99998); with another seed, none of 30 p-values was weak.
+//! On 22 November 2026, dieharder 3.31.1 was run manually: `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST` for
+//! tests 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102 and 204 to 206. None of 51 p-values failed, and one was weak
+//! (`sts_serial` 14, 0.99998). With a second seed, none of 30 p-values was weak.
 
 use super::{Failure, simulate};
 use crate::figures;
@@ -149,7 +149,6 @@ impl Chain {
         Ok(Self { key, player, number: 0, draws: Draws::from_seed(key), left: 0 })
     }
 
-    /// Deals the next seed, as for one-step rounds with consecutive request ids.
     fn deal(&mut self) -> Seed {
         self.number += 1;
         let dealt = draw::deal(&self.key, &self.player, self.number);
@@ -166,7 +165,6 @@ impl Chain {
     }
 }
 
-/// Remaining numbers; `None` for no limit.
 struct Left(Option<u64>);
 
 impl Left {
@@ -220,7 +218,6 @@ mod tests {
         String::from_utf8(exported(line)).unwrap().lines().filter_map(|line| line.parse().ok()).collect()
     }
 
-    /// Derives words independently of the tested code: one seed per block of 64 words, in the order dealt.
     fn words(seeds: usize) -> Vec<u32> {
         let mut dealer = Chain::new(Some([7; 32])).unwrap();
         let blocks = (0..seeds).map(|_| Draws::from_seed(dealer.deal()));
@@ -242,7 +239,6 @@ mod tests {
         assert_eq!(numbers("--scaled 3221225472 --count 100"), drawn[..100]);
     }
 
-    /// A number drawn below a power of two consists of the upper bits of a word.
     #[test]
     fn pl_28_dieharder_reads_the_numbers_bits_without_a_gap() {
         let text = String::from_utf8(exported("--scaled 8 --count 12 --format dieharder")).unwrap();
@@ -268,7 +264,7 @@ mod tests {
         assert_eq!(exports.len(), 3);
     }
 
-    /// Writer that accepts this many bytes, then fails like a closed pipe.
+    /// Writer that accepts so many bytes, then fails like a closed pipe.
     struct Closing(usize);
 
     impl Write for Closing {

@@ -1,4 +1,4 @@
-//! Ctrl-C ends the simulation with a report. See [`motherlode_jobs::simulation`].
+//! Simulates rounds. Ctrl-C ends the simulation with a report. See [`motherlode_jobs::simulation`].
 
 use super::{
     Failure, Format,

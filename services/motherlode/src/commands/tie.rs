@@ -1,4 +1,5 @@
-//! Checks by hash that a feed resumes in the same log. A log restored from an older copy reuses positions for other records.
+//! Checks by a record's hash that a feed resumes in the same log. If the log was restored from an older copy, the same
+//! positions may have different records.
 
 use super::Failure;
 use motherlode_jetstream::Last;
@@ -9,7 +10,7 @@ use motherlode_proto::{
 
 pub(super) struct Tie {
     partition: u32,
-    /// Position and hash of the record to receive first; the record is checked but not passed to readers.
+    /// Position and hash of the reader's last record. It is received first and checked, but not passed on again.
     to: Option<(u64, String)>,
 }
 

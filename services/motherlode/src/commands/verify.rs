@@ -1,4 +1,4 @@
-//! Exit code 1 if a check fails, 2 if the file is not a proof.
+//! Verifies a proof. The exit code is 1 if a check fails, and 2 if the file is not a proof.
 
 use super::{
     Failure, read_text,

@@ -85,10 +85,12 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
 }
 
 enum Followed {
-    /// The requested updates were received, or the output was closed.
     Enough,
-    /// The stream broke; `updated` if it had sent an update.
-    Broken { status: Status, updated: bool },
+    /// The stream broke. `updated` is set if it had sent an update before.
+    Broken {
+        status: Status,
+        updated: bool,
+    },
 }
 
 async fn follow<W: Write>(
@@ -257,7 +259,7 @@ mod tests {
         }
     }
 
-    /// BW-13, BW-14: the first refresh of a new pool has the figure of each coin value.
+    /// BW-13, BW-14: the first refresh of a new pool contains the seed at each coin value.
     #[tokio::test]
     async fn bw_13_a_new_pool_shows_the_seed_of_each_coin_value() {
         let data = tempfile::tempdir().unwrap();

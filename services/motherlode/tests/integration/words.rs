@@ -43,7 +43,6 @@ fn at_c3_an_interrupted_loadtest_prints_its_report() {
     let target = format!("http://{}", service.address);
     let words = ["loadtest", "--rounds", "100000000", "--players", "64", "--format", "json", "--target", &target];
     let child = Command::new(PROGRAM).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The load test has begun once the log is longer than after the set-up.
     let position = || {
         let status = text(&run(&format!("health --target {target}")));
         assert!(!status.is_empty());

@@ -6,7 +6,6 @@ use motherlode_proto::round::v1::{CarriedFigure, Witch};
 use motherlode_slots::{GameInfo, SymbolRole};
 use motherlode_state::CoinValue;
 
-/// Features in the order in which they are unlocked (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];
 
 pub(crate) enum Shelf {
@@ -15,8 +14,8 @@ pub(crate) enum Shelf {
 }
 
 impl Shelf {
-    /// A colour's figure counts its crystals (DM-11); `potion_1` and `potion_2` are 1-based indexes into the collected
-    /// symbols (WF-06); `unlocked` counts features (WF-11).
+    /// Reads a collection. The figure of a colour is its number of crystals (DM-11), `potion_1` and `potion_2` are 1-based
+    /// indexes into the collected symbols (WF-06), and `unlocked` is the number of unlocked features (WF-11).
     pub(crate) fn new(game: &GameInfo, figure: &dyn Fn(&str) -> i64) -> Option<Self> {
         let collected: Vec<_> =
             (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
@@ -56,8 +55,9 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     }
 }
 
-/// Describes changed figures; an unknown figure is shown with its key. `<colour>_micros` is the sum of a colour's coin
-/// values in millionths, `red_gifted` the number of gifted red crystals, and `given` marks the gift as given (DM-14).
+/// Describes changed figures. A figure with an unknown key is shown with this key. `<colour>_micros` is the sum of a
+/// colour's coin values in millionths, `red_gifted` the number of gifted red crystals, and `given` marks the gift as given
+/// (DM-14).
 pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     let collected: Vec<_> =
         (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
@@ -95,7 +95,6 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
     figures.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
-/// Formats a colour as `Green ●●○○○`.
 fn colour(game: &GameInfo, symbol: usize, has: usize, needs: usize, pen: Pen) -> String {
     let crystals = pen.bold(window::hue(game, symbol), &"●".repeat(has));
     format!("{} {crystals}{}", first_word(game, symbol), pen.plain(Hue::Grey, &"○".repeat(needs - has)))

@@ -1,4 +1,4 @@
-//! Boards of a Hold and Win feature, and the effects of its functions (ME-10 to ME-13).
+//! Draws the boards of a Hold and Win feature, and the effects of its special symbols (ME-10 to ME-13).
 
 use super::{
     pen::{Hue, Pen},

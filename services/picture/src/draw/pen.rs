@@ -1,7 +1,6 @@
 use motherlode_slots::{SymbolInfo, SymbolRole};
 use std::{env, io::IsTerminal};
 
-/// Returns whether a stream is a terminal with colour, without `NO_COLOR`.
 #[must_use]
 pub fn colour_wanted(stream: &impl IsTerminal) -> bool {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
@@ -13,7 +12,7 @@ pub(super) struct Pen {
     colour: bool,
 }
 
-/// 256-colour hue that is readable on dark and light backgrounds.
+/// Hues from the 256-colour palette that are readable on dark and light backgrounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hue {
     Plain,

@@ -1,5 +1,5 @@
-//! Series of free spins or respins, in rows of four small windows. A feature within free spins (WF-15) is drawn after the
-//! spin that triggered it.
+//! Draws a series of free spins or respins in rows of four small windows. A feature within free spins (WF-15) is drawn after
+//! the spin that triggered it.
 
 use super::{
     pen::{Hue, Pen},
@@ -12,7 +12,7 @@ use motherlode_state::Currency;
 use std::collections::BTreeSet;
 
 const ACROSS: usize = 4;
-/// Columns of a small window: five stops of three digits.
+/// Number of text columns of a small window; enough for five stops of three digits.
 const WIDTH: usize = 19;
 
 #[derive(Clone, Copy)]
@@ -60,7 +60,6 @@ fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     [heading].into_iter().chain(wins).chain([String::new()]).collect()
 }
 
-/// Describes the mean coin value (DM-12).
 fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
     let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);
@@ -131,7 +130,7 @@ fn feature(spin: &SpinResult) -> String {
     if spin.multiplier > 1 { format!("{name} ×{}", spin.multiplier) } else { name.to_owned() }
 }
 
-/// Returns a cell's symbol code, in capitals if the symbol wins and there is no colour.
+/// Returns a cell's symbol code. Without colour, the code of a winning symbol is in capitals.
 fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = window::cell(spin, reel, row).unwrap_or_default();
     let code = window::code(game, index);

@@ -26,7 +26,7 @@ pub(crate) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: us
             let count = usize::try_from(win.count).unwrap_or(usize::MAX);
             reel < count && rows.get(reel).is_some_and(|at| usize::from(*at) == row)
         }
-        // A win on ways covers as many reels as its `count`.
+        // A win on ways covers the first `count` reels.
         None if win.ways > 0 => is(win.symbol) && reel < usize::try_from(win.count).unwrap_or(usize::MAX),
         None => is(win.symbol),
     };
@@ -38,7 +38,6 @@ pub(crate) fn path<'a>(game: &'a GameInfo, win: &Win) -> Option<&'a [u8]> {
     Some(game.lines.get(line).map_or(&[], Vec::as_slice))
 }
 
-/// Returns the kind of spin; `None` for the paid spin.
 pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     Some(match spin.kind() {
         SpinKind::Unspecified | SpinKind::Base => return None,
@@ -53,7 +52,6 @@ pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     })
 }
 
-/// Returns a window's title; `before` is the previous window.
 pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) -> Option<String> {
     let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
     let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };
@@ -136,7 +134,7 @@ pub(super) fn code(game: &GameInfo, index: usize) -> String {
     game.symbols.get(index).map_or_else(|| index.to_string(), |symbol| symbol.code.to_lowercase())
 }
 
-/// Returns whether a placed Wild, a square from its top left cell, covers a cell (WF-10).
+/// Returns whether a placed Wild covers a cell (WF-10). The Wild is a square whose top left cell is `mark.cell`.
 fn covers(mark: &Mark, rows: usize, reel: usize, row: usize) -> bool {
     let Ok(cell) = usize::try_from(mark.cell) else { return false };
     let side = match mark.kind() {
@@ -221,7 +219,6 @@ fn place(spin: &SpinResult, mark: &Mark) -> String {
     format!("reel {}, row {}", reel.unwrap_or_default() + 1, row.unwrap_or_default() + 1)
 }
 
-/// Returns 0-based stops; empty if cells were drawn individually.
 pub(super) fn stops(spin: &SpinResult) -> String {
     let stops: Vec<_> = spin.stops.iter().map(u32::to_string).collect();
     stops.join(" ")

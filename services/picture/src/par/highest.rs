@@ -1,4 +1,4 @@
-//! "Win up to" over all stakes of the standard ladders (WF-04, PL-43).
+//! Computes the "win up to" figure over all stakes of the standard coin values (WF-04, PL-43).
 
 use crate::figures::grouped;
 use motherlode_slots::{
@@ -10,18 +10,18 @@ use motherlode_state::{CoinValue, Currency};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Highest {
-    /// Highest win in bets, rounded down.
     pub bets: String,
     pub chance: String,
     pub says: &'static str,
-    /// Stake with this win; empty if all stakes have this win.
+    /// Stake with the highest win; empty if all stakes have the same.
     pub at: String,
-    /// Highest win in bets including the gamble, rounded down; empty if the game has no gamble.
+    /// Highest win including the gamble, as a multiple of the bet, rounded down; empty if the game has no gamble.
     pub gambled_bets: String,
     pub gambled_chance: String,
 }
 
-/// Returns the highest win, in bets or, for a bought feature, in prices. `None` if the game states none.
+/// Returns the highest win as a multiple of the bet, or of the price if the feature is bought. Returns `None` if the game
+/// states no highest win.
 #[must_use]
 pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     if stake.buy_feature {
@@ -31,7 +31,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     }
     let minor = |code: &str| Some(minor_micros(code.parse().ok()?));
     let ladders = Ladders::standard(minor).ok()?;
-    // The gamble's limit is applied only in EUR, which needs no exchange rate.
+    // The gamble's limit is applied only in EUR, because other currencies need an exchange rate.
     let limit = |code: &str| {
         let major = if code == Currency::EUR.code() { u64::from(game.gamble_max_eur()) } else { 0 };
         Some((minor(code)?, major * 1_000_000 / minor(code)?.max(1)))

@@ -1,4 +1,4 @@
-//! PAR sheet, as a page or as sections of another page. All figures except the simulated ones come from [`Par`].
+//! Renders a PAR sheet, as a page or as sections of another page. All figures except the simulated ones come from [`Par`].
 
 pub mod highest;
 mod parts;
@@ -24,7 +24,7 @@ pub use played::{Played, WinClass, win_classes};
 use plot::Bands;
 use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
 
-/// Bands of a session's return: half-width in standard errors, and percentage of sessions within the band.
+/// Confidence bands of a session's return, as half-width in standard errors and percentage of sessions within the band.
 pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
 pub const BAND_DECADES: (u32, u32) = (2, 8);
 
@@ -34,10 +34,10 @@ pub enum SheetPart {
     Reels,
 }
 
-/// Default coin value; the smallest one if the game does not offer it.
+/// Default coin value in millionths; if the game does not offer it, the smallest coin value is used.
 const COIN_MICROS: u64 = 100_000;
 
-/// Returns a part of the sheet if this program has the same model of the game. May take seconds.
+/// Renders a part of the sheet; `None` if this program's model of the game differs from the service's. May take seconds.
 #[must_use]
 pub fn part(told: &GetGameResponse, cash: &[CashReport], part: SheetPart) -> Option<Markup> {
     let summary = told.summary.as_ref()?;
@@ -338,7 +338,8 @@ mod tests {
             };
             part(&told, &[], SheetPart::Figures).unwrap().into_string()
         };
-        // 94.10 % and 1.5 times the seed's 0.50 %; the increments at 0.10 of 10 EUR are a hundredth of 1 %.
+        // The return is 94.10 % plus 1.5 times the 0.50 % of the standard seed, and at a coin value of 0.10 the increments
+        // add 0.01 %.
         let now = sheet(returns.clone());
         for figure in ["94.8500000 %", "0.7500000 %", "94.8600000 %", "a seed of 30000 EUR"] {
             assert!(now.contains(figure), "{figure}");

@@ -16,13 +16,13 @@ pub struct Played {
     pub carries: bool,
 }
 
-#[allow(clippy::cast_precision_loss)] // An estimate needs no more than the 53 bits of a float.
+#[allow(clippy::cast_precision_loss)] // 53 bits are precise enough for an estimate.
 fn float(count: impl Into<u128>) -> f64 {
     count.into() as f64
 }
 
 impl Played {
-    /// Returns the mean win in bets, and its difference from the exact mean in standard errors.
+    /// Returns the mean win as a multiple of the bet, and its distance from the exact mean in standard errors.
     fn mean(&self, par: &Par) -> (f64, f64) {
         let (bet, rounds) = (float(self.tally.bet_coins), float(self.tally.rounds));
         let mean = float(self.tally.win.coins) / bet;

@@ -28,7 +28,6 @@ fn bar(class: &str, corner: (f64, f64), size: (f64, f64), says: &str) -> Markup 
     html! { g { title { (says) } rect class=(class) x=(x) y=(y) width=(width) height=(height) {} } }
 }
 
-/// Draws the bet divided into labelled shares. The remainder is the house's share.
 pub fn parts(shares: &[(f64, String)]) -> Markup {
     let (height, top) = (64.0, 4.0);
     let (mut x, mut drawn) = (0.0, vec![]);
@@ -56,7 +55,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
     figure(height, "the return by component, as a share of the bet", &drawn)
 }
 
-/// Draws lower bound, share and label per class. The logarithmic scale ends at the share of one round.
+/// Draws classes, each with lower bound, share and label. The lower end of the logarithmic scale is the share of one round.
 pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup {
     let (height, decades) = (330.0, (-(one_round / 2.0).log10()).ceil().max(1.0));
     let depth = height - ABOVE - BELOW;
@@ -66,7 +65,7 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
         .take_while(|share| y(*share) < height - BELOW - 1.0);
     for share in shares {
         drawn.push(rule("grid", (LEFT, y(share)), (WIDTH, y(share))));
-        // Six places distinguish all plotted shares and hide float errors.
+        // Six decimal places distinguish all plotted shares and hide rounding errors of floats.
         let percent = format!("{:.6}", share * 100.0);
         let percent = percent.trim_end_matches('0').trim_end_matches('.');
         drawn.push(text(LEFT - 8.0, y(share) + 4.0, "end", &format!("{percent} %")));
@@ -88,7 +87,6 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
 pub struct Bands<'a> {
     pub rtp: f64,
     pub std_dev: f64,
-    /// Half-widths of the bands in standard errors, the widest first.
     pub widths: &'a [f64],
     pub decades: (u32, u32),
 }

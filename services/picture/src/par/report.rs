@@ -48,7 +48,6 @@ impl StakeReport {
     }
 }
 
-/// Cash return at a coin value (DM-19), in decimals of the bet.
 #[derive(Debug, Serialize)]
 pub struct CashReport {
     pub currency: String,
@@ -56,7 +55,7 @@ pub struct CashReport {
     pub rtp: String,
     pub rounds_wins: bool,
     pub within: String,
-    /// Upper bound on the change of the return that mean coin values of collections cause.
+    /// Upper bound of the change in the return because collections are played at mean coin values.
     pub mixed_at_most: String,
 }
 
@@ -64,10 +63,10 @@ pub const CASH_PROOF: &str = "wins are whole coins, so a coin of whole minor uni
      equals the return in coins; otherwise the effect of rounding, half to even, is computed over all possible windows, at a \
      constant coin value";
 
-/// Key of the increments' part of the return, which [`Par::rtp`] does not include.
+/// Key of the return from the jackpot's increments, which [`Par::rtp`] does not include.
 pub const INCREMENTS: &str = "jackpot_increments";
 
-/// Returns the parts of [`Par::rtp`], printed so that they add up.
+/// Formats the components of [`Par::rtp`] so that the printed figures add up.
 pub fn returns(par: &Par, places: usize) -> Vec<(PartName, String)> {
     let parts: Vec<_> = par.parts.iter().filter(|part| part.name.key != INCREMENTS).collect();
     let exact: Vec<_> = parts.iter().map(|part| &part.rtp).collect();

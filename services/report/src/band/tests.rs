@@ -121,8 +121,8 @@ fn found_after(faulty: &Toy, theory: Theory, of: &str, rounds_max: u32) -> Optio
     })
 }
 
-/// In faulty games all wins are a tenth too high or too low, or one entry is doubled, with a few rounds at 5,000 times
-/// the usual stake.
+/// In the faulty games, all wins are 10 % too high or too low, or one paytable entry is doubled. A few rounds have 5,000
+/// times the usual stake.
 #[test]
 fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
     let sound = Toy(Toy::sound().0[1..].to_vec());
@@ -168,7 +168,7 @@ fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     }
 }
 
-/// A single win above the paytable must neither widen the band nor leave it.
+/// A single win above the paytable must neither widen the band nor move the row out of it.
 #[test]
 fn pl_23_one_great_win_neither_alarms_nor_hides_anything() {
     let theory = Toy::sound().theory();

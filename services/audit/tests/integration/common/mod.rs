@@ -34,7 +34,6 @@ pub fn pool() -> StreamId {
     StreamId::pool(POOL)
 }
 
-/// Terms of a pool (BW-11, BW-12, BW-14, BW-17).
 pub fn terms() -> PoolTerms {
     PoolTerms {
         version: 1,
@@ -57,17 +56,16 @@ pub struct Tale {
     pub partition: u32,
     pub request_id: Option<String>,
     pub seeds: u64,
-    /// Draw key of players with seals; `None` for logs of older versions.
+    /// Key of the sealed draws; `None` if the log must have no sealed draws, as in older versions.
     pub key: Option<[u8; 32]>,
     pub currency: Option<Currency>,
-    /// Rules version of bets, which also defines the shared figures.
+    /// Rules version of bets; it also determines which rounds share figures.
     pub version: Option<&'static str>,
     /// Whether outcomes follow from the forger's seeds instead of the sealed draws.
     pub forged: bool,
 }
 
 impl Tale {
-    /// Makes a log with a pool, and players with a million EUR each.
     pub fn with_players(names: &[&str]) -> Self {
         Self::with_key(names, None)
     }
@@ -147,7 +145,7 @@ impl Tale {
         seed
     }
 
-    /// Bets on 15 lines at a coin value of 0.10, with a seed for the wanted outcome.
+    /// Bets on 15 lines at a coin value of 0.10, with a seed whose outcome satisfies `wish`.
     pub fn spin(&mut self, name: &str, wish: impl Fn(&Outcome) -> bool) -> u64 {
         self.bet(name, 15, 1, CoinValue(100_000), wish)
     }

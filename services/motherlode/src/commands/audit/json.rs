@@ -1,4 +1,4 @@
-//! The audit's report as JSON; money and pool figures are decimal strings with their currency.
+//! Writes the audit's report as JSON. Money and pool figures are decimal strings with their currency.
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use motherlode_audit::{Comparison, Divergence, Report, Return, Seals, Voids, Whole};

@@ -1,4 +1,4 @@
-//! Audit of an operator's copy (PL-30); the report lists the checks that a copy cannot support.
+//! Audits an operator's copy (PL-30). The report lists the checks that are not possible with a copy.
 
 use super::{args::Args, json::of_divergence, sums::cash};
 use crate::commands::{Failure, Format, json, say};

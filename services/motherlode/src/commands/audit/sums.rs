@@ -2,7 +2,6 @@ use motherlode_audit::{Report, Return};
 use motherlode_slots::par::Exact;
 use motherlode_state::{Currency, HOME, Minor, Nano};
 
-/// Returns the sum of the contributions that are not yet in the pool.
 pub(super) fn to_be_pooled(home: &Report, pool: &str, partitions: usize) -> Nano {
     let partitions = (HOME..).take(partitions);
     Nano(partitions.map(|partition| home.books.pending_contributions(pool, partition, u64::MAX).0).sum())

@@ -1,4 +1,4 @@
-//! The audit's report as text, 80 columns wide.
+//! Writes the audit's report as text in 80 columns.
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};

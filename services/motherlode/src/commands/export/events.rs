@@ -1,4 +1,4 @@
-//! One row per event, redacted as a service redacts events for an operator.
+//! Exports one row per event, redacted in the same way as events that a service sends to an operator.
 
 use super::{row_filter::RowFilter, source::Read};
 use crate::{commands::Failure, event_json};

@@ -1,4 +1,4 @@
-//! Voids and jackpots after a round's end, collected when the log is read for the first time.
+//! Collects voids and jackpots that follow the end of their round, in the first of the export's two passes over the log.
 
 use super::{row_filter::RowFilter, source::Read};
 use crate::commands::Failure;

@@ -1,4 +1,5 @@
-//! Standard output, or a file that gets its name when complete and is deleted if dropped before.
+//! Output of an export: standard output, or a file that gets its name only when it is complete. An incomplete file is
+//! deleted.
 
 use crate::commands::{ANY_FILE, Failure};
 use std::{

@@ -18,10 +18,9 @@ pub(super) struct Read {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Source of an export. Each reading of the log ends at the same positions.
+/// Source of an export. Both passes over the log end at the same positions.
 pub(super) struct Source {
     from: From,
-    /// End position of each partition; empty before the first reading.
     ends: BTreeMap<u32, u64>,
     partitions: u32,
 }
@@ -111,7 +110,7 @@ async fn of_service(
     Ok(())
 }
 
-/// Reads a stream. Returns the status if the stream breaks, `None` at the end position.
+/// Reads a stream up to the end position, then returns `None`. If the stream breaks, returns its status.
 async fn stream(
     ledger: &mut LedgerServiceClient<Connection>,
     partition: u32,

@@ -1,4 +1,4 @@
-//! Return in cash of each currency, at its default coin value (DM-19).
+//! Computes the return in cash for each currency at its default coin value (DM-19).
 
 use motherlode_ledger::offer;
 use motherlode_picture::par::report::{CashReport, PLACES};
@@ -10,7 +10,6 @@ pub(super) fn returns(game: &dyn Game, par: &Par) -> Vec<CashReport> {
     let ladders = offer::standard();
     let mut all = vec![];
     for currency in ladders.currencies().filter_map(|code| code.parse::<Currency>().ok()) {
-        // Bets of play money win no jackpot (BW-21).
         let rtp = if currency.is_real() { &par.rtp } else { &par.rtp_without_jackpot };
         for micros in ladders.for_game(game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
             if let Ok(CashReturn { adds, within, mixed_at_most, whole }) =

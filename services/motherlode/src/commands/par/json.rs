@@ -1,4 +1,4 @@
-//! A game's mathematics as JSON; returns, chances and bets are decimal strings.
+//! Writes a game's mathematics as JSON. Returns, probabilities and bets are decimal strings.
 
 use super::{cash, spread};
 use crate::figures::chance;
@@ -21,14 +21,13 @@ pub(super) struct Report {
     game: &'static str,
     rules_version: &'static str,
     model_hash: String,
-    /// Return without the jackpot's increments; the printed `rtp_parts` add up to it.
+    /// Return without the jackpot's increments. The printed `rtp_parts` add up to this figure.
     rtp: String,
     rtp_parts: Named,
     hit_frequency: String,
     std_dev: String,
     max_win_bets: String,
     max_win_probability: String,
-    /// Volatility index: 1.96 standard deviations of a round.
     volatility_index: String,
     confidence_intervals: Vec<spread::Interval>,
     win_distribution: spread::Distribution,
@@ -36,20 +35,17 @@ pub(super) struct Report {
     program_version: &'static str,
     stake: StakeReport,
     rtp_without_jackpot: String,
-    /// Return from the jackpot's increments at this coin value, in addition to `rtp`.
+    /// Return from the jackpot's increments at the coin value of `stake`. It adds to `rtp`.
     rtp_jackpot_increments: String,
     rtp_with_jackpot_increments: String,
-    /// Features, and other expectations and chances of a paid spin.
     rates: Named,
-    /// Returns under a condition, such as when the feature is bought.
     conditional_rtps: Named,
     reel_sets: Vec<ReelSetReport>,
-    /// Highest win of a round as a multiple of the bet, rounded down; `win_up_to_says` explains the bound (WF-04).
+    /// Highest win of a round as a multiple of the bet, rounded down (WF-04). `win_up_to_says` explains the figure.
     win_up_to_bets: String,
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
     win_up_to_at: String,
-    /// Maps stakes in EUR to the highest win including the gamble, as a multiple of the bet.
     win_up_to_gambled_bets: String,
     win_up_to_gambled_probability_at_most: String,
     jackpot_assumes: String,

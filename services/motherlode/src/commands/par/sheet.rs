@@ -1,4 +1,4 @@
-//! A game's mathematics as text, 80 columns wide.
+//! Writes a game's mathematics as text in 80 columns.
 
 use super::{cash, spread as spreads};
 use crate::figures::{grouped, once_in, percent};

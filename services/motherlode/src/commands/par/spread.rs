@@ -1,4 +1,4 @@
-//! Confidence intervals and the simulated distribution of wins, in floating point.
+//! Computes confidence intervals and the simulated distribution of wins in floating point.
 
 use crate::figures::grouped;
 use motherlode_picture::par::{BAND_DECADES, BANDS, Played, win_classes};
@@ -6,7 +6,7 @@ use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Par, par::decimal};
 use serde::Serialize;
 
-/// Interval of the mean return of a session without jackpot and gamble, by the normal approximation.
+/// Confidence interval of the mean return over `rounds`, excluding jackpot and gamble, by the normal approximation.
 #[derive(Debug, Serialize)]
 pub(super) struct Interval {
     rounds: u64,
@@ -71,7 +71,7 @@ pub(super) fn rows(par: &Par, played: &Played) -> [Vec<(String, String)>; 2] {
     [intervals(par).into_iter().map(interval).collect(), distribution(played).classes.into_iter().map(class).collect()]
 }
 
-#[allow(clippy::cast_precision_loss)] // An estimate needs at most 53 bits.
+#[allow(clippy::cast_precision_loss)] // 53 bits are precise enough for an estimate.
 fn float(count: u64) -> f64 {
     count as f64
 }

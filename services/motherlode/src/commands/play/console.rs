@@ -34,7 +34,6 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Repeats a question until the answer is valid; `None` at the end of the input.
     fn ask<T>(&mut self, question: &str, understand: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Failure> {
         loop {
             self.say(&format!("  {question} "))?;
@@ -83,7 +82,6 @@ impl<W: Write, R: BufRead> Console<W, R> {
         Ok(start.map(|()| choice::Kind::StartFeature(choice::StartFeature {})))
     }
 
-    /// Asks the player to guess, to secure half if offered, or to collect the win (BW-22, ME-16).
     pub(super) fn ask_double(&mut self, halve: bool) -> Result<Option<choice::Kind>, Failure> {
         let offer = if halve { ", ha(l)ve," } else { "," };
         let question = format!("Double on red (h)eart or black (s)pade{offer} or (c)ollect:");

@@ -1,4 +1,4 @@
-//! Demo play (PL-17): keeps a session with play money open while the player plays.
+//! Keeps a session with play money open while the player plays (PL-17).
 
 use crate::client::{self, Client, insist};
 use crate::commands::Failure;

@@ -103,7 +103,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
-        // A refused bet has no effect, so all attempts have the same request id.
+        // Refused bets have no effect, so all attempts can have the same request id.
         let request_id = client::request_id()?;
         let client_seed = client::request_id()?.into_bytes();
         let stake = self.args.stake.in_currency(self.game, self.args.currency());
@@ -143,7 +143,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Err(Failure::found("the service still refuses the bet after the account was opened and funded"))
     }
 
-    /// Removes the cause of a refusal; returns false at the end of the input.
+    /// Removes the cause of a refusal, for example by a deposit. Returns false if the input ends.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
             "INSUFFICIENT_FUNDS" if self.args.demo => {
@@ -301,7 +301,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
 
-    /// Returns the jackpot in minor units; 0 if the award is still pending after a bounded wait.
+    /// Returns the jackpot in minor units; 0 if the award is still pending after the maximum wait.
     async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
         let Some(hit) = &played.jackpot else { return Ok(None) };
         let mut award = hit.clone();
@@ -392,7 +392,7 @@ fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     }
 }
 
-/// Returns the game, or fails if the service has another model, because the drawing would show wrong symbols.
+/// Returns the game. Fails if the service's model of the game differs, because the drawing would show wrong symbols.
 fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static dyn Game, Failure> {
     let game = slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash);
     game.ok_or_else(|| {

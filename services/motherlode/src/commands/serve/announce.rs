@@ -1,4 +1,4 @@
-//! Lines printed at startup: addresses, and commands to try. Failures to print are ignored.
+//! Prints addresses and commands to try at startup. If printing fails, the failure is ignored.
 
 use motherlode_runtime::{
     Config,
@@ -89,7 +89,6 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
     format!("\n{}\n\nTry, in another terminal:\n{play}{watch}{audit}", needs.join("\n"))
 }
 
-/// Returns this program's path, or only its name if its folder is in PATH.
 fn program() -> String {
     let called = env::args_os().next().filter(|name| Path::new(name).components().count() > 1);
     called.map_or("motherlode".to_owned(), |name| absolute(Path::new(&name)))
@@ -103,14 +102,14 @@ fn reached(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Returns the argument for the certificate's root; adds requirements to `needs`.
+/// Returns the argument that names the root certificate. Adds files that the user must supply to `needs`.
 fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let chain: Vec<_> = CertificateDer::pem_file_iter(&tls.certificate).into_iter().flatten().flatten().collect();
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {
         return String::new();
     };
-    // A self-signed certificate is its own root. Otherwise the root is the chain's last certificate or the issuer of
-    // the last one.
+    // A self-signed certificate is its own root. Otherwise the root is the last certificate of the chain or that
+    // certificate's issuer.
     let root = match certificate.issuer() == certificate.subject() || chain.len() > 1 {
         true => absolute(&tls.certificate),
         false => {
@@ -129,7 +128,6 @@ fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     format!(" --ca {root}{}", name.map(|name| format!(" --server-name {name}")).unwrap_or_default())
 }
 
-/// Returns an operator and the name of a credential with the roles play and wallet.
 fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
     let plays = |credential: &&Credential| {
         let roles = credential.roles;

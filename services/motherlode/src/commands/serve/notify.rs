@@ -1,4 +1,4 @@
-//! Notifications to systemd, sd_notify(3). Without `NOTIFY_SOCKET` they have no effect.
+//! Sends notifications to systemd, see sd_notify(3). If `NOTIFY_SOCKET` is not set, they have no effect.
 
 use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
@@ -11,8 +11,8 @@ pub(super) fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
-/// Sends WATCHDOG=1 twice per `WatchdogSec` from the serving runtime, so that systemd restarts a hanging runtime. Never
-/// ends.
+/// Sends WATCHDOG=1 twice per `WatchdogSec` from the runtime that serves calls, so that systemd restarts the service if this
+/// runtime hangs. Never ends.
 pub(super) async fn watchdog() {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero()) else {
         return std::future::pending().await;

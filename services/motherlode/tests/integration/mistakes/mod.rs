@@ -1,5 +1,5 @@
-//! Mistakes on the command line. For each mistake, the program prints the failure, its cause and the next step, ends with
-//! the documented exit code, and changes no file.
+//! Tests mistakes on the command line. For each mistake, the program must print the failure, its cause and the next step,
+//! end with the documented exit code, and change no file.
 
 mod configurations;
 mod table;

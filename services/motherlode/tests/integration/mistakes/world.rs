@@ -11,12 +11,12 @@ use std::{
 };
 
 pub struct World {
-    /// Service without operators; it has a round of alice.
+    /// Service without operators, on which alice has played a round.
     open: Service,
     closed: Service,
     tls: Service,
     expired: Service,
-    /// Public keys: of the log in `stopped`, and of another log.
+    /// Public keys of the log in `stopped` and of a different log.
     keys: [String; 2],
     pub proof: String,
     folder: tempfile::TempDir,
@@ -68,7 +68,7 @@ impl World {
         shown(format!("key new example.com/witness --witness --out {}", at("witness.key").display()));
         fs::write(at("proof"), &proof).unwrap();
 
-        // The folder of a stopped service, and copies of it, each with one damaged part.
+        // Creates the folder of a stopped service, and copies of it with one damaged part each.
         let service = Service::start(&at("stopped"), None);
         assert!(run(&format!("play dwarf-mine --auto --target http://{}", service.address)).status.success());
         service.stop();
