@@ -99,7 +99,6 @@ def mounted(*mounts):
 
 
 def execute(stage, rest, binary, cache):
-    """Executes a RUN step with this machine's toolchain."""
     words = rest.split()
     caches = [word.split("target=")[1] for word in words if word.startswith("--mount=type=cache")]
     line = " ".join(word for word in words if not word.startswith("--mount"))
@@ -225,7 +224,6 @@ class Container:
         return bool(children) and os.readlink(f"/proc/{self.id}/exe").endswith("/motherlode")
 
     def inside(self, *arguments):
-        """Runs the program in the container."""
         user, group = self.stage.user.split(":")
         spaces = [f"--target={self.id}", "--mount", "--net", "--pid", f"--root=/proc/{self.id}/root"]
         command = ["nsenter", *spaces, f"--setuid={user}", f"--setgid={group}", "/usr/local/bin/motherlode", *arguments]

@@ -253,7 +253,6 @@ fn joined(points: &[Point]) -> String {
     points.iter().map(|(x, y)| format!("{x},{y}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Encodes a line as its start and relative moves.
 fn stroke(points: &[Point]) -> String {
     let begin = points.first().map_or_else(String::new, |(x, y)| format!("M{x} {y}"));
     let level = |pair: &[Point]| pair[0].1 == pair[1].1;

@@ -96,7 +96,6 @@ pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     text
 }
 
-/// Describes the choice of a step. `game` is `None` if this program lacks it.
 #[must_use]
 pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Automatic>) -> String {
     let choice = draw::choice(game, choice);
@@ -297,7 +296,6 @@ fn end(round: &Round) -> Section {
     Section::new("The end", String::new(), rows)
 }
 
-/// Returns the round's game; `None` if this program lacks it.
 #[must_use]
 pub fn info(round: &Round) -> Option<&'static GameInfo> {
     let game = game(&round.game, &round.rules_version)?;

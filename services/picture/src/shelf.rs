@@ -23,7 +23,6 @@ pub fn figures(of: &[CarriedFigure]) -> Figures {
     of.iter().map(|figure| (figure.key.clone(), figure.value)).collect()
 }
 
-/// Draws the shelf after each step; empty for steps without a change.
 #[must_use]
 pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     let mut now = figures(&round.carried);

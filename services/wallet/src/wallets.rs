@@ -121,7 +121,6 @@ const GAUGES: [Gauge<OperatorWallet>; 4] = [
     }),
 ];
 
-/// State of a wallet as seen by this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalletState {
     pub operator: String,
@@ -141,7 +140,6 @@ pub struct OperatorWallet {
     settings: Seamless,
     credentials: WalletCredentials,
     breaker: Mutex<Breaker>,
-    /// Time of the first failed call since the last successful one, and the latest reason.
     failing: Mutex<Option<(Instant, String)>>,
     bets: Arc<Semaphore>,
     asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,

@@ -64,7 +64,6 @@ export class Refused extends MotherlodeError {
     return this.isLost || AT_THE_DOOR.has(this.code);
   }
 
-  /** Whether a retry can get another answer. */
   get mayPass(): boolean {
     if (this.retryAfterMs !== undefined) {
       return true;

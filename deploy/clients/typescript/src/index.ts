@@ -107,7 +107,6 @@ class Insisting implements Transport {
     }
   }
 
-  /** Returns a refusal if no connection can be opened. */
   async #connect(until: number, end: AbortSignal, requestId: string): Promise<NotSent | undefined> {
     const none = (text: string, cause?: unknown) => new NotSent({ code: Code.Unavailable, text }, requestId, cause);
     const done = new AbortController();

@@ -53,7 +53,6 @@ pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     })
 }
 
-/// Returns a window's title; `before` is the previous window.
 pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) -> Option<String> {
     let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
     let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };

@@ -43,7 +43,6 @@ impl Access {
         }
     }
 
-    /// Makes the checks in the order stated in the [module](super)'s documentation.
     pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Denied> {
         if OPEN.iter().any(|open| path.starts_with(open)) {
             return Ok(Caller::ANYONE);

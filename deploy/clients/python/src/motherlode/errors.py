@@ -137,7 +137,6 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def is_answered(error: grpc.RpcError) -> bool:
-    """Whether the status came from a server or proxy."""
     report: str = getattr(error, "debug_error_string", lambda: "")() or ""
     return "from peer" in report or bool(getattr(error, "trailing_metadata", lambda: ())())
 

@@ -101,7 +101,6 @@ class Asking:
 
 
 def may_pass(refused: Refused) -> bool:
-    """Whether a retry can get another answer."""
     if refused.retry_after_s is not None:
         return True
     # The outcome of these refusals is unknown even with a reason.
@@ -111,7 +110,6 @@ def may_pass(refused: Refused) -> bool:
 
 
 def named(method: str, request: Any) -> Any:
-    """Returns the request, or a copy with a new id if it has none."""
     has_id = "request_id" in request.DESCRIPTOR.fields_by_name
     if not has_id or request.request_id or method.startswith(LOOK_UPS):
         return request
