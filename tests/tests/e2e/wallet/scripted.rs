@@ -125,7 +125,6 @@ pub struct Books {
     pub refuses: BTreeMap<String, ReasonCode>,
     pub declines: Option<ReasonCode>,
     pub is_old: bool,
-    /// Reports of ended rounds are not answered.
     pub closes_hang: bool,
     pub is_silent: bool,
     pub tokens: BTreeSet<String>,
