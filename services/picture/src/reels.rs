@@ -30,7 +30,7 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     sprite::embedded(sprite, &shown)
 }
 
-/// Draws a step's windows, small if there are several. `opens` returns the link of a small window.
+/// `opens` returns the link of a small window.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;

@@ -36,7 +36,7 @@ impl Section {
     }
 }
 
-/// Returns the sections of a page. Windows are drawn only if this program has the game.
+/// Windows are drawn only if this program has the game.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)

@@ -33,7 +33,6 @@ pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     round.steps.iter().map(after).collect()
 }
 
-/// Draws a collection from symbols that the page has embedded.
 #[must_use]
 pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
     let figure = |key: &str| figures.get(key).copied().unwrap_or_default();

@@ -95,7 +95,6 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
     figures.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
-/// Formats a colour as `Green ●●○○○`.
 fn colour(game: &GameInfo, symbol: usize, has: usize, needs: usize, pen: Pen) -> String {
     let crystals = pen.bold(window::hue(game, symbol), &"●".repeat(has));
     format!("{} {crystals}{}", first_word(game, symbol), pen.plain(Hue::Grey, &"○".repeat(needs - has)))

@@ -26,7 +26,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Creates the layer. Without operators it admits every caller.
+    /// Without operators the layer admits every caller.
     #[must_use]
     pub fn new(operators: &[Operator], clock: Clock) -> Self {
         let identities = (!operators.is_empty()).then(|| Arc::new(RwLock::new(identities(operators).into())));

@@ -32,7 +32,6 @@ pub(super) struct Kit {
     pub(super) say: fn(&str),
     pub(super) run: String,
     pub(super) serial: u64,
-    /// Change of the main player's balance by this run.
     pub(super) moved: i64,
     pub(super) first_balance: Option<i64>,
     pub(super) opened: u64,
