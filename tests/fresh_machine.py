@@ -20,7 +20,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUITE = "bookworm"
 SOURCES = "root/motherlode"
-# Steps of tests/run before its first build.
 ENVIRONMENT = "tests/run -h && tests/run nats && source <(sed -n '/^python_packages()/,/^}/p' tests/run) && python_packages && $python -c 'import grpc, pytest'"
 
 
@@ -56,7 +55,6 @@ def lend(root):
 
 
 def inside(root, line, stop=None, **more):
-    """Runs a shell line in separate namespaces. With `stop`, runs it until the output contains this text."""
     toolchain = run("rustc", "--print", "sysroot", cwd=ROOT, capture_output=True, text=True).stdout.strip()
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     certificates, wheels = Path("/etc/ssl/certs"), Path(os.environ.get("PIP_FIND_LINKS", "/nowhere"))

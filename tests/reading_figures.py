@@ -43,7 +43,6 @@ TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
 # Maximum ratio of p99 with readers to p99 without readers, as the median over all turns.
 RATIO_MAX = 1.2
-# Gives readers the same priority as bets.
 EQUAL = os.environ.get("FIGURES_READERS") == "equal"
 
 

@@ -57,7 +57,6 @@ class Unanswered(Exception):
 
 
 def post(url, body, headers, seconds):
-    """Posts JSON. Returns the status and the body of the answer."""
     headers = {"Content-Type": "application/json", **headers}
     try:
         with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=seconds) as answer:

@@ -1,4 +1,3 @@
-// Retry rules with a controlled clock (PL-11, PL-33).
 import assert from "node:assert/strict";
 import { test } from "node:test";
 

@@ -13,7 +13,6 @@ const parents = (thrown) => {
   for (let kind = Object.getPrototypeOf(thrown); kind !== null; kind = Object.getPrototypeOf(kind)) names.push(kind.constructor.name);
   return names;
 };
-// Running calls, so that the test can cancel them.
 let underWay;
 
 async function call({ target, policy, service, method, request, timeoutMs }) {

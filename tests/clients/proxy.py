@@ -20,7 +20,6 @@ class Proxy(grpc.GenericRpcHandler):
     def __init__(self, target, method, *acts):
         self.method, self.acts, self.seen = method, list(acts), []
         self.lock = threading.Lock()
-        # One entry per answer withheld from the caller.
         self.lost = queue.Queue()
         self.ended = threading.Event()
         self.channel = grpc.insecure_channel(target, [("grpc.use_local_subchannel_pool", 1)])

@@ -11,7 +11,6 @@ from test_container import certificate
 
 KUBERNETES = DEPLOY / "kubernetes"
 VERSIONS = ["1.30", "1.37"]
-# Kinds that Kubernetes operators define, not Kubernetes itself.
 CUSTOM = {"PodMonitor"}
 FOLDERS = sorted(path.parent.name for path in KUBERNETES.glob("*/kustomization.yaml"))
 

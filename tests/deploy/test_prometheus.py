@@ -1,5 +1,3 @@
-"""Prometheus scrapes a service: it loads the alarms and answers every query of the alarms and the dashboard."""
-
 import json
 import shutil
 import socket

@@ -5,7 +5,6 @@ from functools import cache
 from itertools import product
 from math import comb
 
-# Numbers of positions on the middle reel, where Bonus symbols can be Multiplying, and on the other reels.
 MIDDLE, OUTER, RESPINS = 3, 12, 3
 
 

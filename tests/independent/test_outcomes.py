@@ -12,7 +12,6 @@ from rounds import played
 
 ROUNDS = int(os.environ.get("MOTHERLODE_TESTS_ROUNDS", "20000"))
 ROUNDS_OF_OLD = ROUNDS // 5
-# Number of rounds that are searched, of rounds taken per sequence, and of changes made per kind of figure.
 SEARCHED, TAKEN, CHANGED = 20_000, 2, 10
 
 each_game = pytest.mark.parametrize("name", GAMES)

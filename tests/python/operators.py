@@ -54,7 +54,6 @@ class Published:
         raise AssertionError(f"{method} {path} is not published")
 
     def request(self, method, target, headers, body):
-        """Checks a request. Returns the path of its operation in the document, its parameters and its body."""
         url = urlsplit(target)
         at, in_path = self.operation(method, url.path)
         operation = self.document["paths"][at[1]][method]
@@ -163,7 +162,6 @@ class Operator:
         return "ok"
 
     def pay(self, name, player, round, game, minor, closes, jackpot=0):
-        """Moves money of a round after its bet, to or from the player."""
         content = (player, round, game, minor)
         if name in self.transactions:
             return "ok" if self.transactions[name] == content else "duplicate"

@@ -156,7 +156,6 @@ ELSEWHERE = {
     "witch-feature": "WF-04 WF-19 WF-20 WF-21 WF-22",
 }
 
-# Kinds of outcomes by game; `platform` has those of test_console_platform.py.
 KINDS = {
     "bewitched": "spin BASE, spin FREE, awaits PICK, awaits FREE_SPINS, awaits DOUBLE, awaits NOTHING, choice pick, choice double, choice collect, "
     "choice start_free_spins, prize multiple, prize free_spins, prize jackpot, jackpot PAID, witch WHITE, witch DARK, card RED_HEART, "

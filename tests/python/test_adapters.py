@@ -38,7 +38,6 @@ def caleta(folder):
 
 @pytest.fixture(params=[pam, caleta], ids=["pam", "caleta"])
 def operator(request, tmp_path):
-    """An operator's API with its adapter; `restart` kills the adapter and starts it again."""
     api, secret = request.param(tmp_path)
     url, started = api.serve(), []
 
@@ -137,7 +136,6 @@ def grant(client):
 
 
 def void(rounds):
-    """Voids a lost, an open, and two won rounds: one whose win is above the bet, and one whose win is below."""
     rounds.void("void-lost", rounds.spin("void-lost", "loss"))
     rounds.void("void-open", rounds.spin("void-open", "pick"))
     above = rounds.spin("void-above", "win LINE, over", lines=1)

@@ -53,7 +53,6 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
 
 
 def holds(page, name, game, script, round):
-    """Checks the picture of every window, the balance before and after each step, and the text about the feature."""
     content = page.content()
     for words in script.shows:
         assert words.lower() in content.lower(), f"{name} shows {words}"

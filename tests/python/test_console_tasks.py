@@ -74,7 +74,6 @@ class Hand:
         self.page.wait_for_load_state()
 
     def enter(self, text):
-        """Types into the field that has the focus."""
         assert self.page.evaluate("document.activeElement.tagName") == "INPUT"
         self.type(text)
 

@@ -1,5 +1,3 @@
-"""sp800_22.py computes the document's figures for its examples and for a million bits of e."""
-
 import numpy as np
 import pytest
 import sp800_22

@@ -1,5 +1,3 @@
-//! Operators for tests: tokens, configurations, and generated certificates.
-
 use crate::{Client, Server, config, fresh, start_with};
 use motherlode_ledger::Options;
 use motherlode_runtime::{

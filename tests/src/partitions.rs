@@ -32,8 +32,6 @@ pub fn is_settled(ledgers: &Ledgers) -> bool {
         && ledgers.all().all(paid)
 }
 
-/// Checks settled partitions: the sums of each partition and the debts between partitions are zero, and the pool
-/// has all logged contributions that have not been returned.
 pub fn balanced(ledgers: &Ledgers) {
     let (mut contributed, mut between) = (0, 0);
     for ledger in ledgers.all() {

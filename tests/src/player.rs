@@ -30,7 +30,6 @@ impl Player {
         Self { account, coin_value, round: 0, answers: BTreeMap::new(), jackpots: BTreeMap::new() }
     }
 
-    /// Counts answers in `answers`; panics if a repeated answer differs.
     pub async fn play(&mut self, client: &mut Client, answers: &Arc<AtomicU64>) -> Status {
         loop {
             if let Err(status) = self.play_round(client, answers).await {

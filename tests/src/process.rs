@@ -33,7 +33,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// A new folder gets the tests' draw key.
     #[must_use]
     pub fn start(program: &str, data: &Path, config: Option<&Path>) -> Self {
         Self::start_as(program, data, config, &[])

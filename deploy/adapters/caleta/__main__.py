@@ -64,7 +64,6 @@ class Caleta:
         return done() if answer["status"] == "RS_ERROR_TRANSACTION_ROLLED_BACK" else self.result(request, answer)
 
     def cancel(self, request):
-        """Takes back the bet that opened the round."""
         return self.call(request, "rollback", {"reference_transaction_uuid": opening_of(request), "user": request.account.player_id})
 
     def send(self, request, kind, money=None, **more):

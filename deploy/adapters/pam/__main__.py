@@ -120,12 +120,10 @@ class Pam:
 
 
 def code_of(answer):
-    """Returns the error code of an answer, or an empty text for OK."""
     return (answer.get("error") or {}).get("code") or ""
 
 
 def short(text):
-    """Returns a text of at most 40 characters; a longer text is replaced by its UUID."""
     return text if len(text) <= 40 else uuid_of(text)
 
 

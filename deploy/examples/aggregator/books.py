@@ -39,7 +39,6 @@ class Books:
     deposits: dict = field(default_factory=dict)
     withdrawals: dict = field(default_factory=dict)
     rounds: dict = field(default_factory=dict)
-    # Rounds with a pending award.
     pending: set = field(default_factory=set)
     client_seeds: dict = field(default_factory=dict)
 

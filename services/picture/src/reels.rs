@@ -29,6 +29,7 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     sprite::embedded(sprite, &shown)
 }
 
+/// `opens` returns the link of a small window.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;

@@ -36,6 +36,7 @@ impl Section {
     }
 }
 
+/// Windows are drawn only if this program has the game.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     sections_with(round, colour, &|_, _| None)
@@ -95,7 +96,6 @@ pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     text
 }
 
-/// Describes the choice of a step. `game` is `None` if this program does not have the game.
 #[must_use]
 pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Automatic>) -> String {
     let choice = draw::choice(game, choice);

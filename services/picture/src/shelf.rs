@@ -23,7 +23,6 @@ pub fn figures(of: &[CarriedFigure]) -> Figures {
     of.iter().map(|figure| (figure.key.clone(), figure.value)).collect()
 }
 
-/// Draws the collection after each step. The picture is empty if the step changed nothing.
 #[must_use]
 pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     let mut now = figures(&round.carried);

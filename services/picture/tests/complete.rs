@@ -418,7 +418,6 @@ fn pl_19_np_12_pictures_of_neptune_leave_nothing_out() {
     all_of("neptune", &[], false, 800, &["Base", "Free", "unopened"]);
 }
 
-/// The player has unlocked all features.
 #[test]
 fn pl_19_wf_15_pictures_of_witch_feature_leave_nothing_out() {
     let features = ["HighSymbols", "RandomWilds", "MultiplierRespin", "MegaWild", "Explosion"];

@@ -107,7 +107,6 @@ fn pl_19_the_page_of_60_free_spins_has_every_window_and_at_most_100_kb() {
     }
 }
 
-/// Draws rounds of the game with the most lines; four lines win in each window.
 #[test]
 fn pl_19_the_page_of_60_free_spins_with_many_lines_has_at_most_100_kb() {
     let game = games().iter().max_by_key(|game| game.info().lines.len()).unwrap();

@@ -60,8 +60,7 @@ impl Reads {
         Self(Arc::new(Queues { all, of: Mutex::default(), threads }))
     }
 
-    /// Runs a read when it is the operator's turn. Fails with RESOURCE_EXHAUSTED, READS_BUSY if the operator's queue is
-    /// full.
+    /// Fails with RESOURCE_EXHAUSTED, READS_BUSY if the operator's queue is full.
     pub async fn run<T: Send + 'static>(
         &self,
         caller: &Caller,

@@ -43,7 +43,7 @@ where
     begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), tls, admission, stop).map(Some)
 }
 
-/// Serves only the console. Connections to other processes are opened on demand.
+/// Connections to other processes are opened on demand.
 pub(crate) async fn serve(
     config: &Config,
     signalled: impl Future<Output = &'static str>,

@@ -103,7 +103,7 @@ impl DirectCalls for Playing {
 }
 
 impl Playing {
-    /// Authorizes and decodes a call. Stores the resources that the call holds in `asker`.
+    /// Stores the resources that the call holds in `asker`.
     fn admit(&self, headers: &HeaderMap, asker: &mut Asker) -> Result<(Asked, Option<Deadline>), Refusal> {
         let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
         let message = std::mem::take(&mut asker.message);

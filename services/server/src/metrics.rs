@@ -32,7 +32,6 @@ pub struct Source {
     pub data: PathBuf,
     pub tasks: watch::Receiver<Tasks>,
     pub admission: Admission,
-    /// Returns the number of open sessions; `None` if the process does not spin.
     pub sessions: Option<Box<dyn Fn() -> usize + Send + Sync>>,
 }
 

@@ -1,5 +1,3 @@
-//! `motherlode serve`: selects the kind of process.
-
 use crate::{
     console,
     error::ServeError,

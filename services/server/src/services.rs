@@ -1,5 +1,3 @@
-//! Assembles a process's services and serves them on one port.
-
 use crate::{
     console,
     direct::DirectPlay,

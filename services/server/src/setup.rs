@@ -1,5 +1,3 @@
-//! Startup steps that all kinds of processes share.
-
 use crate::{
     distrust::commit_verified,
     error::ServeError,

@@ -70,9 +70,7 @@ kinds! {
     Tiles: "tiles", ends_process = false, Some(PROOF);
     Trees: "trees", ends_process = true, Some(PROOF);
     Witnesses: "witnesses", ends_process = false, Some(PROOF);
-    /// Reacts to damage found by the verification of a log.
     LogDistrust: "log_distrust", ends_process = true, None;
-    /// Reacts to a log that contradicts its checkpoint.
     TreeDistrust: "tree_distrust", ends_process = true, Some(PROOF);
     Standbys: "standbys", ends_process = false, None;
     ForeignMessages: "foreign_messages", ends_process = false, None;

@@ -1,5 +1,3 @@
-//! Answer to a step, mostly copied from the step's commit.
-
 use motherlode_ledger::{balance_after, fields::round_name};
 use motherlode_proto::{
     convert::{self, record::Logged},

@@ -1,5 +1,3 @@
-//! Parses requests and makes the checks that need no state.
-
 use crate::{
     debited::ConfirmedDebit,
     free_rounds, session_id,

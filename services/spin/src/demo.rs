@@ -15,7 +15,6 @@ pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refus
 }
 
 impl SpinApi {
-    /// Returns the events that top up the account, and the stream version that they expect.
     pub(crate) fn filling(&self, ledger: &Handle, stream: &StreamId) -> Result<(Option<u64>, Vec<Event>), FetchError> {
         let (version, balance, seal) = ledger.books_of(stream, |books| {
             let player = books.player(stream);

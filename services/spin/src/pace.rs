@@ -69,7 +69,6 @@ impl Pace {
         }
     }
 
-    /// Returns the time until `of_ms` milliseconds have passed since the player's latest bet.
     pub(crate) fn left_ms(&self, stream: &StreamId, player: &PlayerState, of_ms: u32, now: Now) -> Option<i64> {
         let of_ms = i64::from(of_ms);
         if of_ms == 0 {

@@ -193,7 +193,6 @@ impl SpinApi {
         noted.into_iter().flatten()
     }
 
-    /// Checks a bet without drawing; the price of a free round is 0.
     fn judged(
         &self,
         state: &State,

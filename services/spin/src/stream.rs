@@ -58,7 +58,6 @@ struct Playing {
     calls: PlayQueue<u64>,
 }
 
-/// Number of calls that the stream may still begin in its turn.
 struct Turn {
     connection: Option<Arc<Connection>>,
     left: Option<usize>,

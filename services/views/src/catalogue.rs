@@ -77,7 +77,6 @@ impl Catalogue {
         self.put(CURRENT, current)
     }
 
-    /// Returns false if there are too many pins.
     pub(crate) fn pin(&mut self, name: &str, pinned: Named) -> Result<bool, ViewError> {
         if self.pins.len() >= PINS_MAX && !self.pins.contains_key(name) {
             return Ok(false);

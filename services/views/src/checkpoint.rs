@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{fs, path::Path};
 
-/// Magic bytes and format version.
 const MAGIC: [u8; 8] = *b"MLVIEW01";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

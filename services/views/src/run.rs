@@ -2,9 +2,7 @@ use crate::{cursor::Cursor, error::ViewError, filter::filter_hash, table::Table}
 use motherlode_log::{Hash, Position};
 use std::{ops::Range, sync::Arc};
 
-/// Fewest runs to merge.
 const MERGED: usize = 4;
-/// Most runs to merge.
 const TOGETHER_MAX: usize = 16;
 /// Largest run of the lowest level, in bytes.
 const LEVEL_BYTES: u64 = 1 << 20;
@@ -103,7 +101,6 @@ impl Run {
         Ok(())
     }
 
-    /// Calls `each` in key order, until it returns false.
     pub fn scan(&self, from: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), ViewError> {
         let mut cursor = Cursor::seek(self.tables.clone(), from)?;
         while cursor.advance()? && each(cursor.key(), cursor.value()) {}

@@ -57,7 +57,7 @@ impl Store {
         store
     }
 
-    /// Opens the store, but removes no files and does not open the catalogue.
+    /// Removes no files and does not open the catalogue.
     #[must_use]
     pub fn read_only(folder: &Path, partition: u32) -> Self {
         Self {

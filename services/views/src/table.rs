@@ -32,7 +32,6 @@ use std::{
     },
 };
 
-/// Magic bytes and format version.
 pub(crate) const MAGIC: [u8; 8] = *b"MLTABL01";
 pub(crate) const FOOTER: usize = 256;
 /// Maximum bytes per block; a longer entry has a block of its own.

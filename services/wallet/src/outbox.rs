@@ -34,7 +34,6 @@ const LOOKS_MAX: usize = 1_024;
 
 const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
 
-/// Independent sequence of a player's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Lane {
     Rollbacks,

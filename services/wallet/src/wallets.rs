@@ -121,7 +121,6 @@ const GAUGES: [Gauge<OperatorWallet>; 4] = [
     }),
 ];
 
-/// State of a wallet as seen by this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalletState {
     pub operator: String,
@@ -141,7 +140,6 @@ pub struct OperatorWallet {
     settings: Seamless,
     credentials: WalletCredentials,
     breaker: Mutex<Breaker>,
-    /// Time of the first failed call since the last successful one, and the latest reason.
     failing: Mutex<Option<(Instant, String)>>,
     bets: Arc<Semaphore>,
     asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,
@@ -170,8 +168,7 @@ impl OperatorWallet {
         &self.settings
     }
 
-    /// Reserves a slot for a bet. Fails with WALLET_BUSY if no slot is free, and with WALLET_UNAVAILABLE while the
-    /// circuit is open.
+    /// Fails with WALLET_BUSY if no slot is free, and with WALLET_UNAVAILABLE while the circuit is open.
     pub fn admit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let left_ms = self.left_ms();
         if left_ms > 0 {

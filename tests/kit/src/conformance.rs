@@ -49,7 +49,6 @@ pub fn start_file(partition: u32, start: LogStart) -> (&'static str, Vec<u8>) {
     ("start", [&b"MLSTART1"[..], &hash(&body), &body].concat())
 }
 
-/// Minimal record: field 1 is `previous`, field 2 is `payload`.
 #[must_use]
 pub fn record(previous: &Hash, payload: &[u8]) -> Bytes {
     let mut bytes = vec![0x0A, 0x20];

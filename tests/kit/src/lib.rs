@@ -1,5 +1,3 @@
-//! Code shared by tests, benches, examples and fuzz targets of several crates.
-
 pub mod archiving;
 pub mod conformance;
 pub mod digests;

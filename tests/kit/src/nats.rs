@@ -20,7 +20,6 @@ const RESTARTS_MAX: usize = 50;
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 const KEY_FILE: &str = "stream.key";
 
-/// Path of the server: `MOTHERLODE_NATS_SERVER`, or where `tests/run` installs it.
 #[must_use]
 pub fn binary() -> PathBuf {
     if let Some(named) = env::var_os("MOTHERLODE_NATS_SERVER") {

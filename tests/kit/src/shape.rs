@@ -3,7 +3,6 @@
 use serde::{Serialize, Serializer, ser};
 use std::{collections::BTreeMap, fmt};
 
-/// For each `Type.field`: whether the field had a value in any state.
 #[derive(Debug, Default)]
 pub struct Shape(BTreeMap<String, bool>);
 

@@ -114,7 +114,6 @@ impl Load {
                     let mut client = Client::on(channel);
                     while !over.load(Ordering::Relaxed) {
                         if let Err(status) = player.play_round(&mut client, &answers).await {
-                            // Statuses that a fault may cause; any other status is an error.
                             let fault = matches!(
                                 status.code(),
                                 Code::Unavailable

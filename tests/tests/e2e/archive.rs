@@ -132,7 +132,6 @@ fn bytes(folder: &Path) -> u64 {
     paths.map(|path| if path.is_dir() { bytes(&path) } else { fs::metadata(&path).map_or(0, |file| file.len()) }).sum()
 }
 
-/// Runs the program, and kills it when `reached` returns true. Returns whether the program had already ended.
 fn killed(arguments: &[&str], reached: impl Fn() -> bool) -> bool {
     let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     loop {

@@ -130,7 +130,6 @@ async fn pl_35_a_currency_that_is_not_enabled_takes_nothing_new_and_gives_back_w
     server.stop().await.unwrap();
 }
 
-/// The stated return depends on the coin's value in EUR at the current rate.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
     let data = tempfile::tempdir().unwrap();

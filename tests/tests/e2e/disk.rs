@@ -245,7 +245,6 @@ async fn uf_10_the_index_never_stops_the_log_and_is_written_later() {
     drop(fs::remove_dir_all(&views));
     fs::write(&views, "").unwrap();
     let mut latest = played(&mut client, 12).await;
-    // Snapshots are due after 400 commits.
     while indexed.ledger.durable() < 500 {
         latest = played(&mut client, 12).await;
     }

@@ -126,7 +126,6 @@ impl Protected {
         let serve = serve.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).arg("--config").arg(config);
         let output = serve.output().unwrap();
         let printed = String::from_utf8(output.stderr).unwrap();
-        // A missing file is reported as a fault of the configuration.
         assert_eq!(output.status.code(), Some(if name.starts_with("missing") { 2 } else { 1 }), "{name}: {printed}");
         printed
     }

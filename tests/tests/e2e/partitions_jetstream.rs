@@ -53,8 +53,6 @@ fn plays(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> tok
     })
 }
 
-/// Another process takes over one partition's stream. After that process has ended, the writer takes back all
-/// partitions.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
     let folder = tempfile::tempdir().unwrap();

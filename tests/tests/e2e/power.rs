@@ -35,8 +35,6 @@ async fn cut(operation: u64, seed: u64) {
     players[0].balance_is_served(&mut client).await;
     server.stop().await.unwrap();
 
-    // The service starts on another machine without the index. The disk has all synced bytes and some of the bytes
-    // that were not synced.
     let left = disk.after_power_cut(seed);
     let data = tempfile::tempdir().unwrap();
     let server = start_on(&config(data.path()), store_on(&left)).await;

@@ -26,7 +26,6 @@ async fn pl_30_a_log_that_a_key_signed_gets_another_key_only_on_request() {
     );
     fs::remove_dir_all(&folder).ok();
     fs::rename(data.path().join("aside"), &folder).unwrap();
-    // A different key with the same name is refused too.
     config.proofs.key_file = Some(data.path().join("new.key"));
     let name = load(&data.path().join("kept.key")).unwrap().verifier().name().to_owned();
     make(&data.path().join("new.key"), Some(&name), KeyKind::Log).unwrap();

@@ -31,7 +31,6 @@ use tonic::{Request, Response, Status, Streaming, transport::Server, transport::
 type Part = Result<Vec<u8>, Status>;
 type Change = Arc<dyn Fn(u64, Vec<u8>) -> Part + Send + Sync>;
 
-/// Log service that applies `change` to the number and content of each part of a view file.
 #[derive(Clone)]
 struct Changing {
     inner: LogApi,
@@ -146,7 +145,6 @@ async fn append(data: &Path, players: std::ops::Range<u64>) {
     served.end().await;
 }
 
-/// A repeated request returns its commit, and a new one is appended to the state.
 async fn answers(replica: &Handle, players: u64) {
     for player in 0..=players {
         assert_eq!(replica.append(opened(player)).await.unwrap().commit.position, player + 1);
@@ -200,7 +198,6 @@ async fn mf_34_2_a_replica_folds_the_log_where_the_copy_is_damaged_cut_longer_or
     ];
     for (kind, change) in changes.into_iter().enumerate() {
         for changed in 0..parts {
-            // The parts are changed in every attempt to copy them.
             let change: Change =
                 Arc::new(move |number, content| if number >= changed { change(content) } else { Ok(content) });
             let served = Served::new(data.path(), change).await;

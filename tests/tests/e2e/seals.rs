@@ -160,7 +160,6 @@ impl Reader {
         }
     }
 
-    /// Returns the name of the first data that contains a secret (the dealt value or its draw key), as bytes or in hex.
     fn finds(&self, secrets: &[[u8; 32]], sealed: &Sealed) -> Option<&str> {
         let leads = |bytes: &[u8]| {
             let bytes = bytes32(bytes);

@@ -11,8 +11,7 @@ pub trait Play: AsyncFn(Duration) -> Vec<(&'static str, Rounds)> {}
 
 impl<F: AsyncFn(Duration) -> Vec<(&'static str, Rounds)>> Play for F {}
 
-/// Alternates between calm and attack; attack tasks run on low-priority threads. Panics if an honest call fails, or if
-/// p99 under attack exceeds [`SLOWER_MAX`] times that of the preceding calm part.
+/// Panics if an honest call fails, or if p99 under attack exceeds [`SLOWER_MAX`] times that of the preceding calm part.
 pub async fn alternate(
     process: &Process,
     all: Duration,

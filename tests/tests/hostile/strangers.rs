@@ -236,7 +236,6 @@ async fn at_b1_silent_connections_and_watches_refuse_and_delay_no_honest_caller(
     assert_eq!(process.terminate().await, Some(0));
 }
 
-/// Frames of the attack: WINDOW_UPDATE, PRIORITY, PING, and SETTINGS with an unknown setting (RFC 9113, 6).
 fn frames() -> [(&'static str, Vec<u8>); 4] {
     let frame = |kind: u8, stream: u8, payload: &[u8]| {
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();

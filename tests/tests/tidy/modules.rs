@@ -7,8 +7,6 @@ pub type Module = Vec<String>;
 
 pub type Imports = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Returns the module of a file below `src`, such as `parts::reels` for `parts/reels.rs` and `parts` for
-/// `parts/mod.rs`.
 pub fn module_of(file: &str) -> Module {
     let mut names: Module = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if names.len() == 1 && names[0] == "lib" || names.last().is_some_and(|name| name == "mod") {

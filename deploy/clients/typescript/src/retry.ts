@@ -74,7 +74,6 @@ export class Asking<I extends DescMessage> {
     [this.request, this.requestId] = named(method, given);
   }
 
-  /** Counts an attempt and returns its timeout. */
   attemptMs(): number {
     this.#attempts += 1;
     // At least 1, because 0 means no timeout in Connect; rounded up, because the protocol needs whole milliseconds.
@@ -113,7 +112,6 @@ export class Asking<I extends DescMessage> {
   }
 }
 
-/** Returns a copy of the request with its id, or with a new id if the caller set none. */
 function named<I extends DescMessage>(method: Method<I>, given: MessageInitShape<I>): [MessageShape<I>, string] {
   const request = clone(method.input, create(method.input, given));
   const field = method.input.fields.find(({ name }) => name === "request_id");

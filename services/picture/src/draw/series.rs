@@ -130,7 +130,6 @@ fn feature(spin: &SpinResult) -> String {
     if spin.multiplier > 1 { format!("{name} ×{}", spin.multiplier) } else { name.to_owned() }
 }
 
-/// Returns a cell's symbol code. Without colour, the code of a winning symbol is in capitals.
 fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = window::cell(spin, reel, row).unwrap_or_default();
     let code = window::code(game, index);

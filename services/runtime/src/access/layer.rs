@@ -26,7 +26,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Creates the layer. Without operators it admits every caller.
+    /// Without operators the layer admits every caller.
     #[must_use]
     pub fn new(operators: &[Operator], clock: Clock) -> Self {
         let identities = (!operators.is_empty()).then(|| Arc::new(RwLock::new(identities(operators).into())));
@@ -43,7 +43,6 @@ impl Access {
         }
     }
 
-    /// Makes the checks in the order stated in the [module](super)'s documentation.
     pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Denied> {
         if OPEN.iter().any(|open| path.starts_with(open)) {
             return Ok(Caller::ANYONE);

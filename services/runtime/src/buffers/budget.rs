@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, sync::Arc};
 /// Bytes reserved per call for its task and I/O buffers.
 pub const CALL_BYTES: usize = 16 << 10;
 
-/// Budget of bytes that operators share.
 #[derive(Debug)]
 pub struct Budget {
     own: usize,

@@ -18,7 +18,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Creates the layer. `streams` are the paths of calls with a stream of requests.
+    /// `streams` are the paths of calls with a stream of requests.
     #[must_use]
     pub fn new(config: &Config, streams: impl IntoIterator<Item = String>) -> Self {
         let limits = &config.limits;

@@ -15,7 +15,6 @@ use tower::{Service, ServiceExt};
 
 pub(super) struct UnderWay {
     pub(super) connection: Arc<Connection>,
-    /// Whether the answer was sent; false if the caller cancelled.
     pub(super) answered: bool,
 }
 

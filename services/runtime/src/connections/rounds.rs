@@ -22,7 +22,6 @@ struct Round {
 }
 
 struct Lane {
-    /// Work that the operator may begin per round.
     most: usize,
     /// Work that the operator may still begin in this round.
     left: usize,
@@ -68,7 +67,6 @@ impl Round {
         }
     }
 
-    /// Ends the round and wakes each operator's oldest tasks.
     fn end(&mut self) -> bool {
         self.lanes.retain(|_, lane| !lane.waiting.is_empty());
         for lane in self.lanes.values_mut() {

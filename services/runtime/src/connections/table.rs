@@ -167,7 +167,6 @@ impl Table {
         self.0.state.lock().connections.len()
     }
 
-    /// Gives open connections the changed weights of their operators.
     pub(super) fn reweigh(&self) {
         let (operators, state) = (&self.0.bounds.operators, self.0.state.lock());
         self.0.turns.set_weight_max(operators.weight_max());

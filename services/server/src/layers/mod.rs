@@ -26,7 +26,6 @@ const OF_WHAT_IS_WRITTEN: &str = "/motherlode.log.v1.LogService/";
 
 pub(crate) struct Layers {
     pub(crate) metrics: Option<CallMetrics>,
-    /// Permissions; `None` admits every caller.
     pub(crate) access: Option<Access>,
     pub(crate) buffers: Buffers,
     pub(crate) state: State,

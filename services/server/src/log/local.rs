@@ -41,7 +41,6 @@ pub enum LocalError {
 }
 
 impl LocalLog {
-    /// Opens the folder, or copies the stream, with this [name](LogLocation::named).
     pub fn open(name: &Path, config: &Config) -> Result<Self, LocalError> {
         let location = LogLocation::named(&name.to_string_lossy(), config)?;
         let LogLocation::Stream(_) = &location else {

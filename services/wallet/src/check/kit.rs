@@ -10,7 +10,6 @@ use motherlode_runtime::config::Seamless;
 use std::{mem::take, time::Duration};
 use tokio::time::{Instant, timeout};
 
-/// Amount that a run credits to a player, to pay for the run's bets.
 const FUNDS: i64 = 100_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +30,8 @@ pub(super) struct Kit {
     pub(super) players: Players,
     pub(super) restart_within: Duration,
     pub(super) say: fn(&str),
-    /// Part of all ids of this run, which distinguishes them from the ids of other runs.
     pub(super) run: String,
     pub(super) serial: u64,
-    /// Change of the main player's balance by this run.
     pub(super) moved: i64,
     pub(super) first_balance: Option<i64>,
     pub(super) opened: u64,
@@ -113,7 +110,6 @@ impl Kit {
         self.judge(call, asked, want)
     }
 
-    /// One of the ten calls must be answered with DONE, the others with DONE_BEFORE.
     pub(super) async fn expect_one_of_ten(&mut self, call: &Call) {
         let all = join_all((0..10).map(|_| self.ask(call))).await;
         let is_done = |asked: &(Seen, Duration)| asked.0.as_ref().is_ok_and(|result| result.outcome() == Outcome::Done);

@@ -9,7 +9,6 @@ pub(super) fn all() -> Vec<Log> {
     vec![log("made-wallet-rounds", rounds()), log("made-wallet-reversals", reversals())]
 }
 
-/// Voids two won rounds: the first win is taken back, the reversal of the second is still due.
 fn reversals() -> World {
     let mut world = World::new(0);
     world.write(player("sam"), vec![Event::AccountOpened { currency: EUR }, Event::SeamlessChosen]);

@@ -1,5 +1,3 @@
-//! Lists with filters in their addresses.
-
 use super::{Browser, Page, service};
 use motherlode_proto::{
     ledger::v1::ListRoundsRequest,
@@ -10,7 +8,6 @@ use motherlode_tests::{EUR, Force, bet, operators::Service};
 
 const ROUNDS: usize = 70;
 
-/// Plays rounds of bewitched, all finished but the last; returns them, the latest first.
 async fn played(service: &Service) -> (Account, Vec<Round>) {
     let mut client = service.client("acme-all").await;
     let ben = client.fund("ben", EUR, 1_000_000).await;
@@ -32,7 +29,6 @@ async fn played(service: &Service) -> (Account, Vec<Round>) {
     (ben, rounds)
 }
 
-/// Names of the rounds that a page lists, in order.
 fn listed(page: &Page) -> Vec<String> {
     assert_eq!(page.status, 200, "{}", page.body);
     let history = page.body.split("id=\"history\"").nth(1).unwrap();

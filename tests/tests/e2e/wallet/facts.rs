@@ -1,5 +1,4 @@
-//! Purpose of each call to a wallet (PL-39). The tests compare the calls that arrived at the wallet with the log,
-//! round by round.
+//! Purpose of each call to a wallet (PL-39).
 
 use super::scripted::{Arrived, End, Wallet, WalletRequest};
 use motherlode_proto::{
@@ -10,7 +9,6 @@ use motherlode_state::{Automatic, Event, RoundStarted, StreamId};
 use ring::digest::{SHA256, digest};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Kinds of calls other than credits.
 const REVERSAL: i32 = -1;
 
 struct InLog {

@@ -31,8 +31,6 @@ use world::{World, until};
 
 const DEBIT_MS: i64 = 15_000;
 
-/// Sends a bet with a deadline. If the deadline expires before a refusal arrives, repeats the request to get the
-/// reason.
 async fn bet_within(client: &mut Client, request: SpinRequest, ms: u64) -> Result<u32, Status> {
     let mut more = 0..10;
     loop {

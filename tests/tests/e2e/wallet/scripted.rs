@@ -30,11 +30,8 @@ pub enum Fault {
     /// The call is applied and its answer is lost.
     LostAnswer,
     Doubled,
-    /// The call is answered with UNKNOWN and not applied.
     Unsure,
-    /// The call is never answered and not applied.
     Hangs,
-    /// The call is applied and answered with a false balance.
     Lies(i64),
     /// The call is applied on [`Wallet::catch_up`] and never answered.
     Late,
@@ -125,7 +122,6 @@ pub struct Books {
     pub refuses: BTreeMap<String, ReasonCode>,
     pub declines: Option<ReasonCode>,
     pub is_old: bool,
-    /// Reports of ended rounds are not answered.
     pub closes_hang: bool,
     pub is_silent: bool,
     pub tokens: BTreeSet<String>,

@@ -111,7 +111,6 @@ def may_pass(refused: Refused) -> bool:
 
 
 def named(method: str, request: Any) -> Any:
-    """Returns the request, or a copy with a new id if it has none."""
     has_id = "request_id" in request.DESCRIPTOR.fields_by_name
     if not has_id or request.request_id or method.startswith(LOOK_UPS):
         return request
