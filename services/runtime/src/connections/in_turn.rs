@@ -45,7 +45,10 @@ mod tests {
         super::table::{Admitted, Bounds, Table},
         *,
     };
-    use crate::{Config, Operators, config::Limits};
+    use crate::{
+        config::{Config, Limits},
+        operators::Operators,
+    };
     use parking_lot::Mutex;
     use std::{future::poll_fn, net::Ipv4Addr, task::Waker};
     use tokio::task::JoinSet;
