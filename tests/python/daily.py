@@ -1,6 +1,7 @@
 """Two operators' log for the twenty tasks of the console: one record per name that a task asks about, and others around them."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -196,9 +197,10 @@ class Daily:
         opened = self.spin("bravo/hugo", "neptune", "hugo-1", "pick")
         self.over("bravo/gina", "neptune", "gina-1", "loss")
         self.b2 = self.refused(lambda: self.spin("bravo/gina", "neptune", "req-9002", "", coins=20))
-        self.wallet.send_signal(19)
+        self.wallet.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.wallet.pid, os.WSTOPPED)
         self.w2 = self.refused(lambda: self.spin("bravo/gina", "neptune", "gina-2", ""))
-        self.wallet.send_signal(18)
+        self.wallet.send_signal(signal.SIGCONT)
         request = ledger_pb2.GetRequestRequest(account=account("bravo/gina"), request_id="gina-2")
         deadline = time.monotonic() + 60
         while self.client("bravo/play").ledger.GetRequest(request).outcome.state != ledger_pb2.RequestOutcome.STATE_REFUSED:

@@ -76,7 +76,7 @@ def test_pl_19_a_round_plays_and_is_stepped_through_without_javascript(browser, 
     page.wait_for_url(re.compile(r"frame=[1-9]\d*&play=on$"))
     page.get_by_role("link", name="Stop").click()
     page.wait_for_url(re.compile(r"frame=[1-9]\d*$"))
-    page.get_by_role("link", name="Play").wait_for()
+    page.get_by_role("link", name="Play", exact=True).wait_for()
     context.close()
 
 
