@@ -33,7 +33,7 @@ pub enum OpenError {
     #[error("partition {partition}: {source}")]
     Partition { partition: u32, source: Box<OpenError> },
     #[error(
-        "the log ends at position {end}, but according to {} commits up to {acknowledged} were acknowledged; restore the whole log, or delete that folder to accept the loss",
+        "the log ends at position {end}, but the folder {} shows that commits up to {acknowledged} were acknowledged; restore the whole log, or delete this folder to accept the loss",
         by.display()
     )]
     Shortened { end: Position, acknowledged: Position, by: PathBuf },

@@ -37,7 +37,7 @@ use tokio_rustls::{
 const CONSOLE: &str = "[console]\nlisten = \"127.0.0.1:0\"\n";
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-/// Tokens are named operator-role; "all" has all roles.
+/// Tokens are named `<operator>-<role>`; the token `<operator>-all` has every role.
 async fn service() -> Service {
     let roles = ["play", "wallet", "support", "audit", "admin"];
     let of = |id: &str| {
