@@ -19,7 +19,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// After this number of halvings, the sample is halved only if it exceeds [`PLAYERS_MAX`] players.
+/// The sample is one player in 2^`BITS`, and less if it would exceed [`PLAYERS_MAX`] players.
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 
