@@ -19,7 +19,8 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// The sample is one player in 2^`BITS`, and less if it would exceed [`PLAYERS_MAX`] players.
+/// The sample begins with all players, and is halved when it exceeds [`PLAYERS_MIN`]; after this number of halvings, only when
+/// it exceeds [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 
