@@ -12,10 +12,10 @@ const IDS: [&str; 4] = ["operator_id", "player_id", "campaign_id", "session_id"]
 const EXAMPLES: [(&str, &str); 8] = [
     ("request_id", "spin-1"),
     ("operator_id", "acme"),
-    ("player_id", "alice"),
+    ("player_id", "player-1"),
     ("campaign_id", "spring"),
     ("session_id", "evening"),
-    ("round_id", "acme/alice/1"),
+    ("round_id", "acme/player-1/1"),
     ("currency_code", "EUR"),
     ("coin_value", "0.10"),
 ];
