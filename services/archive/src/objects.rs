@@ -71,7 +71,7 @@ impl Archive {
         let ends = text.lines().filter_map(|line| line.strip_prefix("end ")?.parse().ok()).collect::<Vec<_>>();
         match !ends.is_empty() && root_text(&ends) == text {
             true => Ok(Some(ends)),
-            false => Err(self.damaged(ROOT, "it does not have the ends of partitions")),
+            false => Err(self.damaged(ROOT, "it does not contain the ends of the partitions")),
         }
     }
 
@@ -102,11 +102,11 @@ impl Archive {
     async fn read_manifest(&self, partition: u32, name: &str) -> Result<Option<Manifest>, ArchiveError> {
         let name = object(partition, name);
         let Some(bytes) = self.get(&name, manifest::BYTES_MAX).await? else { return Ok(None) };
-        let manifest = std::str::from_utf8(&bytes).map_err(|_| "it is not a text").and_then(str::parse::<Manifest>);
+        let manifest = std::str::from_utf8(&bytes).map_err(|_| "it is not UTF-8 text").and_then(str::parse::<Manifest>);
         let manifest = manifest.map_err(|reason| self.damaged(&name, reason))?;
         match manifest.partition == partition {
             true => Ok(Some(manifest)),
-            false => Err(self.damaged(&name, "it is of another partition")),
+            false => Err(self.damaged(&name, "it names a partition other than that of its folder")),
         }
     }
 

@@ -202,7 +202,7 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
         }
         if !origin.ends_with(&format!("/log/{}", commit.partition)) {
             return Err(at(format!(
-                "the record belongs to partition {}, but the checkpoint to {origin}",
+                "the record belongs to partition {}, but the checkpoint belongs to {origin}",
                 commit.partition
             )));
         }
@@ -254,7 +254,9 @@ fn round_view(records: &[Logged], number: u64) -> Result<RoundView, Unproven> {
         fold.view().ok_or_else(|| Unproven::Records(format!("there is no bet of round {number} in the records")))?;
     let counted = view.steps.iter().zip(1_u64..).all(|(step, number)| u64::from(step.logged.step) == number);
     if !counted || view.settled.is_none() && view.voided.is_none() {
-        return Err(Unproven::Records("the records are not the whole round: a step or its end is missing".to_owned()));
+        return Err(Unproven::Records(
+            "the records are not the whole round: a step or the round's end is missing".to_owned(),
+        ));
     }
     Ok(view)
 }
