@@ -92,7 +92,11 @@ impl Archive {
     pub(crate) async fn manifest(&self, partition: u32, first: Position) -> Result<Option<Manifest>, ArchiveError> {
         let manifest = self.read_manifest(partition, &manifest_name(first)).await?;
         let misplaced = manifest.as_ref().is_some_and(|manifest| manifest.first != first);
-        if misplaced { Err(self.damaged(&object(partition, &manifest_name(first)), "misplaced")) } else { Ok(manifest) }
+        if misplaced {
+            Err(self.damaged(&object(partition, &manifest_name(first)), "its first position is not that in its name"))
+        } else {
+            Ok(manifest)
+        }
     }
 
     pub(crate) async fn tail(&self, partition: u32) -> Result<Option<Manifest>, ArchiveError> {

@@ -53,7 +53,7 @@ pub enum Refused {
     DebitOpen,
     #[error("the player has no pending debit that matches")]
     NoSuchDebit,
-    #[error("the debit's amount differs from the cost of the round")]
+    #[error("the debit does not match the cost of a round in the same commit")]
     DebitUnused,
     #[error("the credit is not the next one due to the operator's wallet")]
     NoSuchDue,

@@ -47,7 +47,7 @@ pub struct SessionOf {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefused {
-    #[error("the session is in use by another connection")]
+    #[error("the player's session in this game is already in use")]
     InUse,
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
     Held {
