@@ -77,7 +77,7 @@ pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<R
     let time = |field: &str| {
         let time = form.fields.get(field).parse::<Timestamp>();
         time.map_err(|_| {
-            form.refused(Failure::bad("The interval needs a first and a last time, such as 2026-11-26T10:00:00Z."))
+            form.refused(Failure::bad("The interval needs a start and an end, such as 2026-11-26T10:00:00Z."))
         })
     };
     let incident = Incident {

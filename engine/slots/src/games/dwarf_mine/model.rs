@@ -230,7 +230,7 @@ fn expansion(data: &GameData) -> Result<Expansion, ModelError> {
     regular(data, weights.iter().map(|&(symbol, _)| symbol))?;
     let twice = |(place, of): (usize, &(u8, u32))| weights[..place].iter().any(|other| other.0 == of.0);
     if weights.iter().enumerate().any(twice) {
-        return Err(ModelError::part("expansion", "a symbol is listed twice"));
+        return Err(ModelError::part("expansion", "the expansion lists a symbol twice"));
     }
     Expansion::new(&weights, data.expansion.crystal)
 }
