@@ -91,7 +91,7 @@ where
     }
 }
 
-#[must_use = "a call is made when it's awaited"]
+#[must_use = "a call is sent only when it is awaited"]
 pub struct Answering<'a, R> {
     answer: Pending<'a, Bytes>,
     message: PhantomData<fn() -> R>,

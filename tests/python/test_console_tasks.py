@@ -214,7 +214,7 @@ def returns(hand, daily):
 def record(hand, daily):
     position = daily.round(daily.r1).steps[0].position
     hand.search(f"0:{position}")
-    hand.sees(f"Position {position}", "acme/alice", "Before in its stream", "Round started")
+    hand.sees(f"Position {position}", "acme/alice", "Earlier records of the same stream", "Round started")
 
 
 @task(16, "platform/anna")

@@ -31,7 +31,7 @@ pub enum Unwitnessed {
     #[error("the checkpoint: {0}")]
     Forbidden(#[from] NoteError),
     /// HTTP status 400: the old size exceeds the checkpoint's size.
-    #[error("the old size exceeds the checkpoint's size")]
+    #[error("the request's old size exceeds the checkpoint's size")]
     Backwards,
     /// HTTP status 409: the last cosigned tree has another size.
     #[error("the last cosigned checkpoint has size {0}")]

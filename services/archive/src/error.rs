@@ -3,7 +3,7 @@ use motherlode_tiles::NoteError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    #[error("{place} is not an archive's place: {reason}")]
+    #[error("{place} cannot hold an archive: {reason}")]
     Place { place: String, reason: String },
     #[error("archive {place}: {source}")]
     Store { place: String, source: object_store::Error },
@@ -13,17 +13,17 @@ pub enum ArchiveError {
         "archive {0}: there is no complete archive; if one is being written, repeat `motherlode archive` until it ends"
     )]
     Incomplete(String),
-    #[error("archive {place} has a log of {archived} partitions, not of {found}")]
+    #[error("archive {place} has {archived} partitions, but the log has {found}")]
     Partitions { place: String, archived: usize, found: usize },
     #[error("archive {place}: {object} is damaged: {reason}")]
     Damaged { place: String, object: String, reason: String },
     #[error("archive {place}: {object} is missing")]
     Missing { place: String, object: String },
-    #[error("archive {place}: {object} reads back differently")]
+    #[error("archive {place}: the content of {object} differs from the content that was written")]
     Altered { place: String, object: String },
     #[error("archive {place}: another run has written {object}; repeat the command when it has ended")]
     Raced { place: String, object: String },
-    #[error("archive {place} is of another log: position {position} of partition {partition} differs")]
+    #[error("archive {place} is of another log: the two logs differ at position {position} of partition {partition}")]
     OtherLog { place: String, partition: u32, position: Position },
     #[error("partition {partition} of the log ends at position {end}, but the archive has records up to {archived}")]
     Shorter { partition: u32, end: Position, archived: Position },

@@ -76,7 +76,7 @@ impl FromStr for Manifest {
             let tree = Tree::with_edge(last, edge)?;
             (first > 0 && first <= last).then_some(Self { partition, first, last, previous, head, bytes, sha256, tree })
         };
-        read().filter(|manifest| manifest.to_string() == text).ok_or("it is not the manifest of a segment")
+        read().filter(|manifest| manifest.to_string() == text).ok_or("the text is not the manifest of a segment")
     }
 }
 

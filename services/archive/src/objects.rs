@@ -71,7 +71,7 @@ impl Archive {
         let ends = text.lines().filter_map(|line| line.strip_prefix("end ")?.parse().ok()).collect::<Vec<_>>();
         match !ends.is_empty() && root_text(&ends) == text {
             true => Ok(Some(ends)),
-            false => Err(self.damaged(ROOT, "it does not have the ends of partitions")),
+            false => Err(self.damaged(ROOT, "the object does not contain the ends of the partitions")),
         }
     }
 
@@ -92,7 +92,14 @@ impl Archive {
     pub(crate) async fn manifest(&self, partition: u32, first: Position) -> Result<Option<Manifest>, ArchiveError> {
         let manifest = self.read_manifest(partition, &manifest_name(first)).await?;
         let misplaced = manifest.as_ref().is_some_and(|manifest| manifest.first != first);
-        if misplaced { Err(self.damaged(&object(partition, &manifest_name(first)), "misplaced")) } else { Ok(manifest) }
+        if misplaced {
+            Err(self.damaged(
+                &object(partition, &manifest_name(first)),
+                "the manifest's first position is not that in its name",
+            ))
+        } else {
+            Ok(manifest)
+        }
     }
 
     pub(crate) async fn tail(&self, partition: u32) -> Result<Option<Manifest>, ArchiveError> {
@@ -102,11 +109,12 @@ impl Archive {
     async fn read_manifest(&self, partition: u32, name: &str) -> Result<Option<Manifest>, ArchiveError> {
         let name = object(partition, name);
         let Some(bytes) = self.get(&name, manifest::BYTES_MAX).await? else { return Ok(None) };
-        let manifest = std::str::from_utf8(&bytes).map_err(|_| "it is not a text").and_then(str::parse::<Manifest>);
+        let manifest =
+            std::str::from_utf8(&bytes).map_err(|_| "the manifest is not UTF-8 text").and_then(str::parse::<Manifest>);
         let manifest = manifest.map_err(|reason| self.damaged(&name, reason))?;
         match manifest.partition == partition {
             true => Ok(Some(manifest)),
-            false => Err(self.damaged(&name, "it is of another partition")),
+            false => Err(self.damaged(&name, "the manifest names a partition other than that of its folder")),
         }
     }
 
@@ -129,7 +137,7 @@ impl Archive {
         let name = object(partition, CHECKPOINT);
         let Some(bytes) = self.get(&name, NOTE_BYTES_MAX).await? else { return Ok(None) };
         let note = std::str::from_utf8(&bytes).ok().and_then(|text| text.parse().ok());
-        note.map(Some).ok_or_else(|| self.damaged(&name, "it is not a signed note"))
+        note.map(Some).ok_or_else(|| self.damaged(&name, "the checkpoint is not a signed note"))
     }
 
     pub(crate) async fn get(&self, name: &str, bytes_max: u64) -> Result<Option<Bytes>, ArchiveError> {
@@ -146,7 +154,7 @@ impl Archive {
         };
         match self.within(name, read).await? {
             Ok(Some(bytes)) => Ok(Some(bytes)),
-            Ok(None) => Err(self.damaged(name, &format!("it has more than {bytes_max} bytes"))),
+            Ok(None) => Err(self.damaged(name, &format!("the object has more than {bytes_max} bytes"))),
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(source) => Err(self.failed(source)),
         }

@@ -99,7 +99,7 @@ impl Walk<'_> {
         match found == (manifest.last, &manifest.head, &manifest.tree) {
             true => Ok(()),
             false if manifest.last <= self.before => Err(self.other_log()),
-            false => Err(self.damaged(manifest, "its records are not those of its manifest")),
+            false => Err(self.damaged(manifest, "the segment's records are not those of the manifest")),
         }
     }
 
@@ -109,7 +109,7 @@ impl Walk<'_> {
         let missing = || ArchiveError::Missing { place: self.archive.to_string(), object: name.clone() };
         let bytes = bytes.ok_or_else(missing)?;
         if Sha256::digest(&bytes)[..] != manifest.sha256 {
-            return Err(self.damaged(manifest, "its bytes have another SHA-256"));
+            return Err(self.damaged(manifest, "the SHA-256 of the segment's bytes differs from that in the manifest"));
         }
         let blocks = Unsealer::new(bytes, self.partition, self.tree.size() + 1, self.head);
         for block in blocks.map_err(|damage| self.damaged(manifest, &damage.to_string()))? {
@@ -176,7 +176,7 @@ impl Walk<'_> {
             return Err(ArchiveError::Missed { partition, end: verified, size });
         }
         if self.upto != Position::MAX && end < self.upto {
-            return Err(self.archive.damaged(&object(partition, "manifests"), "segments are missing at the end"));
+            return Err(self.archive.damaged(&object(partition, "manifests"), "the last segments are missing"));
         }
         if self.before > end {
             return Err(self.other_log());

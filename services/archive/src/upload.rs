@@ -70,7 +70,8 @@ impl<'a> Upload<'a> {
             (tail, _) => tail,
         };
         if let Some(tail) = tail.as_ref().filter(|tail| (tail.first, tail.previous) != (end + 1, head)) {
-            let reason = format!("it begins at position {}, but the full segments end at {end}", tail.first);
+            let reason =
+                format!("the tail segment begins at position {}, but the full segments end at {end}", tail.first);
             return Err(archive.damaged(&object(partition, TAIL), &reason));
         }
         let segment_bytes = options.segment_bytes.clamp(4 << 10, SEGMENT_BYTES_MAX);

@@ -39,7 +39,8 @@ const VERIFIED: u64 = 41;
 const ORIGIN: &str = "example.com/motherlode/log/0";
 
 fn times() -> u64 {
-    std::env::var("MOTHERLODE_TESTS_ATTACKS").map_or(1_000, |times| times.parse().expect("a number of attacks"))
+    std::env::var("MOTHERLODE_TESTS_ATTACKS")
+        .map_or(1_000, |times| times.parse().expect("MOTHERLODE_TESTS_ATTACKS is not a number"))
 }
 
 struct Leaves(Vec<Hash>);
@@ -188,7 +189,7 @@ fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64
     for (number, at) in (0..times()).zip(places.into_iter().cycle()) {
         let mut log = tale.log.clone();
         change(number, &mut log[at]);
-        assert!(log[at] != tale.log[at], "attack {number} changes nothing");
+        assert!(log[at] != tale.log[at], "attack {number} does not change the log");
         let found = judged(&log).unwrap_or_else(|| panic!("attack {number} on position {} is not found", at + 1));
         assert!(found.position > at as u64, "attack {number}: {found}");
         if number % VERIFIED == 0 {
@@ -437,7 +438,11 @@ fn a_truncated_tree_is_found() {
         let kept = 2 + roll(honest.len() - 1);
         let checkpoint = tree_of(&honest[..kept]);
         let cut = &honest[..1 + roll(kept - 1)];
-        assert!(against(&checkpoint, cut).is_err(), "attack {number}: a log cut to {} of {kept}", cut.len());
+        assert!(
+            against(&checkpoint, cut).is_err(),
+            "attack {number}: a log cut to {} of {kept} records is accepted",
+            cut.len()
+        );
         if number % VERIFIED == 0 {
             let said = witnessed(number / VERIFIED, &checkpoint, &honest[..kept], cut);
             assert!(said.is_err(), "attack {number} is cosigned: {said:?}");

@@ -166,7 +166,7 @@ fn fold_in_order(
             position = logged.commit.position;
             fold.commit(logged, left).map_err(|fault| fault.at(fold.partition, position))?;
             if CommonState::is_changed_by(&logged.commit) && !(changes && place == last) {
-                let fault = Fault::new("the record names two streams", "a player's", &logged.commit.stream);
+                let fault = Fault::new("the record names two streams", "a player's stream", &logged.commit.stream);
                 return Err(fault.at(fold.partition, position));
             }
         }
@@ -185,8 +185,8 @@ fn reaches(head: Option<ChainHead>, end: Position) -> Result<(), Fault> {
     match head {
         Some(held) if held.position > end => Err(Fault::new(
             "the log is shorter than the snapshot: acknowledged commits are missing",
-            format!("a log up to position {} at least", held.position),
-            format!("its end at {end}"),
+            format!("a log that ends at position {} or later", held.position),
+            format!("the log's end at position {end}"),
         )),
         _ => Ok(()),
     }

@@ -67,10 +67,11 @@ impl Campaigns {
         let terms = &counted.terms;
         let left = u64::from(terms.rounds) + counted.given_back;
         if counted.begun > left || counted.cancelled || commit.time_ms >= terms.expires_ms {
-            let expected = format!("at most {left} rounds before {} ms, none once cancelled", terms.expires_ms);
+            let expected =
+                format!("at most {left} rounds, before {} ms, and none after a cancellation", terms.expires_ms);
             let found = format!("round {} of the campaign at {} ms", counted.begun, commit.time_ms);
             return Err(Fault::new(
-                format!("PL-18: more free rounds than granted by campaign {campaign}"),
+                format!("PL-18: a free round of campaign {campaign} that the grant does not permit"),
                 expected,
                 found,
             ));
@@ -87,7 +88,8 @@ impl Campaigns {
             played.jackpot || started.contribution.is_some(),
         );
         if granted != found {
-            let what = "PL-18: a free round with another stake than its campaign's, or with a jackpot contribution";
+            let what =
+                "PL-18: a free round whose stake differs from its campaign's, or that has a jackpot contribution";
             return Err(Fault::new(what, format!("{granted:?}"), format!("{found:?}")));
         }
         self.pay(commit, started, started.bet.0.into());
@@ -113,8 +115,9 @@ impl Campaigns {
             let booked = state.map(|state| (state.begun, state.given_back, state.cancelled));
             let counted = (counted.begun, counted.given_back, counted.cancelled);
             if booked != Some(counted) {
-                let what =
-                    format!("PL-18: campaign {id} of {stream} differs from its rounds, returns and cancellation");
+                let what = format!(
+                    "PL-18: the state of campaign {id} of {stream} does not follow from its rounds, returns and cancellation"
+                );
                 return Err(Fault::new(what, format!("{counted:?}"), format!("{booked:?}")));
             }
         }

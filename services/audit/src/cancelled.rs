@@ -13,7 +13,8 @@ impl Cancelled {
         if !self.0.is_empty() {
             let of = [Some(&commit.request_id), commit.series()].into_iter().flatten();
             if let Some(request_id) = of.into_iter().find(|request_id| self.0.contains(&named(request_id))) {
-                let what = format!("PL-42: request {request_id} of {} was cancelled", commit.stream);
+                let what =
+                    format!("PL-42: request {request_id} of {} took effect after its cancellation", commit.stream);
                 return Err(Fault::new(what, "no further commit of the request", commit.request_id.as_str()));
             }
         }

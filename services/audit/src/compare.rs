@@ -96,7 +96,7 @@ impl Comparison {
         let partitions = self.others.len();
         let other = self.others.iter_mut().find(|other| other.partition == report.partition);
         let other = other.ok_or_else(|| {
-            let what = "a report of a nonexistent partition";
+            let what = "the report names a nonexistent partition";
             at_home(Fault::new(what, format!("partitions up to {partitions}"), report.partition))
         })?;
         other.receive(report.to, position.saturating_sub(1), &self.controls)?;
@@ -155,7 +155,7 @@ impl OtherPartition {
         let copied = self.copied.entry(copy.stream.clone()).or_default();
         let original = controls.get(&copy.stream).and_then(|controls| controls.get(*copied));
         *copied += 1;
-        let what = "the copy differs from home's next setting";
+        let what = "the copy of a setting differs from the next setting in the home partition";
         let of = |position: Position, events: &[Event]| format!("position {position}: {events:?}");
         match (copy.copies, original) {
             (Some(named), Some(original)) if named == original.position && copy.events == original.events => Ok(()),
@@ -165,7 +165,7 @@ impl OtherPartition {
             }
             (Some(named), None) => Err(Fault::new(what, "none", of(named, &copy.events))),
             (None, _) => Err(Fault::new(
-                "set in this partition, although only home decides it",
+                "a setting was set in this partition, although only the home partition may set it",
                 "a copy",
                 format!("{:?}", copy.events),
             )),

@@ -196,10 +196,18 @@ impl<'a> Auditing<'a> {
         let Copied { operator, partition, position, record } = copied;
         let of = self.operator.get_or_insert_with(|| operator.clone());
         if of != operator {
-            return Err(Fault::new("the record belongs to another operator's copy", of, operator));
+            return Err(Fault::new(
+                "the record is from the copy of an operator other than the first record's",
+                of,
+                operator,
+            ));
         }
         if self.last.is_some() && self.partition != *partition {
-            return Err(Fault::new("the record belongs to another partition", self.partition, partition));
+            return Err(Fault::new(
+                "the record is from a partition other than the first record's",
+                self.partition,
+                partition,
+            ));
         }
         self.partition = *partition;
         let logged = record::decode(record)
@@ -208,7 +216,11 @@ impl<'a> Auditing<'a> {
         if (named, in_partition) != (*position, *partition) {
             let place = |partition, position| format!("position {position} of partition {partition}");
             let (expected, found) = (place(*partition, *position), place(in_partition, named));
-            return Err(Fault::new("the record states another position", expected, found));
+            return Err(Fault::new(
+                "the record's position is not the one that the copy states for it",
+                expected,
+                found,
+            ));
         }
         if !logged.commit.concerns(operator) {
             let what = "the record does not concern the operator";
@@ -217,7 +229,7 @@ impl<'a> Auditing<'a> {
         if let Some((last, last_ms, last_hash)) = self.last {
             if *position <= last {
                 return Err(Fault::new(
-                    "the record is older than the previous record",
+                    "the record's position is not after that of the previous record",
                     format!("past {last}"),
                     position,
                 ));

@@ -32,7 +32,7 @@ impl Demo {
             if let Some(met) = met {
                 return Err(Fault::new(
                     "PL-17: play money was mixed with real money",
-                    "play money only in rounds",
+                    "play money occurs only in rounds",
                     met,
                 ));
             }
@@ -52,8 +52,9 @@ impl Demo {
             let given = self.given.get(operator).copied().unwrap_or_default() * Currency::PLAY.nanos_per_minor();
             let held = books.players_total(operator, Currency::PLAY).0 + holding(Account::House(operator)).0;
             if held != given || holding(Account::Promotion(operator)) != Nano::ZERO {
-                let what =
-                    format!("PL-17: the play money of {operator}'s players and house differs from the amount given");
+                let what = format!(
+                    "PL-17: the play money of {operator}'s players and house differs from the amount given to the players"
+                );
                 return Err(Fault::new(what, Nano(given), Nano(held)));
             }
         }

@@ -128,7 +128,7 @@ impl Exchange {
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
             let what = "the mirror names a position without a commit of the pool since the partition joined the pool";
-            return Err(Fault::new(what, "a position of such a commit at home", home_position));
+            return Err(Fault::new(what, "the position of a commit of the pool in the home partition", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
             self.views.pop_front();
@@ -137,7 +137,7 @@ impl Exchange {
         match self.views.front() {
             Some((_, view)) if *view == found => {}
             view => {
-                let what = "the mirror's state of the pool differs from the state at home";
+                let what = "the mirror's state of the pool differs from the state in the home partition";
                 let expected = view.map_or_else(|| "none".to_owned(), |(_, view)| format!("{view:?}"));
                 return Err(Fault::new(what, expected, format!("{found:?}")));
             }
@@ -179,9 +179,11 @@ impl Exchange {
 
 pub(crate) fn past_end(partition: u32, named: Position, end: Position) -> Fault {
     Fault::new(
-        format!("it names position {named} of partition {partition}, which is past its end: commits are missing there"),
-        format!("partition {partition} up to position {named} at least"),
-        format!("its end at {end}"),
+        format!(
+            "the record names position {named} of partition {partition}, past that partition's end: commits are missing there"
+        ),
+        format!("a log of partition {partition} that ends at position {named} or later"),
+        format!("the partition's end at position {end}"),
     )
 }
 

@@ -151,9 +151,12 @@ impl Fold {
         match self.books.pool(name) {
             Some(pool) if !pool.is_balanced() => Err(Fault::new(
                 "BW-18: the pool's income does not equal its payments and balances",
-                format!("contributions {} + H {} + moved in {}", pool.contributions, pool.house_funding, pool.moved_in),
                 format!(
-                    "paid {} + K {} + R {} + moved out {}",
+                    "contributions {} + house funding {} + moved in {}",
+                    pool.contributions, pool.house_funding, pool.moved_in
+                ),
+                format!(
+                    "paid {} + increments {} + reserve {} + moved out {}",
                     pool.paid, pool.increments, pool.reserve, pool.moved_out
                 ),
             )),
@@ -179,7 +182,7 @@ impl Fold {
         if (commit.position, &commit.stream) != (*position, stream) {
             return Err(Fault::new(
                 format!("the snapshot has a balance of {stream} in {currency} that no commit made"),
-                format!("none at position {position}"),
+                format!("no balance at position {position}"),
                 cash(&[(*currency, *amount)]),
             ));
         }
@@ -189,7 +192,7 @@ impl Fold {
             return Ok(());
         }
         Err(Fault::new(
-            format!("the snapshot has another balance of {stream} at position {position}"),
+            format!("the snapshot's balance of {stream} at position {position} differs from the log's"),
             cash(&[(*of, *booked)]),
             cash(&[(*of, *amount)]),
         ))
@@ -226,7 +229,7 @@ impl Fold {
         match self.projected.front() {
             Some(next) => Err(Fault::new(
                 format!("the snapshot has a balance of {} past the end of the log", next.stream),
-                "commits that the log has",
+                "only balances at positions in the log",
                 format!("position {}", next.position),
             )),
             None => Ok(()),

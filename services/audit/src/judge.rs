@@ -147,18 +147,19 @@ pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Re
         None => Ok(()),
         Some(event) => {
             let kind: String = format!("{event:?}").chars().take_while(char::is_ascii_alphanumeric).collect();
-            let what = format!("PL-44: the credential {} proposed what its roles do not allow", proposer.credential);
+            let what =
+                format!("PL-44: credential {} proposed a commit that its roles do not allow", proposer.credential);
             Err(Fault::new(what, format!("events of {}", proposer.roles), kind))
         }
     }
 }
 
 pub(crate) fn other_due(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
-    Fault::new("PL-31: the stated due credits differ from the books", cash(booked), cash(stated))
+    Fault::new("PL-31: the due credits that the commit states differ from the books", cash(booked), cash(stated))
 }
 
 pub(crate) fn other_balances(booked: &[(Currency, Minor)], stated: &[(Currency, Minor)]) -> Fault {
-    Fault::new("the balances stated after the commit differ from the books", cash(booked), cash(stated))
+    Fault::new("the balances that the commit states differ from the books", cash(booked), cash(stated))
 }
 
 pub(crate) fn cash(balances: &[(Currency, Minor)]) -> String {

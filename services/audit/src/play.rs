@@ -121,7 +121,8 @@ impl<'a> Plays<'a> {
                     let hit = playing.as_ref();
                     let hit = hit.filter(|playing| playing.number == *round && playing.pool.as_ref() == Some(pool));
                     let hit = hit.filter(|_| due.hit || holds);
-                    let unfounded = || Fault::new("a jackpot was hit without a hit in the outcome", "no hit", pool);
+                    let unfounded =
+                        || Fault::new("the log has a jackpot hit, but the outcome has none", "no hit", pool);
                     let of = hit.ok_or_else(unfounded)?.of;
                     due.hit = false;
                     self.returns[of].hits += 1;
@@ -133,7 +134,8 @@ impl<'a> Plays<'a> {
                     due.credited()?;
                     let settled = playing.take_if(|playing| playing.number == *round && due.settlement == Some(*win));
                     let Some(settled) = settled else {
-                        let expected = due.settlement.map_or("none".into(), |win| format!("with a win of {win}"));
+                        let expected =
+                            due.settlement.map_or("none".into(), |win| format!("a settlement with a win of {win}"));
                         return Err(Fault::new(
                             "the settlement differs from the round's outcome",
                             expected,
@@ -223,7 +225,7 @@ impl<'a> Plays<'a> {
             if due.over {
                 return Err(Fault::new(
                     "the round ended without a settlement",
-                    format!("its settlement with a win of {}", due.win),
+                    format!("a settlement with a win of {}", due.win),
                     "none",
                 ));
             }
@@ -268,7 +270,7 @@ impl<'a> Plays<'a> {
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
             let figures = |of: &Carried| format!("{:?} of {:?}", of.0, game.carries().keys);
-            let what = "the round was opened with figures that the player does not have";
+            let what = "the round was opened with collected figures that differ from the player's";
             return Err(Fault::new(what, figures(&carried), figures(&terms.carried)));
         };
         let of = self.returns_of(started, position);
@@ -331,7 +333,7 @@ impl<'a> Plays<'a> {
         let due = motherlode_rounds::StepEvents::from_outcome(outcome, playing.pool.is_some(), None);
         let due = due.map_err(|error| Fault::new("the win is not a valid amount", "a win within 64 bits", error))?;
         if due.win != step.win {
-            return Err(Fault::new("the win differs from the outcome's win", due.win, step.win));
+            return Err(Fault::new("the step's win differs from the outcome's win", due.win, step.win));
         }
         self.returns[playing.of].spins += outcome.spins.len() as u64;
         Ok(due)
@@ -365,7 +367,7 @@ impl Required {
             }
             None if is_witch(changed) => Ok(()),
             due => {
-                let what = "the change of a collection differs from the outcome";
+                let what = "the logged change of a collection differs from the outcome's";
                 Err(Fault::new(what, due.as_ref().map_or("no change".into(), describe), describe(changed)))
             }
         }
@@ -376,14 +378,18 @@ impl Required {
             Some(due) if due == amount => Ok(()),
             due => {
                 let expected = due.map_or("none".into(), |due| due.to_string());
-                Err(Fault::new("a partial win was credited differently from the outcome", expected, amount))
+                Err(Fault::new("the logged credit of a partial win differs from the outcome's", expected, amount))
             }
         }
     }
 
     fn credited(&self) -> Result<(), Fault> {
         match self.credit {
-            Some(due) => Err(Fault::new("the outcome credits a part of the win", due, "no credit in the log")),
+            Some(due) => Err(Fault::new(
+                "the outcome credits a part of the win, but the log does not",
+                due,
+                "no credit in the log",
+            )),
             None => Ok(()),
         }
     }
@@ -396,7 +402,7 @@ impl Required {
             self.credit(amount)?;
         }
         if hit && !std::mem::take(&mut self.hit) {
-            return Err(Fault::new("a jackpot was hit without a hit in the outcome", "no hit", "a hit"));
+            return Err(Fault::new("the log has a jackpot hit, but the outcome has none", "no hit", "a hit"));
         }
         self.nothing()
     }
@@ -404,15 +410,19 @@ impl Required {
     fn nothing(&self) -> Result<(), Fault> {
         self.credited()?;
         if let Some(due) = &self.collection {
-            return Err(Fault::new("the outcome changes a collection", describe(due), "no change in the log"));
+            return Err(Fault::new(
+                "the outcome changes a collection, but the log does not",
+                describe(due),
+                "no change in the log",
+            ));
         }
         if self.hit {
-            return Err(Fault::new("the outcome hits the jackpot", "a hit in the log", "none"));
+            return Err(Fault::new("the outcome hits the jackpot, but the log has no hit", "a hit in the log", "none"));
         }
         match self.settlement {
             Some(win) => Err(Fault::new(
                 "the round ended without a settlement",
-                format!("its settlement with a win of {win}"),
+                format!("a settlement with a win of {win}"),
                 "none",
             )),
             None => Ok(()),

@@ -71,7 +71,8 @@ impl Player {
     }
 
     pub(crate) fn take(&mut self, number: u64) -> Result<Playing, Fault> {
-        let missing = || Fault::new("a step of a round that is not open", "an open round", format!("round {number}"));
+        let missing =
+            || Fault::new("the step belongs to a round that is not open", "an open round", format!("round {number}"));
         self.open.remove(&number).ok_or_else(missing)
     }
 

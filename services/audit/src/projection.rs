@@ -13,7 +13,7 @@ pub(crate) struct Projection {
 /// new snapshot.
 pub(crate) fn read(index: &Path, partition: u32) -> Result<Projection, String> {
     let found = balances(index, partition).map_err(|error| format!("the snapshot cannot be read: {error}"))?;
-    let (mut balances, head) = found.ok_or("there is no snapshot of this version")?;
+    let (mut balances, head) = found.ok_or("the index has no snapshot in this version's format")?;
     balances.sort_by_key(|balance| balance.position);
     Ok(Projection { balances: balances.into(), head: Some(head) })
 }

@@ -175,18 +175,19 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
     let (mut before, mut travelled) = (None, vec![]);
     for (ProvenRecord { record, copied, brief, .. }, count) in records.clone().zip(1..) {
         let bytes = restored(record, copied, before.as_deref());
-        let bytes = bytes.ok_or_else(|| at(count, &"its copied parts are missing"))?;
+        let bytes = bytes.ok_or_else(|| at(count, &"the record's copied parts are missing"))?;
         before = Some(bytes.clone());
         travelled.push((bytes, *brief));
     }
     let whole = whole(travelled)
-        .map_err(|error| Unproven::Records(format!("its left-out fields cannot be computed: {error}")))?;
+        .map_err(|error| Unproven::Records(format!("the left-out fields of a record cannot be computed: {error}")))?;
     let read = records.zip(whole).zip(1..).map(|((ProvenRecord { position, path, .. }, bytes), count)| {
-        let damaged =
-            |error| at(count, &format!("it is not as it was logged: the proof was changed or damaged ({error})"));
+        let damaged = |error| {
+            at(count, &format!("the record is not as it was logged: the proof was changed or damaged ({error})"))
+        };
         let logged = record::decode(&bytes).map_err(damaged)?;
         if *position > 0 && logged.commit.position != *position {
-            return Err(at(count, &format!("its position is not {position}")));
+            return Err(at(count, &format!("the record's position is not {position}")));
         }
         Ok(Shown { logged, entry: hash(&bytes), path })
     });
@@ -202,7 +203,7 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
         }
         if !origin.ends_with(&format!("/log/{}", commit.partition)) {
             return Err(at(format!(
-                "the record belongs to partition {}, but the checkpoint to {origin}",
+                "the record belongs to partition {}, but the checkpoint belongs to {origin}",
                 commit.partition
             )));
         }
@@ -254,7 +255,9 @@ fn round_view(records: &[Logged], number: u64) -> Result<RoundView, Unproven> {
         fold.view().ok_or_else(|| Unproven::Records(format!("there is no bet of round {number} in the records")))?;
     let counted = view.steps.iter().zip(1_u64..).all(|(step, number)| u64::from(step.logged.step) == number);
     if !counted || view.settled.is_none() && view.voided.is_none() {
-        return Err(Unproven::Records("the records are not the whole round: a step or its end is missing".to_owned()));
+        return Err(Unproven::Records(
+            "the records are not the whole round: a step or the round's end is missing".to_owned(),
+        ));
     }
     Ok(view)
 }

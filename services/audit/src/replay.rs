@@ -105,7 +105,7 @@ fn resolve(
     });
     if bytes != step.logged.outcome {
         let (field, expected, found) = difference(&bytes, &step.logged.outcome);
-        return Some(format!("{field}: the replay gives {expected}, the log has {found}"));
+        return Some(format!("{field}: the replay gives {expected}, but the log has {found}"));
     }
     let changed = &step.collection;
     (expected != *changed).then(|| format!("collection: the replay gives {expected:?}, but the log has {changed:?}"))

@@ -86,7 +86,7 @@ impl TreeCheck {
             };
             let fault = |expected: String, found: String| {
                 let what = match level {
-                    0 => "an entry of the log's tree is not the record's hash".to_owned(),
+                    0 => "the record's entry in the log's tree is not the record's hash".to_owned(),
                     level => format!("a tile of level {level} differs from the log"),
                 };
                 Fault::new(what, expected, found)
@@ -124,7 +124,11 @@ impl TreeCheck {
         self.reached()?;
         if let Some(longer) = self.signed.first() {
             let what = "the log is shorter than a checkpoint signed for it: records are missing";
-            return Err(Fault::new(what, format!("{} records at least", longer.size), format!("its end at {end}")));
+            return Err(Fault::new(
+                what,
+                format!("a log of at least {} records", longer.size),
+                format!("the log's end at position {end}"),
+            ));
         }
         self.compare(1)
     }

@@ -86,10 +86,18 @@ impl<'a> Worker<'a> {
         let mut logged = logged.map_err(|malformed| Fault::new("the record is not a commit", "a commit", malformed))?;
         let Commit { stream, .. } = &logged.commit;
         if !of_partition || logged.commit.partition != *partition {
-            return Err(Fault::new("the record belongs to another partition", partition, logged.commit.partition));
+            return Err(Fault::new(
+                "the record belongs to a partition other than its log's",
+                partition,
+                logged.commit.partition,
+            ));
         }
         if logged.commit.position != *position {
-            return Err(Fault::new("the record names another position", position, logged.commit.position));
+            return Err(Fault::new(
+                "the record's position is not that of its place in the log",
+                position,
+                logged.commit.position,
+            ));
         }
         if !matches!(stream, StreamId::Player { .. }) {
             commits.push((logged, Left::default()));

@@ -158,7 +158,7 @@ function whole(number, records) {
   const steps = events.filter((event) => one(event, 6, 1) === number).map((event) => one(event, 6, 2));
   check(has(5), `there is no bet of round ${number} in the records`);
   const counted = steps.length > 0 && steps.every((step, at) => step === at + 1);
-  check(counted && (has(8) || has(9)), "the records are not the whole round: a step or its end is missing");
+  check(counted && (has(8) || has(9)), "the records are not the whole round: a step or the round's end is missing");
   return { steps: steps.length, settled: has(8) };
 }
 

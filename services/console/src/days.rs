@@ -4,7 +4,7 @@ use motherlode_state::date::{parse, text};
 pub(crate) const SECONDS: i64 = 86_400;
 
 pub(crate) fn begin(day: &str) -> Result<i64, Failure> {
-    parse(day).map(|day| day * SECONDS).ok_or_else(|| Failure::bad("A day is written as YYYY-MM-DD."))
+    parse(day).map(|day| day * SECONDS).ok_or_else(|| Failure::bad("A day must have the form YYYY-MM-DD."))
 }
 
 pub(crate) fn field(fields: &Fields, name: &str) -> Result<Option<i64>, Failure> {

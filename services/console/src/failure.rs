@@ -119,8 +119,8 @@ const TYPED: [(&str, &str); 6] = [
     ("reason", "Reason"),
     ("actor", "Ticket"),
     ("incident", "Incident"),
-    ("from", "Time of the first bets, UTC"),
-    ("until", "Time after the last bets, UTC"),
+    ("from", "Start of the interval of bets (inclusive), UTC"),
+    ("until", "End of the interval of bets (exclusive), UTC"),
     ("rounds", "Rounds"),
 ];
 

@@ -28,7 +28,7 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
     let why = match fields.get("why") {
         "" => None,
         "TOKEN_EXPIRED" => Some("The token has expired. Log in with a newer token."),
-        "TOKEN_UNKNOWN" => Some("No operator has this token."),
+        "TOKEN_UNKNOWN" => Some("No operator's credential has this token."),
         _ => Some("Your session has ended. Log in again."),
     };
     Ok(document::alone(
@@ -52,7 +52,7 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
                     }
                     button type="submit" { "Log in" }
                     p.note {
-                        "The token of one of your operator's credentials. Its roles are your permissions. It is kept in the "
+                        "The token of one of your operator's credentials. The credential's roles are your permissions. The token is kept in the "
                         "service's memory until you log out or are idle for 15 minutes."
                     }
                 }

@@ -82,7 +82,7 @@ impl Picked {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChoiceRefused {
-    #[error("the round waits for {awaiting:?}")]
+    #[error("the choice is not possible now: the round waits for {awaiting:?}")]
     NotAwaited { awaiting: Awaiting },
     #[error("{given} objects were picked, but {needs} are required")]
     PickCount { needs: u8, given: u8 },

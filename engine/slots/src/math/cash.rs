@@ -22,11 +22,11 @@ pub struct CashReturn {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CoinRefused {
-    #[error("must be above 0 and at most {}", COIN_MICROS_MAX / 1_000_000)]
+    #[error("the coin value must be above 0 and at most {}", COIN_MICROS_MAX / 1_000_000)]
     Range,
     #[error("a bet of {coins} coins is not a whole number of minor units")]
     Bet { coins: u64 },
-    #[error("a coin is not a whole number of minor units, and the game has no rounding rule")]
+    #[error("the coin value is not a whole number of minor units, and the game has no rounding rule")]
     Win,
     #[error("with rounded wins the return is {cash}, more than 0.0005 from the published {published}")]
     Return { cash: String, published: String },

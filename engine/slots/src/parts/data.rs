@@ -128,7 +128,7 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
     let mut of_role = symbols.iter().filter(|s| s.role == role);
     match (of_role.next(), of_role.next()) {
         (Some(symbol), None) => index_of(symbols, &symbol.code),
-        _ => Err(ModelError::part("symbols", format!("there must be one {role:?} symbol"))),
+        _ => Err(ModelError::part("symbols", format!("there must be exactly one {role:?} symbol"))),
     }
 }
 
@@ -136,7 +136,7 @@ pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> 
 pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
-        return Err(ModelError::part("symbols", "a code is used twice, or there are too many symbols"));
+        return Err(ModelError::part("symbols", "two symbols have the same code, or there are too many symbols"));
     }
     strips_of(symbols, strips)
 }
@@ -151,7 +151,7 @@ pub fn lines(reels: &Reels, symbols: &[SymbolData], lines: &LinesData) -> Result
 }
 
 fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
-    let bad = |text: &str| ModelError::part("lines", format!("`{text}` must have one digit per reel"));
+    let bad = |text: &str| ModelError::part("lines", format!("line `{text}` must have one digit per reel"));
     let line = |text: &String| {
         let digits: Option<Vec<u8>> = text.bytes().map(|b| b.is_ascii_digit().then(|| b - b'0')).collect();
         digits.and_then(|d| d.try_into().ok()).ok_or_else(|| bad(text))
@@ -162,7 +162,7 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
 /// Prepends the value 0 for zero symbols of a kind.
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
-        return Err(ModelError::part(part, "a table has more entries than reels"));
+        return Err(ModelError::part(part, "a symbol's pays have more entries than there are reels"));
     }
     let mut all = [T::default(); REELS + 1];
     all[1..=table.len()].copy_from_slice(table);
@@ -181,7 +181,7 @@ fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
             *pays = from_none("symbols", &symbol.pays)?;
         }
         if symbol.role != SymbolRole::Scatter && !symbol.free_spins.is_empty() {
-            return Err(ModelError::part("symbols", "only scatters award free spins"));
+            return Err(ModelError::part("symbols", "a symbol other than a scatter awards free spins"));
         }
     }
     Ok(pays)
@@ -191,11 +191,19 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);
     if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {
-        return Err(ModelError::part("stake", "limits must ascend, and must not exceed the number of lines"));
+        return Err(ModelError::part(
+            "stake",
+            "a lower limit must be at least 1 and at most the upper limit, and an upper limit must not be too high",
+        ));
     }
     let coin_values_micros = match &stake.ladders {
         Some(game) if stake.coin_values.is_empty() => crate::parts::ladder::in_eur(game).unwrap_or_default(),
-        Some(_) => return Err(ModelError::part("stake", "coin values and ladders exclude each other")),
+        Some(_) => {
+            return Err(ModelError::part(
+                "stake",
+                "a game has either its own coin values or ladders, but this game has both",
+            ));
+        }
         None => stake.coin_values.iter().map(|text| micros("stake", text)).collect::<Result<_, _>>()?,
     };
     if coin_values_micros.is_empty() || coin_values_micros.windows(2).any(|pair| pair[0] >= pair[1]) {

@@ -46,9 +46,9 @@ impl Expansion {
             limits.push(sum);
         }
         if weights.is_empty() || crystal == 0 || weights.iter().any(|&(_, weight)| weight == 0) {
-            return Err(bad("there is no symbol, or a weight is 0"));
+            return Err(bad("the expansion has no symbol, or a symbol's weight is 0"));
         }
-        let crystals = crystal.checked_mul(4).ok_or_else(|| bad("the crystals' weights exceed 32 bits"))?;
+        let crystals = crystal.checked_mul(4).ok_or_else(|| bad("the sum of the crystals' weights exceeds 32 bits"))?;
         let total = sum.checked_add(crystals).ok_or_else(|| bad("the sum of the weights exceeds 32 bits"))?;
         Ok(Self { symbols: weights.iter().map(|&(symbol, _)| symbol).collect(), limits, crystal, total })
     }

@@ -37,7 +37,7 @@ impl Ladder {
             return Err("coin values must ascend");
         }
         if !coins_micros.contains(&default_micros) {
-            return Err("the default is not one of the coin values");
+            return Err("the default coin value is not one of the ladder's coin values");
         }
         Ok(Self { coins_micros, default_micros })
     }

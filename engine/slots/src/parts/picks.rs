@@ -114,7 +114,7 @@ impl Objects {
     pub fn new(data: &PicksData) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("treasure", what);
         if !(REELS..=OBJECTS_MAX).contains(&usize::from(data.objects)) {
-            return Err(bad("the number of objects is below the number of reels, or too high"));
+            return Err(bad("the number of objects to pick from is below the number of reels, or too high"));
         }
         let total = data.amounts.iter().try_fold(0u64, |sum, of| sum.checked_add(of.weight));
         let total = total.filter(|&t| t > 0).ok_or_else(|| bad("the sum of the weights is 0 or too large"))?;

@@ -12,19 +12,19 @@ use crate::values::{Currency, Minor, MoneyError, Nano, Switch};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages explain the fields")]
 pub enum Refused {
-    #[error("position {found}, expected {expected}")]
+    #[error("the commit has position {found}, expected {expected}")]
     WrongPosition { expected: u64, found: u64 },
-    #[error("stream version {found}, expected {expected}")]
+    #[error("the commit has stream version {found}, expected {expected}")]
     WrongVersion { expected: u64, found: u64 },
     #[error("the stream belongs to partition {expected}, not to partition {found}")]
     WrongPartition { expected: u32, found: u32 },
-    #[error("position {found} of the stream's previous commit, expected {expected}")]
+    #[error("the commit names position {found} as that of its stream's previous commit, expected {expected}")]
     WrongPrevious { expected: u64, found: u64 },
     #[error("time {found} is before the latest commit's time {latest}")]
     TimeRanBack { latest: i64, found: i64 },
     #[error("the commit has no events")]
     Empty,
-    #[error("stream name is not well formed")]
+    #[error("the stream's name is not well formed")]
     BadStream,
     #[error("the event is not allowed on this stream")]
     WrongStream,
@@ -47,61 +47,61 @@ pub enum Refused {
     /// The player uses a seamless wallet; this choice is final (PL-31).
     #[error("the player has a seamless wallet, so the operator's wallet has the money")]
     SeamlessWallet,
-    #[error("the player has a transfer wallet")]
+    #[error("the player has a transfer wallet, not a seamless wallet")]
     TransferWallet,
     #[error("a debit of this player is pending")]
     DebitOpen,
-    #[error("no pending debit matches")]
+    #[error("the player has no pending debit that matches")]
     NoSuchDebit,
-    #[error("the debit differs from the cost of the round")]
+    #[error("the debit does not match the cost of a round in the same commit")]
     DebitUnused,
-    #[error("this is not the next credit due")]
+    #[error("the credit is not the next one due to the operator's wallet")]
     NoSuchDue,
-    #[error("{most} credits are due to the operator's wallet, the maximum")]
+    #[error("{most} credits are due to the operator's wallet, which is the maximum")]
     DuesWaiting { most: usize },
 
     #[error("{switch} is switched off: {reason}")]
     SwitchedOff { switch: Switch, reason: String },
-    #[error("switch is not well formed")]
+    #[error("the switch's name is not well formed")]
     BadSwitch,
-    #[error("{switch} already has this state")]
+    #[error("{switch} already has the requested state")]
     SwitchUnchanged { switch: Switch },
 
     #[error("changes of this kind cannot be proposed")]
     BadChange,
     #[error("{most} changes are pending, which is the maximum")]
     TooManyChanges { most: usize },
-    #[error("no pending change {change}")]
+    #[error("there is no pending change {change}")]
     NoSuchChange { change: u64 },
     #[error("change {change} has lapsed")]
     ChangeLapsed { change: u64 },
     #[error("{actor} proposed change {change}: another actor must approve it")]
     SameActor { change: u64, actor: String },
-    #[error("the change differs from the proposed one")]
+    #[error("the approved change differs from the proposed change")]
     NotAsProposed,
 
     #[error("round {round} of the game is open")]
     RoundOpen { round: u64 },
-    #[error("round {found}, expected {expected}")]
+    #[error("the commit has round {found}, expected {expected}")]
     WrongRound { expected: u64, found: u64 },
-    #[error("no open round {round}")]
+    #[error("the player has no open round {round}")]
     NoSuchRound { round: u64 },
-    #[error("round {round} was voided before")]
+    #[error("round {round} was already voided")]
     AlreadyVoided { round: u64 },
     #[error("round {round} is not open, so its settlement must be read from the log")]
     RecallNeeded { round: u64 },
-    #[error("step {found}, expected {expected}")]
+    #[error("the commit has step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
-    #[error("round {round} has no step")]
+    #[error("round {round} has no resolved step")]
     NothingResolved { round: u64 },
     /// The step has no draw, or has both a draw and a seed.
     #[error("the step does not use the player's next draw, {number}")]
     DrawMissing { number: u64 },
-    #[error("draw {found}, expected {expected}")]
+    #[error("the commit has draw {found}, expected {expected}")]
     WrongDraw { expected: u64, found: u64 },
     #[error("the record that the step names did not seal draw {number}")]
     SealedElsewhere { number: u64 },
-    #[error("draw {number} cannot be sealed for this reason")]
+    #[error("the stated reason does not permit a seal of draw {number}")]
     SealUnfounded { number: u64 },
     #[error("a client seed of {bytes} bytes is too long")]
     ClientSeedTooLong { bytes: usize },
@@ -117,11 +117,11 @@ pub enum Refused {
     RevealWrong { round: u64, step: u32 },
     #[error("draws of round {round} must not be revealed here")]
     RevealUnfounded { round: u64 },
-    #[error("the amount is {found}, but the log requires {expected}")]
+    #[error("the stated amount is {found}, but the log requires {expected}")]
     WrongAmount { expected: Minor, found: Minor },
     #[error("no exchange rate of {currency} is set")]
     NoRate { currency: Currency },
-    #[error("the exchange rate of {currency} is not the current one")]
+    #[error("the stated exchange rate of {currency} is not the current rate")]
     WrongRate { currency: Currency },
 
     #[error("the campaign is not allowed: {reason}")]
@@ -132,11 +132,11 @@ pub enum Refused {
     UnknownCampaign { campaign: SmolStr },
     #[error("campaign {campaign} is {over}")]
     CampaignOver { campaign: SmolStr, over: CampaignOver },
-    #[error("a round of campaign {campaign} has begun")]
+    #[error("a round of campaign {campaign} has already begun")]
     CampaignBegun { campaign: SmolStr },
-    #[error("the round differs from the terms of campaign {campaign}")]
+    #[error("the round does not match the terms of campaign {campaign}")]
     NotOfCampaign { campaign: SmolStr },
-    #[error("free round {round} contributes to a pool")]
+    #[error("free round {round} must not contribute to a pool")]
     FreeRoundPooled { round: u64 },
 
     #[error("unknown pool {pool}")]
@@ -145,7 +145,7 @@ pub enum Refused {
     PoolExists,
     #[error("pool is {status:?}")]
     PoolStatus { status: PoolStatus },
-    #[error("version {found} of the pool's terms, expected {expected}")]
+    #[error("the commit has version {found} of the pool's terms, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
     /// The terms are out of range, or change the base coin.
     #[error("the pool terms are not allowed: {reason}")]
@@ -154,9 +154,9 @@ pub enum Refused {
     ContributionWrong { expected: Nano, found: Nano },
     #[error("the bet does not contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },
-    #[error("the coin is worth more than the pool's base coin")]
+    #[error("the bet's coin value is above that of the pool's base coin")]
     CoinTooLarge,
-    #[error("no such session, or it has ended")]
+    #[error("the session does not exist or has ended")]
     NoSuchSession,
     /// The bet exceeds the bet limit, or could exceed the day's loss limit (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
@@ -170,21 +170,21 @@ pub enum Refused {
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
-    #[error("the mirror is of position {found}, expected {expected} or later")]
+    #[error("the mirror is of position {found} of the home partition, expected {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
-    #[error("the stretch starts at {found}, expected {expected}")]
+    #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
     /// The position `to` is not durable yet, or was not reported.
-    #[error("the stretch ends at {to}, after the durable end {end}")]
+    #[error("the reported stretch of the log ends at position {to}, after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
-    #[error("position {position} must be decided first")]
+    #[error("the hit or void at position {position} must be decided first")]
     DecisionWaits { position: u64 },
     #[error("position {position} has no hit or void to decide")]
     NothingToDecide { position: u64 },
-    #[error("the pool's figure is {found}, but the log requires {expected}")]
+    #[error("the stated figure of the pool is {found}, but the log requires {expected}")]
     WrongFigure { expected: Nano, found: Nano },
-    #[error("the award differs from the price of the hit")]
+    #[error("the award's amount differs from the price of the hit")]
     AwardWrong { expected: Box<Award>, found: Box<Award> },
     #[error("the hit at {hit} has no unpaid award")]
     NoSuchAward { hit: u64 },
@@ -198,7 +198,7 @@ pub enum Refused {
     AwardPending { hit: u64 },
     #[error("the award of the hit at {hit} is held because a void of its round is proposed")]
     AwardHeld { hit: u64 },
-    #[error("the void of round {round} was proposed before")]
+    #[error("the void of round {round} was already proposed")]
     VoidProposedBefore { round: u64 },
     #[error("the incident is not allowed: {reason}")]
     BadIncident { reason: String },
@@ -223,7 +223,9 @@ pub enum Refused {
     AwardPayable { hit: u64 },
     #[error("{switch} was switched off by the platform")]
     PlatformsSwitch { switch: Switch },
-    #[error("change {change} belongs to another operator, whose actors must approve it")]
+    #[error(
+        "change {change} belongs to an operator other than the approver's: an actor of that operator must approve it"
+    )]
     OtherActors { change: u64 },
 
     #[error(

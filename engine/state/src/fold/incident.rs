@@ -65,15 +65,15 @@ impl<'s> Transition<'s, '_> {
         let reason = if incident.id.is_empty() || incident.operator.is_empty() || incident.game.is_empty() {
             "an incident needs a name, an operator and a game"
         } else if incident.reason.is_empty() {
-            "it needs a reason"
+            "the incident needs a reason"
         } else if !whole(from_ms) || !whole(until_ms) {
-            "its interval must be in whole minutes"
+            "the incident's interval must be in whole minutes"
         } else if from_ms >= until_ms {
-            "its interval is empty"
+            "the incident's interval is empty"
         } else if until_ms > now_ms.saturating_add(Incident::RESOLUTION_MS) {
-            "its interval ends in the future"
+            "the incident's interval ends in the future"
         } else if from_ms < 0 || now_ms / Incident::RESOLUTION_MS - from_ms / Incident::RESOLUTION_MS > RETURN_MINUTES {
-            "its interval begins more than 92 days ago"
+            "the incident's interval begins more than 92 days ago"
         } else if pool.incidents.contains_key(&incident.id) {
             return Err(Refused::IncidentExists { id: incident.id.clone() });
         } else if pool.incidents.len() >= INCIDENTS_MAX {

@@ -22,7 +22,9 @@ impl<'s> Transition<'s, '_> {
         }
         let pool = self.pool(name)?;
         if cycle != if voids.is_empty() { 0 } else { pool.cycle } {
-            return Err(Refused::BadReport { reason: "its voids refer to another cycle".to_owned() });
+            return Err(Refused::BadReport {
+                reason: "the report's voids refer to a cycle other than the pool's current cycle".to_owned(),
+            });
         }
         let reports = &mut pool.reports;
         let expected = reports.get(&partition).map_or(1, |reported| reported.to + 1);
@@ -35,7 +37,8 @@ impl<'s> Transition<'s, '_> {
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
                 return Err(Refused::BadReport {
-                    reason: "the mirror is ahead of the home partition, or behind its own earlier state".to_owned(),
+                    reason: "the mirror is ahead of the home partition, or behind the mirror's own earlier state"
+                        .to_owned(),
                 });
             }
             (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
@@ -184,8 +187,10 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         voids.voids > 0 && [voids.in_stretch, voids.in_cycle, voids.earlier].iter().all(|part| *part >= Nano::ZERO)
     };
     let reason = match end {
-        _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => "a sum of voids is negative or empty",
-        _ if contributions < Nano::ZERO => "the contributions are negative",
+        _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
+            "a sum of the report's voids is negative, or counts no void"
+        }
+        _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }
             if to == 0 && (contributions, *open_rounds, *mirrored) != (Nano::ZERO, 0, 0) =>
         {
@@ -193,10 +198,10 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         }
         StretchEnd::Standing { .. } => return Ok(()),
         StretchEnd::Decision(decision) if to == 0 || (decision.partition(), decision.position()) != (partition, to) => {
-            "the hit or void is not at the end of the stretch"
+            "the hit or void is not at the end of the reported stretch of the log"
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
-            "the void takes back no earlier contribution"
+            "the void does not take back an earlier contribution"
         }
         StretchEnd::Decision(Decision::Reversal(reversal))
             if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>

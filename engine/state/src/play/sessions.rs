@@ -47,7 +47,7 @@ pub struct SessionOf {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefused {
-    #[error("the session is in use")]
+    #[error("the player's session in this game is already in use")]
     InUse,
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
     Held {
@@ -56,15 +56,15 @@ pub enum SessionRefused {
     },
     #[error("the session is over")]
     Expired,
-    #[error("the session is bound to another game or currency")]
+    #[error("the session is bound to a game or currency other than the requested one")]
     Mismatch,
-    #[error("the request id was used for a different session")]
+    #[error("the request id was already used to open a different session")]
     RequestIdReused,
     #[error("a reality check is due: it must be acknowledged before the next bet")]
     RealityCheckDue,
-    #[error("the session's time limit is reached: it takes no more bets")]
+    #[error("the session's time limit is reached: the session accepts no more bets")]
     TimeUp,
-    #[error("there are too many sessions")]
+    #[error("there are too many open sessions")]
     Full,
 }
 

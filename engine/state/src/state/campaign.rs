@@ -18,10 +18,12 @@ impl CampaignState {
     pub(crate) fn granted(campaign: &Campaign, granted_at: u64, granted_ms: i64) -> Result<Self, Refused> {
         let bad = |reason: &str| Err(Refused::BadCampaign { reason: reason.to_owned() });
         match campaign {
-            _ if !is_id(&campaign.id) => bad("its name is not well formed"),
-            _ if campaign.bet <= Minor::ZERO => bad("its bet must be above 0"),
-            _ if !(1..=Campaign::ROUNDS_MAX).contains(&campaign.rounds) => bad("it must have 1 to 10,000 rounds"),
-            _ if campaign.expires_ms <= granted_ms => bad("it expires before it begins"),
+            _ if !is_id(&campaign.id) => bad("the campaign's name is not well formed"),
+            _ if campaign.bet <= Minor::ZERO => bad("the campaign's bet must be above 0"),
+            _ if !(1..=Campaign::ROUNDS_MAX).contains(&campaign.rounds) => {
+                bad("the campaign must have 1 to 10,000 rounds")
+            }
+            _ if campaign.expires_ms <= granted_ms => bad("the campaign expires before it begins"),
             _ => Ok(Self {
                 campaign: campaign.clone(),
                 granted_at,

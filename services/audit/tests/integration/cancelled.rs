@@ -21,6 +21,9 @@ fn pl_42_an_effect_of_a_cancelled_request_is_found() {
         let at = forged.write(player("alice"), events);
         let found = divergence(&forged.log);
         assert_eq!(found.position, at);
-        assert!(found.what.starts_with("PL-42: request series of player/acme/alice was cancelled"), "{found}");
+        assert!(
+            found.what.starts_with("PL-42: request series of player/acme/alice took effect after its cancellation"),
+            "{found}"
+        );
     }
 }

@@ -99,7 +99,7 @@ fn the_untouched_log_is_clean() {
 fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     let tale = mine();
     let more = found(&tale, FOURTH, |logged| change_terms(logged, |terms| terms.carried[RED] = 4));
-    assert_eq!(more.what, "the round was opened with figures that the player does not have");
+    assert_eq!(more.what, "the round was opened with collected figures that differ from the player's");
     assert!(more.expected.starts_with("[0, 0, 0, 3, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     assert!(more.found.starts_with("[0, 0, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     for (at, place, figure) in [(GIFT, GIVEN, 1), (QUIET, GIVEN, 0), (AFTER, RED, 1)] {
@@ -129,7 +129,7 @@ fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid(
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
         assert_eq!(audited(&tale.log).divergence, None);
         let more = found(&tale, second, |logged| change_terms(logged, |terms| terms.carried[RED] = 1));
-        assert_eq!(more.what, "the round was opened with figures that the player does not have");
+        assert_eq!(more.what, "the round was opened with collected figures that differ from the player's");
         let again = found(&tale, second + 2, |logged| change_terms(logged, |terms| terms.carried[GIVEN] = 0));
         assert_eq!(again.what, more.what);
     }
@@ -150,7 +150,7 @@ fn dm_11_dm_14_a_change_of_a_collection_that_is_missing_is_found() {
         (FIFTH, r#"dwarf-mine "EUR": red 0, red_micros 0, red_gifted 0"#),
     ] {
         let missing = found(&tale, at, |logged| logged.commit.events.retain(|event| !is_change(event)));
-        assert_eq!(missing.what, "the outcome changes a collection");
+        assert_eq!(missing.what, "the outcome changes a collection, but the log does not");
         assert_eq!((missing.expected.as_str(), missing.found.as_str()), (expected, "no change in the log"));
     }
 }
@@ -165,7 +165,7 @@ fn dm_11_a_change_of_a_collection_that_no_outcome_made_is_found() {
             let end = logged.commit.events.len();
             logged.commit.events.insert(after.unwrap_or(end), gain());
         });
-        assert_eq!(extra.what, "the change of a collection differs from the outcome");
+        assert_eq!(extra.what, "the logged change of a collection differs from the outcome's");
         assert_eq!((extra.expected.as_str(), extra.found.as_str()), ("no change", r#"dwarf-mine "EUR": red 4"#));
     }
 }
@@ -186,7 +186,7 @@ fn dm_11_dm_15_a_change_of_another_value_key_scope_or_game_is_found() {
         (in_another("witch-feature", "EUR"), r#"witch-feature "EUR": red 4, red_micros 10000"#),
     ] {
         let found = found(&tale, FOURTH, |logged| replace(logged, other));
-        assert_eq!(found.what, "the change of a collection differs from the outcome");
+        assert_eq!(found.what, "the logged change of a collection differs from the outcome's");
         assert_eq!(found.expected, r#"dwarf-mine "EUR": red 4, red_micros 10000"#);
         assert_eq!(found.found, told);
     }
@@ -225,7 +225,7 @@ fn dm_12_pl_09_a_win_at_the_spins_coin_value_is_found_where_a_collections_mean_i
         (coins, minor) = (outcome.round_win_coins, outcome.round_win_minor);
         change_win(logged, i64::try_from(2 * coins).unwrap());
     });
-    assert_eq!(other.what, "the win differs from the outcome's win");
+    assert_eq!(other.what, "the step's win differs from the outcome's win");
     assert_eq!((other.expected, other.found), (minor.to_string(), (2 * coins).to_string()));
 }
 
@@ -241,7 +241,7 @@ fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     assert_eq!(audited(&tale.log).divergence, None);
     let last = tale.log.len() - 1;
     let other = found(&tale, last, |logged| change_win(logged, 50));
-    assert_eq!(other.what, "the win differs from the outcome's win");
+    assert_eq!(other.what, "the step's win differs from the outcome's win");
     assert_eq!((other.expected.as_str(), other.found.as_str()), ("25", "50"));
 }
 
@@ -264,13 +264,13 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
         }
         logged.balances_after[0].1.0 -= 1;
     });
-    assert_eq!(less.what, "a partial win was credited differently from the outcome");
+    assert_eq!(less.what, "the logged credit of a partial win differs from the outcome's");
     assert_eq!((less.expected.as_str(), less.found.as_str()), ("25", "24"));
     let none = found(&tale, halved, |logged| {
         logged.commit.events.retain(|event| !matches!(event, Event::WinCredited { .. }));
         logged.balances_after[0].1.0 -= 25;
     });
-    assert_eq!(none.what, "the outcome credits a part of the win");
+    assert_eq!(none.what, "the outcome credits a part of the win, but the log does not");
     let (reason, actor) = ("reel 3 stuck".into(), "support".into());
     let voided = Event::RoundVoided {
         round,

@@ -135,12 +135,12 @@ fn pl_30_a_forged_copy_is_found() {
         assert!(found.position == copy[at].position && found.what.contains(what), "{what}: {found}");
     };
     let settled = find(|event| matches!(event, Event::RoundSettled { win, .. } if win.0 > 0));
-    forge(settled, &|it| it.balances_after[0].1.0 += 1, "balances stated");
+    forge(settled, &|it| it.balances_after[0].1.0 += 1, "the balances that the commit states");
     forge(settled, &|it| crate::common::step(it).outcome[3] ^= 1, "PL-06");
     forge(settled, &|it| it.commit.time_ms -= 1_000_000, "is before its predecessor's time");
     forge(settled, &|it| it.commit.version += 1, "missing or out of place");
     forge(settled, &|it| it.commit.previous -= 1, "missing or out of place");
-    forge(settled, &|it| it.commit.position += 1, "another position");
+    forge(settled, &|it| it.commit.position += 1, "the record's position is not the one");
     forge(settled, &|it| it.commit.stream = crate::common::pool(), "does not concern the operator");
     forge(settled, &|it| it.commit.stream = StreamId::player("other", "zoe"), "does not concern the operator");
     let id = |at: usize| logged(&copy[at]).commit.request_id;
@@ -171,10 +171,10 @@ fn pl_30_a_forged_copy_is_found() {
 
     let mut swapped = copy.clone();
     swapped.swap(settled, settled + 1);
-    assert!(audited(&swapped).divergence.unwrap().what.contains("older than the previous"));
+    assert!(audited(&swapped).divergence.unwrap().what.contains("not after that of the previous record"));
     let mut foreign = copy.clone();
     foreign[settled].operator = "other".into();
-    assert!(audited(&foreign).divergence.unwrap().what.contains("another operator"));
+    assert!(audited(&foreign).divergence.unwrap().what.contains("an operator other than the first record's"));
     let side_by_side = copy.windows(2).position(|pair| pair[0].position + 1 == pair[1].position).unwrap();
     let mut unlinked = copy.clone();
     unlinked[side_by_side] = changed(&copy[side_by_side], |it| it.commit.fingerprint[0] ^= 1);

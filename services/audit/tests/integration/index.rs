@@ -72,7 +72,7 @@ async fn pl_09_another_balance_in_the_snapshot_is_found_at_its_position() {
     fs::rename(views(&of_another), views(&options)).unwrap();
     let found = audited(&options).divergence.unwrap();
     assert_eq!(found.position, other.log.len() as u64);
-    assert!(found.what.starts_with("the snapshot has another balance of player/"), "{found}");
+    assert!(found.what.starts_with("the snapshot's balance of player/"), "{found}");
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn a_missing_or_damaged_snapshot_is_no_divergence() {
         Report { divergence: None, index: Comparison::NotCompared { why }, .. } => why,
         other => panic!("{:?} {:?}", other.divergence, other.index),
     };
-    assert_eq!(why(), "there is no snapshot of this version");
+    assert_eq!(why(), "the index has no snapshot in this version's format");
     serve_once(&options).await;
     let views = options.index.clone().unwrap().with_extension("views");
     for file in fs::read_dir(views.join("tables")).unwrap() {
@@ -122,7 +122,7 @@ async fn a_missing_or_damaged_snapshot_is_no_divergence() {
     for file in fs::read_dir(views.join("checkpoints")).unwrap() {
         fs::write(file.unwrap().path(), "nonsense").unwrap();
     }
-    assert_eq!(why(), "there is no snapshot of this version");
+    assert_eq!(why(), "the index has no snapshot in this version's format");
 }
 
 #[tokio::test]

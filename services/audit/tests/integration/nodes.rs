@@ -101,7 +101,7 @@ fn mf_e2_the_audit_checks_the_roles_of_proposers() {
         (paid, "unknown"),
     ] {
         let found = found(&tale, at, |logged| logged.proposer = proposed_by(roles));
-        assert!(found.to_string().contains("the credential c7 proposed"), "{found}");
+        assert!(found.to_string().contains("credential c7 proposed a commit"), "{found}");
     }
     honest[award].proposer = proposed_by("node-spin");
     assert_eq!(divergence(&honest).position, award as u64 + 1);

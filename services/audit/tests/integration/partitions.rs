@@ -231,7 +231,7 @@ fn a_partition_that_is_behind_holds_unless_something_names_what_it_lacks() {
     tales.0[1].log.truncate(reported);
     let found = tales.found();
     assert_eq!((found.partition, found.position), (0, at));
-    assert!(found.what.contains("past its end"), "{found}");
+    assert!(found.what.contains("past that partition's end"), "{found}");
 
     let mut tales = Tales::new();
     tales.spin(1);
@@ -242,7 +242,7 @@ fn a_partition_that_is_behind_holds_unless_something_names_what_it_lacks() {
     behind.0[0].log.pop();
     let found = behind.found();
     assert_eq!((found.partition, found.position), (1, at));
-    assert!(found.what.contains("past its end"), "{found}");
+    assert!(found.what.contains("past that partition's end"), "{found}");
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn pl_09_a_partition_that_is_missing_is_found() {
     tales.0.iter_mut().for_each(|tale| tale.log.retain(|logged| logged.commit.stream == pool()));
     let logs: Vec<_> = tales.0.iter().take(2).map(|tale| &tale.log[..]).collect();
     let found = audited(&logs).divergence().cloned().unwrap();
-    assert!(found.what.contains("a report of a nonexistent partition"), "{found}");
+    assert!(found.what.contains("the report names a nonexistent partition"), "{found}");
 }
 
 #[test]

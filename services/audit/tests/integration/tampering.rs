@@ -65,7 +65,7 @@ fn pl_09_a_win_that_is_not_the_outcomes_is_found_even_when_the_books_agree() {
         }
         logged.balances_after[0].1.0 += 1;
     });
-    assert!(found.what.starts_with("the win differs"), "{found}");
+    assert!(found.what.starts_with("the step's win differs"), "{found}");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn pl_09_another_balance_is_found() {
     let tale = Tale::of_everything();
     let at = first_step(&tale);
     let changed = found(&tale, at, |logged| logged.balances_after[0].1.0 += 1);
-    assert!(changed.what.starts_with("the balances stated"), "{changed}");
+    assert!(changed.what.starts_with("the balances that the commit states"), "{changed}");
     found(&tale, at, |logged| logged.balances_after.clear());
 }
 
@@ -137,13 +137,13 @@ fn bw_15_a_hit_stands_exactly_where_the_outcome_says() {
     let dropped = found(&tale, at, |logged| {
         logged.commit.events.retain(|event| !matches!(event, Event::JackpotHit { .. }));
     });
-    assert_eq!(dropped.what, "the outcome hits the jackpot");
+    assert_eq!(dropped.what, "the outcome hits the jackpot, but the log has no hit");
     let plain = first_step(&tale);
     let invented = found(&tale, plain, |logged| {
         let hit = Event::JackpotHit { round: step(logged).round, pool: crate::common::POOL.into() };
         logged.commit.events.insert(2, hit);
     });
-    assert!(invented.what.starts_with("a jackpot was hit without"), "{invented}");
+    assert!(invented.what.starts_with("the log has a jackpot hit"), "{invented}");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn bw_16_an_award_that_is_not_the_hits_price_is_found() {
         })
     };
     let amount = change(|award| award.amount.0 += 1);
-    assert!(amount.what.contains("the award differs from the price"), "{amount}");
+    assert!(amount.what.contains("the award's amount differs from the price"), "{amount}");
     change(|award| award.increments.0 += 1);
     change(|award| award.to_reserve.0 -= 1);
     change(|award| award.seed_from_house.0 += 1);

@@ -69,14 +69,16 @@ fn shown(days: &[Day]) -> Markup {
         [html! { (day.date) }].into_iter().chain(figures).chain([html! { (count(day.hits)) }]).collect()
     };
     let head: Vec<_> = ["Day"].into_iter().chain(LINES.map(|(_, name, _)| name)).chain(["Hits"]).collect();
-    let label =
-        format!("Increments, reserve, house funding and payments from {} to {}, hits marked", first.date, last.date);
+    let label = format!(
+        "Increments, reserve, house funding and payments of the pool from {} to {}, with marks for jackpot hits",
+        first.date, last.date
+    );
     html! {
         section {
             h2 { "Course" }
             p.legend {
                 @for (class, name, _) in LINES { span.swatch.{ "line-" (class) } {} (name) " " }
-                span.swatch.part4 {} "Hits, at the day's end"
+                span.swatch.part4 {} "Jackpot hits, drawn at the end of their day"
             }
             svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 16.0) } role="img" aria-label=(label) { (PreEscaped(drawn(days))) }
             details { summary { "In figures" } (table("Course", &head, days.iter().map(row).collect())) }

@@ -28,21 +28,21 @@ fn shown(told: &GetPlayerDayResponse) -> Markup {
             html! { code { (of.session_name) } },
             html! { (of.game) },
             when(of.open_time.as_ref()),
-            html! { @match of.held_ms { 0 => "live", left => { "its game is interrupted for " (time(left)) } } },
+            html! { @match of.held_ms { 0 => "live", left => { "interrupted; no other session can be opened in the game for " (time(left)) } } },
         ]
     };
     html! {
         @if limits.loss_max.is_some() {
             p.notice {
                 "The loss limit of the day is " (money(limits.loss_max.as_ref())) "; wins minus bets are " (money(told.net.as_ref()))
-                ". A bet that could pass the limit is refused (LOSS_LIMIT) until 00:00 UTC."
+                ". A bet that could exceed the limit is refused (LOSS_LIMIT) until 00:00 UTC."
             }
         }
         (facts(&[
             ("Played", html! { (time(played)) (of_limit(limits.played_ms_max)) }),
-            ("Since a reality check", html! { (time(unseen)) (of_limit(limits.reality_check_ms)) @if due { strong.bad { ", due" } } }),
+            ("Time since the last reality check", html! { (time(unseen)) (of_limit(limits.reality_check_ms)) @if due { strong.bad { ", due" } } }),
             ("Wins minus bets", html! { (money(told.net.as_ref())) @if limits.loss_max.is_some() { ", may lose " (money(limits.loss_max.as_ref())) } }),
-            ("A round costs at most", html! { @if limits.bet_max.is_some() { (money(limits.bet_max.as_ref())) } @else { "any bet that is offered" } }),
+            ("Highest bet of a round", html! { @if limits.bet_max.is_some() { (money(limits.bet_max.as_ref())) } @else { "any bet that is offered" } }),
             ("Latest action", html! { @if told.act_time.is_some() { (when(told.act_time.as_ref())) } @else { "none" } }),
         ]))
         @match told.sessions.as_slice() {
@@ -92,6 +92,6 @@ mod tests {
         assert!(page.contains("is 50.00 EUR; wins minus bets are -49.00 EUR"), "{page}");
         let session = PlayerSession { game: "neptune".into(), held_ms: 4_000, ..Default::default() };
         let page = shown(&GetPlayerDayResponse { sessions: vec![session], ..Default::default() }).into_string();
-        assert!(page.contains("its game is interrupted for 4 s") && !page.contains("due"), "{page}");
+        assert!(page.contains("no other session can be opened in the game for 4 s") && !page.contains("due"), "{page}");
     }
 }

@@ -93,7 +93,10 @@ fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
             html! { (if rtp.is_empty() { "–".to_owned() } else { percent(&rtp) }) },
         ]
     };
-    let label = format!("The return up to each day and the exact return of {}, with the band", percent(&told.rtp));
+    let label = format!(
+        "The return of all rounds up to each day, and the exact return of {} with its band",
+        percent(&told.rtp)
+    );
     html! {
         p.note { "All rounds in " (currency) " up to each day: booked bets and wins without jackpots. A fair game's return is within the band in 95 of 100 "
         "cases if all bets are equal. Each stake's return and band are below." }
@@ -118,7 +121,7 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
         let stake = of.stake.clone().unwrap_or_default();
         let named = html! { (money(of.bet.as_ref())) ", " (stake.lines) " × " (stake.coins_per_line) " of " (stake.coin_value) ": " (count(of.rounds)) " rounds" };
         let label = format!(
-            "The return up to each day and the exact return of {}, with the band",
+            "The return of all rounds up to each day, and the exact return of {} with its band",
             percent(&of.theoretical_rtp)
         );
         html! {
@@ -130,8 +133,8 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
     };
     html! {
         @if !most.is_empty() {
-            h3 { "Over time, at the most played stakes" }
-            p.note { "All rounds at the stake up to each day. Features are collected with bets at several stakes and won at one of them." }
+            h3 { "Return over time, at the most played stakes" }
+            p.note { "Return of all rounds at the stake up to each day. A collected feature is paid for by bets at several stakes, but its win counts at one of these stakes." }
             div.stakes { @for of in most.into_iter().take(STAKES) { (plot(of)) } }
         }
     }

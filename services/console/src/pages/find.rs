@@ -56,7 +56,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             asked_for(&visit, &account, request).await
         }
         Sought::Unclear => {
-            let told = html! { p.notice role="status" { "Nothing has this name. Use one of the forms below." } };
+            let told = html! { p.notice role="status" { "No page, round, player, request or record has this name. Use one of the forms below." } };
             Ok(layout::page(&visit, "Find", form(&visit, told)).await)
         }
     }
@@ -191,7 +191,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
             h2 { "Searchable names" }
             (facts(&[
                 ("A page", html! { "the address of a page of this console" }),
-                ("A round", html! { code { "operator/player/number" } ", as in answers and events; the operator can be left out if only one is possible" }),
+                ("A round", html! { code { "operator/player/number" } ", as in answers and events; the operator can be left out if only one operator is possible" }),
                 ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
                 ("A request or a transaction", html! { code { "operator/player request-id" } ": the outcome of a bet, choice, deposit or withdrawal, and its bookings, for the account in the selected currency" }),
                 ("A record by its hash", html! { "64 hexadecimal digits: the record's SHA-256, which the next record or the log's head contains" }),
@@ -203,11 +203,13 @@ fn form(visit: &Visit, found: Markup) -> Markup {
 
 fn outcome(request: &str, of: &RequestOutcome) -> Markup {
     let state = match of.state() {
-        State::Applied => "It was applied once.",
-        State::Cancelled => "It was cancelled and will never be applied.",
-        State::Refused => "It was refused or rolled back by the operator's wallet, and will never be applied.",
-        State::Pending => "Its debit is pending at the operator's wallet: it will be applied or refused.",
-        State::Unseen | State::Unspecified => "The log does not contain it.",
+        State::Applied => "The request was applied once.",
+        State::Cancelled => "The request was cancelled and will never be applied.",
+        State::Refused => "The request was refused or rolled back by the operator's wallet, and will never be applied.",
+        State::Pending => {
+            "The request's debit is pending at the operator's wallet: the request will be applied or refused."
+        }
+        State::Unseen | State::Unspecified => "The log does not contain the request.",
     };
     html! {
         section {

@@ -74,7 +74,7 @@ pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -
     let content = html! {
         ul.links { li { a href={ "/games/" (summary.game) "/" (summary.rules_version) } { "The game" } } }
         (verdict(&visit, &told).await?)
-        @if !visit.may("ListReturns") { p.note { "Your credential has no role for this." } }
+        @if !visit.may("ListReturns") { p.note { "Your credential has no role that permits the list of returns." } }
         (days::course(&visit, &told).await?)
         (returned(&visit, &summary.game).await?)
     };
@@ -161,7 +161,7 @@ fn figures(told: &GetGameResponse) -> Markup {
         ("Return to player, in coins".to_owned(), percent(&told.rtp)),
         ("Hit frequency".to_owned(), percent(&told.hit_frequency)),
         ("Volatility index".to_owned(), told.volatility_index.clone()),
-        ("Chance of the highest window".to_owned(), told.max_win_probability.clone()),
+        ("Chance of the highest win of a window".to_owned(), told.max_win_probability.clone()),
         ("Exactness".to_owned(), told.exactness.clone()),
     ];
     rows.extend(
@@ -176,10 +176,13 @@ fn figures(told: &GetGameResponse) -> Markup {
             true => String::new(),
             false => format!(" at {} {}", top.coin_value, top.currency_code),
         };
-        rows.push(("Win up to, in a round".to_owned(), bets(&top.bets) + &at));
-        rows.push(("Upper bound of its chance".to_owned(), top.probability_at_most.clone()));
-        rows.push(("Win up to, with the gamble".to_owned(), bets(&top.gambled_bets)));
-        rows.push(("Upper bound of that chance".to_owned(), top.gambled_probability_at_most.clone()));
+        rows.push(("Highest stated win of a round, without the gamble".to_owned(), bets(&top.bets) + &at));
+        rows.push(("Upper bound of the chance of this win".to_owned(), top.probability_at_most.clone()));
+        rows.push(("Highest stated win of a round, with the gamble".to_owned(), bets(&top.gambled_bets)));
+        rows.push((
+            "Upper bound of the chance of this win, with the gamble".to_owned(),
+            top.gambled_probability_at_most.clone(),
+        ));
         rows.push(("Meaning of these wins".to_owned(), top.says.clone()));
     }
     rows.extend(told.conditional_returns.iter().map(|of| (format!("Return {}", of.title), percent(&of.rtp))));

@@ -42,7 +42,7 @@ fn listing(listed: &ListIncidentsResponse) -> Markup {
     });
     html! {
         (table("Incidents", &headings, listed.incidents.iter().map(incident).collect()))
-        (table("Contributions of voided rounds, not returned", &["Operator", "Voids", "EUR"], left.collect()))
+        (table("Contributions of voided rounds that were not returned", &["Operator", "Voids", "EUR"], left.collect()))
     }
 }
 
@@ -62,11 +62,11 @@ async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             option value="" { "every version" }
             @for game in games.iter().filter(|game| game.game == pool_id) { option { (game.rules_version) } }
         }
-        (input("from", "Time of the first bets, UTC", "2026-11-26T10:00:00Z"))
-        (input("until", "Time after the last bets, UTC", "2026-11-26T10:30:00Z"))
+        (input("from", "Start of the interval of bets (inclusive), UTC", "2026-11-26T10:00:00Z"))
+        (input("until", "End of the interval of bets (exclusive), UTC", "2026-11-26T10:30:00Z"))
     };
     Ok(html! {
-        p { "Contributions of the operator's voided rounds with a bet in the interval are returned to its house. If there are operators, a second actor must approve it." }
+        p { "Contributions of the operator's voided rounds with a bet in the interval are returned to the operator's house account. If there are operators, a second actor must approve the incident." }
         (act(visit, &format!("/jackpots/{pool_id}/incident"), "Declare an incident", true, &parts)?)
     })
 }
@@ -77,7 +77,7 @@ pub(crate) async fn declare(Path(pool_id): Path<String>, form: Form) -> Result<R
     let time = |field: &str| {
         let time = form.fields.get(field).parse::<Timestamp>();
         time.map_err(|_| {
-            form.refused(Failure::bad("The interval needs a first and a last time, such as 2026-11-26T10:00:00Z."))
+            form.refused(Failure::bad("The interval needs a start and an end, such as 2026-11-26T10:00:00Z."))
         })
     };
     let incident = Incident {

@@ -72,7 +72,7 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
                 ("Seed at the base coin", html! { (eur(&terms.seed_eur)) }),
                 ("Base coin", html! { (eur(&terms.base_coin)) }),
                 ("Counters change every", html! { (count(terms.refresh_ms)) " ms" }),
-                ("Two wins within one refresh", html! { (words(terms.collision_share().as_str_name(), "COLLISION_SHARE_")) }),
+                ("Share of a second hit within one refresh", html! { (words(terms.collision_share().as_str_name(), "COLLISION_SHARE_")) }),
             ]))
         }
         (drawn(&visit, &pool_id).await?)
@@ -94,20 +94,20 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
     let pool = answer.into_inner().pool.unwrap_or_default();
     let content = html! {
         div.tiles {
-            div.tile { span { "Figure at the base coin" } b.figure { (eur(&pool.base_figure_eur)) } }
+            div.tile { span { "Pool's figure at the base coin" } b.figure { (eur(&pool.base_figure_eur)) } }
             div.tile { span { "State" } b { (status(&pool)) } }
             div.tile { span { "Cycle" } b { (count(pool.cycle)) } }
         }
         section {
             h2 { "Meters" }
-            p.note { "Contributions and house funding equal payments, increments and reserve, to a billionth of a EUR." }
+            p.note { "The sum of contributions and house funding equals the sum of payments, increments and reserve, to a billionth of a EUR." }
             (facts(&[
                 ("Increments K", html! { (eur(&pool.increments_eur)) }),
                 ("Reserve R", html! { (eur(&pool.reserve_eur)) }),
                 ("House funding H", html! { (eur(&pool.house_funding_eur)) }),
                 ("Paid P", html! { (eur(&pool.paid_eur)) }),
                 ("Contributions", html! { (eur(&pool.contributions_eur)) }),
-                ("Pooled up to position", html! { (count(pool.pooled_position)) }),
+                ("Position up to which contributions are pooled", html! { (count(pool.pooled_position)) }),
             ]))
         }
         (counters(visit, pool_id).await?)
@@ -176,7 +176,7 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             p.note { "The award of a hit follows from the pool's figure at the hit's position in the log, including the winner's own bet: the figure times the coin value, divided by the base coin. "
                 "It takes the coin's share of the increments, and of the seed, from the reserve first, then from the house. The rest of the increments "
                 "goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the seed's share "
-                "and all increments since the first." }
+                "and all increments since the first hit." }
             @if answer.awards.is_empty() { p { "None." } }
             @else { (table("Awards", &head, answer.awards.iter().map(row).collect())) }
             @if !answer.next_page_token.is_empty() { p { a href=(next) rel="next" { "Earlier" } } }

@@ -39,7 +39,7 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
                 "while the service continues." }
             (audit_jobs(visit, &all))
             @if all.audits_elsewhere {
-                p.note { "The log is not in this process's data folder. " code { "motherlode audit" } " audits a copy of it." }
+                p.note { "The log is not in this process's data folder. " code { "motherlode audit" } " audits a copy of the log." }
             } @else {
                 form.act method="post" action="/jobs/audit" {
                     (layout::word(visit))
@@ -67,7 +67,7 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
     Ok(html! {
         section {
             h2 { "Simulations" }
-            p { "Plays whole rounds with the code that serves players, and compares them with the exact mathematics." }
+            p { "A simulation plays whole rounds with the code that serves players, and compares their results with the exact mathematics." }
             (simulation_jobs(visit, game, &all))
             form.act method="post" action="/jobs/simulation" {
                 (layout::word(visit))
@@ -81,7 +81,7 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
                 label for="of-coin" { "Coin value" } input #of-coin name="coin" inputmode="decimal" size="6" placeholder="0.10";
                 button type="submit" { "Simulate" }
             }
-            p.note { "Fill in the whole stake, or leave all of it empty for the game's usual one." }
+            p.note { "Fill in all fields of the stake, or leave all of them empty for the game's usual stake." }
         }
     })
 }
@@ -103,7 +103,7 @@ fn shown(visit: &Visit, address: &str, all: &ListJobsResponse, wanted: impl Fn(&
     let jobs: Vec<_> = all.jobs.iter().filter(|job| wanted(job)).take(SHOWN).collect();
     let runs = jobs.iter().any(|job| job.state() == State::Running);
     let content = html! {
-        @if jobs.is_empty() { p { "None since the process started." } }
+        @if jobs.is_empty() { p { "No job of this kind has run since the process started." } }
         @for job in jobs { (card(visit, job)) }
     };
     live::part(visit, Some(address).filter(|_| runs), LOOK_S, content)
@@ -214,7 +214,7 @@ pub(crate) async fn simulation(form: Form) -> Result<Redirect, Failure> {
 }
 
 fn unclear() -> Failure {
-    Failure::bad("Fill in the whole stake in numbers, or leave all of it empty for the game's usual one.")
+    Failure::bad("Fill in all fields of the stake with numbers, or leave all of them empty for the game's usual stake.")
 }
 
 async fn start(form: &Form, work: Work) -> Result<(), Failure> {

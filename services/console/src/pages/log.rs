@@ -176,8 +176,8 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
             ("SHA-256", html! { code { (hex(&Sha256::digest(&record.record))) } }),
         ]))
         @if !earlier.is_empty() {
-            section { h2 { "Before in its stream" }
-                (table("Before in its stream", &["Position", "Time", "Stream", "Events"], earlier.iter().map(|record| line(&visit, record)).collect())) }
+            section { h2 { "Earlier records of the same stream" }
+                (table("Earlier records of the same stream", &["Position", "Time", "Stream", "Events"], earlier.iter().map(|record| line(&visit, record)).collect())) }
         }
         @for event in &commit.events { (in_words(told(event, currency(&commit)))) }
         section {
@@ -191,7 +191,7 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
         }
         ul.links {
             @if commit.previous_position > 0 {
-                li { a href={ "/log/" (partition) "/" (commit.previous_position) } { "Previous in its stream" } }
+                li { a href={ "/log/" (partition) "/" (commit.previous_position) } { "Previous record of the same stream" } }
             }
             @if before > 0 { li { a href={ "/log/" (partition) "/" (before) } rel="prev" { "Before" } } }
             li { a href={ "/log/" (partition) "/" (position.saturating_add(1)) } rel="next" { "After" } }

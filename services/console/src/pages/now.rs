@@ -141,13 +141,13 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         let text = html! {
             a href={ "/games/" (of.game) "/" (of.rules_version) "/returns" } { (of.game) " " (of.rules_version) }
             " at " (stake.lines) " x " (stake.coins_per_line) " of " (stake.coin_value) " has returned " (percent(&of.rtp)) " in " (count(of.rounds))
-            " rounds: out of its band around " (percent(&of.theoretical_rtp)) "."
+            " rounds: the return is out of the stake's band around " (percent(&of.theoretical_rtp)) "."
         };
         Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text)
     }));
     let more = out.len().saturating_sub(NAMED_MAX.into());
     if more > 0 {
-        let text = html! { (count(more)) " more stakes are out of their bands." };
+        let text = html! { (count(more)) " more stakes have returns out of their bands." };
         told.push(Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text));
     }
     awards(visit, &mut told).await?;
@@ -177,7 +177,7 @@ fn away(of: &WalletStatus) -> Alert {
     let told = html! {
         "The wallet of " (of.operator_id) " does not answer: its circuit is open, and bets are refused. Last error: " (of.last_error)
         ". " (count(of.players_pending)) " players have a pending debit or credit, " (count(of.players_overdue)) " of them overdue. Next try: "
-        @if of.next_call_ms == 0 { "with the next call" } @else { "in " (time(of.next_call_ms * 1_000)) } "."
+        @if of.next_call_ms == 0 { "with the operator's next wallet call" } @else { "in " (time(of.next_call_ms * 1_000)) } "."
     };
     Alert::new(Severity::Page, "MotherlodeWalletAway", told).since(of.failing_since_time)
 }
@@ -202,8 +202,8 @@ async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     let wait = events.into_iter().filter(|event| seen.insert(event.subject.clone()) && event.after == "set aside");
     told.extend(wait.take(NAMED_MAX.into()).map(|event| {
         let text = html! {
-            "An award is set aside: " (round(visit, &event.subject, Some((event.partition, event.position)))) ", " (event.before) ": " (event.reason)
-            ". It is paid when the account has room, after a withdrawal (role wallet). A void (role support) that the platform approves cancels it."
+            "An award is set aside, not paid: " (round(visit, &event.subject, Some((event.partition, event.position)))) ", " (event.before) ": " (event.reason)
+            ". The award is paid when the account has room, after a withdrawal (role wallet). A void (role support) that the platform approves cancels the award."
         };
         Alert::new(Severity::Ticket, "MotherlodeAwardsWait", text).since(event.time)
     }));

@@ -25,7 +25,7 @@ pub(crate) fn section<T>(
         Ok(answer) => shown(answer.into_inner()),
         Err(status) if status.code() == Code::Unauthenticated => return Err(status.into()),
         Err(status) if status.code() == Code::PermissionDenied => {
-            html! { p.note { "Your credential has no role for this." } }
+            html! { p.note { "Your credential has no role that permits this part of the page." } }
         }
         Err(status) => html! { p.note { (capital(status.message())) ". " code { (reason(&status)) } } },
     };
@@ -236,7 +236,7 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
             ]))
             @if let Some(told) = told { pre.code { (crate::json::pretty(&told)) } }
             div.acts {
-                @if own { p { "You proposed it, so another actor must approve it." } }
+                @if own { p { "You proposed this change, so another actor must approve it." } }
                 @else { (form("approve", "Approve", false, &cost).unwrap_or_default()) }
                 (form("reject", if own { "Withdraw" } else { "Reject" }, true, &Markup::default()).unwrap_or_default())
             }
@@ -254,9 +254,9 @@ fn own_actor(visit: &Visit) -> String {
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {
-        label for=(id) { "A jackpot that was paid is borne by" }
+        label for=(id) { "Party that bears the cost of a paid jackpot" }
         select id=(id) name="award_cost" {
-            option value="0" { "it was not paid" }
+            option value="0" { "none: the jackpot was not paid" }
             option value="1" { "the operator" }
             option value="2" { "the platform" }
         }

@@ -133,7 +133,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let asked = FILTERS.map(|name| (name, visit.query.get(name)));
     let content = html! {
         (choose(&visit))
-        @if !whole { p.notice { "The day has more transactions than one page reads: these are its latest players." } }
+        @if !whole { p.notice { "The day has more transactions than this page reads: the list has only the players of the day's latest transactions." } }
         @if rows.is_empty() { p { "No player has a transaction on this day." } }
         @else { (shown(&operator, &rows)) }
         ul.links {

@@ -26,7 +26,7 @@ pub(super) fn shown(round: &Round) -> Markup {
                 h2 { "Postings" }
                 (table("Postings", &["With", "Amount", "From", "To"], rows))
                 p.note {
-                    "With a seamless wallet, the balance of the player's account is forwarded to that wallet."
+                    "If the player has a seamless wallet, the balance of the player's account is forwarded to that wallet."
                 }
             }
         }

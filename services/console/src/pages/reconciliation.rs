@@ -115,9 +115,9 @@ fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
         [] => html! { p { "No activity." } },
         rows => html! {
             @if rows.iter().all(|of| is_zero(&of.difference_eur)) { p.notice { "Reconciled: every difference is 0.00 EUR." } }
-            @else { p.notice { strong.bad { "Not reconciled: a difference is not zero." } } }
+            @else { p.notice { strong.bad { "Not reconciled: at least one difference is not zero." } } }
             (wide_table("Reconciliation by day", &head, rows.iter().take(SHOWN).map(row).collect()))
-            @if rows.len() > SHOWN { p.note { "The latest " (SHOWN) " of " (count(rows.len())) " rows; the files have all." } }
+            @if rows.len() > SHOWN { p.note { "The latest " (SHOWN) " of " (count(rows.len())) " rows; the files contain all rows." } }
         },
     }
 }

@@ -144,7 +144,7 @@ async fn pl_30_records_are_searched_by_stream_and_kind_and_shown_in_words() {
     assert!(page.status == 200 && page.body.contains("matches."), "{}", page.body);
     let position = rounds[1].steps[0].position;
     let page = browser.get(&format!("/log/{}/{position}", ledger.partition())).await;
-    for told in ["Round started", "bet", "0.15 EUR", "Before in its stream", "<summary>Raw</summary>"] {
+    for told in ["Round started", "bet", "0.15 EUR", "Earlier records of the same stream", "<summary>Raw</summary>"] {
         assert!(page.body.contains(told), "{told}: {}", page.body);
     }
     service.server.stop().await.unwrap();

@@ -474,7 +474,7 @@ async fn pl_20_support_finds_a_round_that_waits_and_closes_it_on_its_page() {
     assert!(found.body.contains("10,000.00 EUR") && found.body.contains("deposit"), "{}", found.body);
     let found = browser.get("/find?q=acme%2Falice+b").await;
     assert!(found.body.contains(&format!("href=\"{path}#step-1\"")), "{}", found.body);
-    assert!(browser.get("/find?q=acme%2Falice+none").await.body.contains("The log does not contain it."));
+    assert!(browser.get("/find?q=acme%2Falice+none").await.body.contains("The log does not contain the request."));
     let page = browser.get(&path).await;
     assert!(page.hidden(&format!("{path}/close"), "word").is_some());
     let refused = browser.submit(&page, &format!("{path}/close"), &[("reason", ""), ("actor", "")]).await;

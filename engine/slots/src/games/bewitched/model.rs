@@ -133,7 +133,10 @@ fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let lowest = ratio(file::micros("rtp", &data.rtp)?, 1_000_000) + seed;
     let highest = &lowest + ratio(jackpot.contribution_micros, 1_000_000);
     if (lowest, highest) != (ratio(span.0, 1_000_000), ratio(span.1, 1_000_000)) {
-        return Err(ModelError::part("jackpot", "the published range differs from the computed returns"));
+        return Err(ModelError::part(
+            "jackpot",
+            "the published range of returns differs from the range of the computed returns",
+        ));
     }
     Ok(Some(span))
 }

@@ -78,7 +78,7 @@ impl Model {
         if codes.len() != data.symbols.len() || codes.contains(SUPER_HIGH) {
             return Err(ModelError::part(
                 "symbols",
-                "a code is used twice, or equals the placeholder of the super-high symbol",
+                "two symbols have the same code, or a code equals the placeholder of the super-high symbol",
             ));
         }
         let super_high = colours(data, SymbolRole::SuperHigh)?;
@@ -154,13 +154,15 @@ impl Model {
 fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelError> {
     let of_role = data.symbols.iter().filter(|symbol| symbol.role == role);
     let indexes: Vec<u8> = of_role.map(|of| data::index_of(&data.symbols, &of.code)).collect::<Result<_, _>>()?;
-    let wrong = |all: Vec<u8>| ModelError::part("symbols", format!("{} {role:?} symbols, not {CRYSTALS}", all.len()));
+    let wrong = |all: Vec<u8>| {
+        ModelError::part("symbols", format!("there are {} {role:?} symbols instead of {CRYSTALS}", all.len()))
+    };
     indexes.try_into().map_err(wrong)
 }
 
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
-    let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("invalid pays of `{}`", of.code)));
+    let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("invalid pays of symbol `{}`", of.code)));
     for (index, of) in symbols.iter().enumerate() {
         let pays = data::from_none("symbols", &of.pays)?;
         let (regular, high) = (of.role == SymbolRole::Regular, of.role == SymbolRole::SuperHigh);
@@ -187,7 +189,10 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
             None => at[0] + strip.len() - stop,
         };
         if at.is_empty() == BONUS_REELS.contains(&reel) || at.iter().enumerate().map(gap).any(|gap| gap < ROWS) {
-            return Err(ModelError::part("reels", format!("misplaced Bonus symbols on reel {}", reel + 1)));
+            return Err(ModelError::part(
+                "reels",
+                format!("missing, too close or forbidden Bonus symbols on reel {}", reel + 1),
+            ));
         }
     }
     Ok(strips)
@@ -209,7 +214,10 @@ fn regular(data: &GameData, mut symbols: impl Iterator<Item = u8>) -> Result<(),
     match symbols.find(|&symbol| data.symbols[usize::from(symbol)].role != SymbolRole::Regular) {
         Some(other) => Err(ModelError::part(
             "reels",
-            format!("`{}` is not allowed on these cells", data.symbols[usize::from(other)].code),
+            format!(
+                "symbol `{}` is not a regular symbol, so it is not allowed on this strip",
+                data.symbols[usize::from(other)].code
+            ),
         )),
         None => Ok(()),
     }
@@ -222,7 +230,7 @@ fn expansion(data: &GameData) -> Result<Expansion, ModelError> {
     regular(data, weights.iter().map(|&(symbol, _)| symbol))?;
     let twice = |(place, of): (usize, &(u8, u32))| weights[..place].iter().any(|other| other.0 == of.0);
     if weights.iter().enumerate().any(twice) {
-        return Err(ModelError::part("expansion", "a symbol is listed twice"));
+        return Err(ModelError::part("expansion", "the expansion lists a symbol twice"));
     }
     Expansion::new(&weights, data.expansion.crystal)
 }

@@ -44,7 +44,7 @@ impl Model {
         let bought = windows_bought(data)?;
         let limits = data::limits(&data.stake, windows.lines.rows().len())?;
         if !(1..=BUY_BETS_MAX).contains(&data.buy.bets) {
-            return Err(ModelError::part("buy", "the price is out of range"));
+            return Err(ModelError::part("buy", "the price of the feature is out of range"));
         }
         Ok(Self {
             windows,
@@ -160,11 +160,11 @@ fn hold_and_win(data: &GameData) -> Result<HoldAndWin, ModelError> {
     let symbol = data::only(&data.symbols, SymbolRole::Bonus)?;
     let strip = data::strips(&data.symbols, std::slice::from_ref(&data.feature.strip))?.swap_remove(0);
     if !strip.contains(&symbol) || strip.len() > crate::parts::reels::STOPS_MAX {
-        return bad("feature", "a strip has no Bonus symbol, or is too long");
+        return bad("feature", "the feature's strip has no Bonus symbol, or is too long");
     }
     let (needs, respins) = (data.feature.needs, data.feature.respins);
     if !(1..CELLS).contains(&usize::from(needs)) || !(1..=10).contains(&respins) {
-        return bad("feature", "the required symbols or the respins are out of range");
+        return bad("feature", "the number of required symbols or of respins is out of range");
     }
     if data.bonus.values.len() != VALUE_MAX as usize {
         return bad("bonus", "there must be a weight for each of the values 1 to 18");
