@@ -85,7 +85,7 @@ pub(crate) fn follow(
     let ledger = ledgers.loaded(request.partition)?;
     let (sent, durable) = (request.after_position, ledger.durable());
     if sent > durable {
-        let message = "the log is shorter than the copy: the copy belongs to another log or is ahead";
+        let message = "the log is shorter than the copy: the copy belongs to another log or is ahead of this log";
         return Err(Refusal::new(Reason::PositionAhead, message).with("position", durable));
     }
     let whole = caller.own().is_none();

@@ -343,9 +343,11 @@ fn replay_past(
         }
     }
     match chain {
-        Some((head, end)) if (next - 1, head) != (end.position, end.hash) => {
-            Err(OpenError::Chain(format!("the log ends at position {}, not at {}", next - 1, end.position)))
-        }
+        Some((head, end)) if (next - 1, head) != (end.position, end.hash) => Err(OpenError::Chain(format!(
+            "the last replayed record, at position {}, is not the record at the log's end, position {}",
+            next - 1,
+            end.position
+        ))),
         _ => Ok(books),
     }
 }

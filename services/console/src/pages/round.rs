@@ -69,7 +69,7 @@ fn picture_by_picture(
 ) -> Result<(Markup, Option<HeaderValue>), Failure> {
     let plays = visit.query.get("play") == "on";
     let shown = frames::shown(round, &picture::sections(round, false), at, plays, record);
-    let content = shown.ok_or_else(|| Failure::unknown("The round has no such frame."))?;
+    let content = shown.ok_or_else(|| Failure::unknown("The round has no frame with this number."))?;
     let next = frames::next(round, at).filter(|_| plays);
     Ok((content, next.and_then(|next| format!("{}; url={next}", frames::STANDS).parse().ok())))
 }
@@ -144,7 +144,7 @@ async fn waits(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
             (facts(&[
                 ("Waits for", html! { (in_words(round.awaiting().as_str_name(), "AWAITING_")) " of the player" }),
                 ("Since", when(round.steps.last().and_then(|step| step.time.as_ref()))),
-                ("Finished for the player at", html! { @if resolve.is_some() { (when(resolve.as_ref())) } @else { "no time: the rules state none" } }),
+                ("Finished for the player at", html! { @if resolve.is_some() { (when(resolve.as_ref())) } @else { "never: the rules state no time limit" } }),
                 ("Closed by", html! { "the role support" }),
             ]))
             (close)
@@ -178,7 +178,7 @@ fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -
     html! {
         (steps(round, sections))
         @if letters > LETTERS_MAX {
-            ul.links { li { a href={ "/round/" (round.round_id) "/words" } { "All steps in words" } } }
+            ul.links { li { a href={ "/round/" (round.round_id) "/words" } { "All steps, described in words" } } }
         }
         @for (at, section) in sections.iter().enumerate() { (part(at, section, letters <= LETTERS_MAX, record)) }
     }
@@ -248,7 +248,10 @@ fn voided(answer: &VoidRoundResponse) -> String {
     let mut notice =
         format!("Voided: {} refunded, {} taken back.", money(refund.as_ref()), money(win_taken_back.as_ref()));
     if win_left.as_ref().is_some_and(|left| left.amount_minor != 0) {
-        notice.push_str(&format!(" The balance did not cover {}, which the house loses.", money(win_left.as_ref())));
+        notice.push_str(&format!(
+            " The player's balance did not cover {} of the win, which the house loses.",
+            money(win_left.as_ref())
+        ));
     }
     notice
 }

@@ -67,7 +67,7 @@ impl Report {
         let how = match pool.check {
             PoolCheck::Exact => "must be equal",
             PoolCheck::AtLeast => "other players use the service: must be at least as much",
-            PoolCheck::None => "no pool that was active all the time: not checked",
+            PoolCheck::None => "not checked: no pool was active during the whole run",
         };
         writeln!(f, "pool        received {} EUR, bets contributed {} EUR ({how})", pool.found_eur, pool.told_eur)?;
         for fault in &books.faults {

@@ -208,8 +208,9 @@ impl Walk {
             let header = BlockHeader::decode(&bytes[at..])?;
             (header.first..=header.first + u64::from(header.records)).contains(&self.next).then_some((at, header))
         });
-        let (at, header) =
-            blocks.last().ok_or_else(|| self.damage(&path, 0, "no block contains or precedes the position"))?;
+        let (at, header) = blocks.last().ok_or_else(|| {
+            self.damage(&path, 0, "the segment has no block that contains or precedes the expected position")
+        })?;
         let (mut offset, mut rest) = (at, vec![]);
         if header.first < self.next {
             offset += header.bytes();
@@ -251,7 +252,14 @@ impl Walk {
             self.head = genesis(header.partition);
         }
         if self.partition != Some(header.partition) {
-            return Err(self.damage(&path, 0, &format!("the segment belongs to partition {}", header.partition)));
+            return Err(self.damage(
+                &path,
+                0,
+                &format!(
+                    "the segment's header names partition {}, which is not the partition of this log",
+                    header.partition
+                ),
+            ));
         }
         if header.first != first || header.first != self.next {
             let reason =

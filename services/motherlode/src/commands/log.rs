@@ -101,7 +101,7 @@ fn show(log: &LogLocation, partition: u32, position: Position) -> Result<(), Fai
         }
     }
     let (end, _) = records.verified();
-    Err(Failure::unusable(format!("{log}: no position {position}"))
+    Err(Failure::unusable(format!("{log} has no record at position {position}"))
         .with_step(&format!("Name a position from 1 to {end}, the end of partition {partition}")))
 }
 

@@ -163,7 +163,7 @@ impl From<ArchiveError> for Failure {
         let step = match &error {
             ArchiveError::Place { .. } => "Name a folder, or s3://BUCKET/PREFIX",
             ArchiveError::OtherLog { .. } | ArchiveError::Shorter { .. } | ArchiveError::Partitions { .. } => {
-                "Check that the log has lost no record; name another archive for another log"
+                "Check that the log has lost no record. Each log needs its own archive"
             }
             ArchiveError::Damaged { .. } | ArchiveError::Missing { .. } | ArchiveError::Missed { .. } => {
                 "Leave the archive unchanged, and look for another copy of the log"

@@ -29,7 +29,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let key = load(&args.key).map_err(|error| Failure::unusable(error).with_step(MAKE))?;
     if key.verifier().kind() != KeyKind::Witness {
-        return Err(Failure::unusable(format!("{}: not a witness's key", args.key.display())).with_step(MAKE));
+        return Err(Failure::unusable(format!("{} is not a witness's key", args.key.display())).with_step(MAKE));
     }
     if let Some(other) = args.logs.iter().find(|key| key.kind() != KeyKind::Log) {
         let what = format!("{other} is a witness's key, not a log's");

@@ -17,7 +17,10 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
             Ok(found) => part.checkpoints = found,
             // This is only a warning, because a service replaces a damaged checkpoint with a new one.
             Err(error) => {
-                eprintln!("warning: partition {}: its last checkpoint was not compared: {error}", part.partition)
+                eprintln!(
+                    "warning: partition {}: the log was not compared with its last checkpoint: {error}",
+                    part.partition
+                )
             }
         }
     }

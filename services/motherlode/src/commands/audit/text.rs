@@ -25,7 +25,7 @@ pub(super) fn text(whole: &Whole) -> String {
             }
             if partitions.len() > 1 {
                 lines.extend(section("Between partitions"));
-                lines.push(row("all copies match; in transit between partitions", &eur(*in_transit)));
+                lines.push(row("amount in transit between partitions (all copies match)", &eur(*in_transit)));
             }
             lines.extend(draws(&whole.seals(), whole.sealed()));
             lines.extend(waiting(partitions));
@@ -102,7 +102,7 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
         let voids = voids.get(currency).copied().unwrap_or_default();
         if voids.rounds > 0 {
             lines.push(row(
-                &format!("refunded to {} voided rounds", count(voids.rounds)),
+                &format!("refunds of {} voided rounds", count(voids.rounds)),
                 &money(voids.refunds, currency),
             ));
             lines.push(row("wins of voided rounds taken back", &money(voids.wins_taken_back, currency)));
@@ -120,13 +120,13 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
         return vec![];
     }
     let mut lines = section("Sealed draws").to_vec();
-    lines.push(row("players with a first seal", &count(opened + unsealed)));
+    lines.push(row("players whose first seal is in the log", &count(opened + unsealed)));
     lines.push(row("draws revoked because their key was lost", &count(key_lost)));
     if refused_starts > 0 {
         lines.push(row("refused starts", &count(refused_starts)));
     }
     if unsure_starts > 0 {
-        lines.push(row("starts that revoked unused seals", &count(unsure_starts)));
+        lines.push(row("service starts that revoked unused seals", &count(unsure_starts)));
         lines.push(row("draws sealed again after these starts", &count(ended)));
     }
     lines.push(row("sealed steps of open rounds, resolved when the rounds end", &count(held)));
@@ -217,7 +217,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     lines.extend(last(open_lines, open.len(), "open rounds"));
     let under_way: Vec<_> = partitions.iter().flat_map(Report::under_way).collect();
     if !under_way.is_empty() {
-        lines.push(row("pending with operators' wallets", &count(under_way.len())));
+        lines.push(row("transactions pending with operators' wallets", &count(under_way.len())));
         let under_way_lines = under_way.iter().map(|id| format!("  pending: {id}"));
         lines.extend(last(under_way_lines, under_way.len(), "pending transactions"));
     }
