@@ -35,7 +35,7 @@ pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64
     let is_time = (0..=LAST_S).contains(&time.seconds) && (0..1_000_000_000).contains(&time.nanos);
     match is_time {
         true => Ok(time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000),
-        false => Err(Refusal::field(field, "must be a time between 1970 and 9999")),
+        false => Err(Refusal::field(field, "must be a time in the years 1970 to 9999")),
     }
 }
 
@@ -66,7 +66,7 @@ pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'
     } else {
         Err(Refusal::field(
             field,
-            format!("must be 1 to {characters_max} visible characters, without control characters"),
+            format!("must be 1 to {characters_max} visible characters, and must not contain control characters"),
         ))
     }
 }

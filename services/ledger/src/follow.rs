@@ -37,7 +37,7 @@ impl Followers {
         let mut all = self.0.lock();
         let streams = all.entry(operator.to_owned()).or_default();
         if *streams >= STREAMS_MAX {
-            let message = "the operator has reached its limit of log streams: close one first";
+            let message = "the operator has reached its limit of log streams: close one of its streams first";
             return Err(Refusal::new(Reason::FollowersMax, message).with("streams_max", STREAMS_MAX));
         }
         *streams += 1;

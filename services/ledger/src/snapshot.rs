@@ -164,7 +164,7 @@ impl SnapshotWriter {
             Ok(merged) => self.merged |= merged,
             Err(WriteError::View(ViewError::Stopped)) => {}
             Err(error) => {
-                tracing::warn!(%error, "failed to merge or write tables of the views; retrying later");
+                tracing::warn!(%error, "failed to merge or write the tables of the ledger's views; retrying later");
                 self.pause = Some(Instant::now() + PAUSE);
             }
         }

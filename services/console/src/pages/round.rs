@@ -243,7 +243,7 @@ pub(crate) async fn close(named: Named, form: Form) -> Result<Redirect, Failure>
 fn voided(answer: &VoidRoundResponse) -> String {
     let VoidRoundResponse { refund, win_taken_back, win_left, change_id, .. } = answer;
     if *change_id != 0 {
-        return format!("Proposed as change {change_id}: the round is void when the platform approves it.");
+        return format!("Proposed as change {change_id}: the round becomes void when the platform approves it.");
     }
     let mut notice =
         format!("Voided: {} refunded, {} taken back.", money(refund.as_ref()), money(win_taken_back.as_ref()));

@@ -13,7 +13,7 @@ impl fmt::Display for Report {
         write!(f, "{} in flight over {} connections, {way}, ", self.concurrency, self.connections)?;
         match self.rate {
             None => writeln!(f, "closed loop")?,
-            Some(rate) => writeln!(f, "{rate} rounds/s requested, timed from the due times")?,
+            Some(rate) => writeln!(f, "{rate} rounds/s requested, latency from each due time")?,
         }
         writeln!(f, "\nlatency, ms {:>9} {:>9} {:>9} {:>9} {:>9}", "p50", "p90", "p99", "p99.9", "max")?;
         for (call, latency) in &self.latency_ms_by_call {

@@ -241,7 +241,11 @@ impl Walk {
     fn open(&mut self, first: Position, path: PathBuf) -> Result<Current, ScanError> {
         let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
         if file.length().map_err(ScanError::at(&path))? > MAX_SEGMENT {
-            return Err(self.damage(&path, MAX_SEGMENT, "the file is longer than the maximum size of a segment"));
+            return Err(self.damage(
+                &path,
+                MAX_SEGMENT,
+                "the segment file is longer than the maximum size of a segment",
+            ));
         }
         let mut window = Window::new(file, 0);
         let ahead = if self.by_outlines { SEGMENT_HEADER as u64 } else { AHEAD };
@@ -333,7 +337,7 @@ impl Walk {
                 _ => Err(self.damage(&current.path, offset, reason)),
             };
         }
-        Err(self.damage(&current.path, current.window.offset, "the file changed repeatedly while it was read"))
+        Err(self.damage(&current.path, current.window.offset, "the segment file changed repeatedly while it was read"))
     }
 
     fn accept(&mut self, current: &mut Current, block: Block) -> Result<Step, ScanError> {

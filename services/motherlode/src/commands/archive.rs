@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             "  partition {partition}: {records} records archived; it ends at position {end}\n    head {head}"
         );
         match signed {
-            Some(size) => writeln!(text, "    signed checkpoint of {size} records archived"),
+            Some(size) => writeln!(text, "    archived the signed checkpoint of {size} records"),
             None => writeln!(text, "    no signed checkpoint"),
         }
         .map_err(Failure::found)?;

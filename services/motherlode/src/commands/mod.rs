@@ -198,7 +198,7 @@ impl From<BackupError> for Failure {
                 Self::unusable(error).with_step("Move either the log or the copy to another folder")
             }
             BackupError::Open { .. } | BackupError::OtherLog(_) | BackupError::Operator { .. } => {
-                Self::found(error).with_step("Name the folder of this log's copy, or a new one, with --to")
+                Self::found(error).with_step("Name the folder of this log's copy, or a new folder, with --to")
             }
             error => Self::found(error),
         }

@@ -98,7 +98,7 @@ pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: 
     let steps = replayed.view.steps.iter().zip(&replayed.differs).zip(1..);
     let verdicts = steps.map(|((step, differs), number)| match differs {
         None if number > replayed.resolved => "not replayed yet: its draw is sealed until the round ends".to_owned(),
-        None => format!("gives the logged {} bytes", step.logged.outcome.len()),
+        None => format!("the replay gives the same {} bytes as the log", step.logged.outcome.len()),
         Some(how) => format!("DIFFERS in {how}"),
     });
     for (section, verdict) in sections.iter_mut().skip(1).zip(verdicts) {

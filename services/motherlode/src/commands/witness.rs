@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 .with_step("Name another address with --listen")
         })?;
         let witness = Witness::open(key, args.logs.clone(), args.data.clone()).map_err(|error| {
-            Failure::found(error).with_step("Name a folder of this witness, or a new one, with --data")
+            Failure::found(error).with_step("Name the data folder of this witness, or a new folder, with --data")
         })?;
         let address = listener.local_addr().map_err(Failure::found)?;
         say(&format!("Witness {verifier}\n  http://{address}/add-checkpoint\n"))?;

@@ -8,7 +8,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     let Some(key) = key(args)? else {
         return match args.checkpoints.is_empty() {
             true => Ok(()),
-            false => Err(Failure::unusable("--checkpoint needs the log's public key: name it with --key")),
+            false => Err(Failure::unusable("--checkpoint needs the log's public key: name the key with --key")),
         };
     };
     for part in &mut *parts {

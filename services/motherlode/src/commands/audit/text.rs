@@ -65,7 +65,9 @@ fn log(report: &Report) -> Vec<String> {
     });
     if !report.checkpoints.is_empty() {
         let sizes: Vec<_> = report.checkpoints.iter().map(count).collect();
-        let tree = report.tree.map_or(String::new(), |size| format!("; the tree files agree up to {}", count(size)));
+        let tree = report
+            .tree
+            .map_or(String::new(), |size| format!("; the tree files match the log up to {} records", count(size)));
         lines.push(format!("  checkpoints of this log: {}{tree}", sizes.join(", ")));
     }
     lines.extend([
@@ -132,7 +134,7 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     lines.push(row("sealed steps of open rounds, resolved when the rounds end", &count(held)));
     if checked + unchecked > 0 {
         lines.push(row("seals recomputed from their draw keys", &count(checked)));
-        lines.push(row("seals whose draw key is not in the file", &count(unchecked)));
+        lines.push(row("seals whose draw key is not in the draw key file", &count(unchecked)));
     }
     if rounds_lost > 0 {
         lines.push(row("voided rounds whose draws cannot be revealed", &count(rounds_lost)));
@@ -144,8 +146,8 @@ fn returns(of: &Return) -> Vec<String> {
     let share = |won| returned(won, of.bets).map_or("-".to_owned(), |share| percent(&share, PLACES));
     vec![
         format!("  {} {}: {} rounds, {} jackpots hit", of.game, of.rules_version, count(of.rounds), count(of.hits)),
-        row("  returned without the jackpot", &share(of.wins)),
-        row("  returned with the jackpots awarded", &share(of.wins + of.awarded)),
+        row("  return to player without the jackpot", &share(of.wins)),
+        row("  return to player with the jackpots awarded", &share(of.wins + of.awarded)),
     ]
 }
 
