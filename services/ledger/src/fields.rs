@@ -101,7 +101,10 @@ pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountI
     if account.currency.is_real() {
         Ok(account)
     } else {
-        Err(Refusal::field("account.currency_code", "must not be play money (XTS), which only demo sessions use"))
+        Err(Refusal::field(
+            "account.currency_code",
+            "must not be play money (XTS), because only demo sessions use play money",
+        ))
     }
 }
 

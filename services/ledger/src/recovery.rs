@@ -333,7 +333,7 @@ fn replay_past(
             && tables
                 .write_replayed()
                 .inspect_err(|error| {
-                    tracing::warn!(%error, "failed to write tables of requests or of the index: they stay in memory until the replay ends");
+                    tracing::warn!(%error, "failed to write tables of requests or of the index: their entries stay in memory until the replay ends");
                 })
                 .is_ok();
         if unloads && players.wants_snapshot(&books) {

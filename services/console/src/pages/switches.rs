@@ -119,7 +119,7 @@ fn affected(effect: &SetSwitchResponse) -> Markup {
                 ("Versions of games", html! { (count(games.len())) }),
                 ("Operators", html! { (count(players.len())) }),
                 ("Players active lately", html! { (sum(|of| of.active_players)) }),
-                ("Open rounds, which continue", html! { (sum(|of| of.open_rounds)) }),
+                ("Open rounds (they continue)", html! { (sum(|of| of.open_rounds)) }),
             ]))
             (table("Games", &["Game", "Version"], games.iter().map(game).collect()))
             @if players.is_empty() { p { "No operator has players." } }

@@ -65,9 +65,8 @@ fn log(report: &Report) -> Vec<String> {
     });
     if !report.checkpoints.is_empty() {
         let sizes: Vec<_> = report.checkpoints.iter().map(count).collect();
-        let tree = report
-            .tree
-            .map_or(String::new(), |size| format!("; the tree files match the log up to {} records", count(size)));
+        let tree =
+            report.tree.map_or(String::new(), |size| format!("; the tree files match the log to {}", count(size)));
         lines.push(format!("  checkpoints of this log: {}{tree}", sizes.join(", ")));
     }
     lines.extend([
@@ -194,7 +193,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();
     let unpaid_lines = unpaid.iter().map(|(_, hit, award)| {
         let amount = money(award.amount.0.into(), award.currency);
-        format!("  unpaid: {amount} to {} round {}, hit at {hit}", award.stream, award.round)
+        format!("  unpaid: {amount} to {} round {}, hit at position {hit}", award.stream, award.round)
     });
     let players = books().flat_map(|books| books.players());
     let open: Vec<_> = players
@@ -204,14 +203,14 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
         let started = &open.started;
         let bet = money(started.bet.0.into(), started.currency);
         format!(
-            "  open: {operator}/{player}/{} of {}, bet {bet}, since {}",
+            "  open: {operator}/{player}/{} of {}, bet {bet}, since position {}",
             started.round, started.game, open.opened_at
         )
     });
     let off: Vec<_> = books().take(1).flat_map(|books| books.switched_off()).collect();
-    let off_lines = off
-        .iter()
-        .map(|(switch, off)| format!("  off: {switch}, since {} by {}: {}", off.position, off.actor, off.reason));
+    let off_lines = off.iter().map(|(switch, off)| {
+        format!("  off: {switch}, since position {} by {}: {}", off.position, off.actor, off.reason)
+    });
     let mut lines = section("Waiting").to_vec();
     lines.push(row("awards to be paid", &count(unpaid.len())));
     lines.extend(last(unpaid_lines, unpaid.len(), "unpaid awards"));
