@@ -85,7 +85,7 @@ mod tests {
         let failure = newest("solitaire").err().unwrap();
         assert_eq!(failure.code, 2);
         assert!(
-            failure.message.starts_with("there is no game solitaire; the available games are bewitched"),
+            failure.message.starts_with("there is no game solitaire; the games are bewitched"),
             "{}",
             failure.message
         );

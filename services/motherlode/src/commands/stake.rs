@@ -67,6 +67,6 @@ pub fn newest(name: &str) -> Result<&'static dyn Game, Failure> {
         let mut known: Vec<_> = games().iter().map(|game| game.name()).collect();
         known.sort_unstable();
         known.dedup();
-        Failure::unusable(format!("there is no game {name}; the available games are {}", known.join(", ")))
+        Failure::unusable(format!("there is no game {name}; the games are {}", known.join(", ")))
     })
 }
