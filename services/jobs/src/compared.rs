@@ -251,7 +251,7 @@ impl Report {
         }
         lines.extend([
             String::new(),
-            "  ~ spread of the sample; otherwise the exact spread".to_owned(),
+            "  ~ sigma of the sample's spread; without ~, sigma of the exact spread".to_owned(),
             format!(
                 "  each of {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),

@@ -157,7 +157,7 @@ fn close_form(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
         return Ok(Markup::default());
     }
     Ok(html! {
-        p { "Closing the round finishes it for the player by the game's rule, and pays it." }
+        p { "Closing the round finishes it for the player by the game's rule, and pays its win." }
         (act(visit, &format!("/round/{}/close", round.round_id), "Close the round", true, &Markup::default())?)
     })
 }

@@ -64,7 +64,7 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
         let malformed = "must be PARTITION:POSITION or PARTITION:POSITION:SHA256, several separated by commas";
         let (partition, last) = one(part).ok_or(malformed)?;
         if found.insert(partition, last).is_some() {
-            return Err("names a partition twice".to_owned());
+            return Err("must not name a partition twice".to_owned());
         }
     }
     Ok(found)

@@ -109,7 +109,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     match named[..] {
         [] => say("inclusion", in_log, "SHA-256"),
         _ => {
-            let found = format!("{in_log}; proven by their hashes in later records: {}", places(named.clone()));
+            let found = format!("{in_log}; records proven by their hashes in later records: {}", places(named.clone()));
             say("inclusion", found, "SHA-256; only an audit shows that the log has these records at these positions");
         }
     }
