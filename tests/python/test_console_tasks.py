@@ -145,7 +145,7 @@ def free_rounds(hand, daily):
 def earned(hand, daily):
     hand.click("link", "Reports", "header")
     hand.click("link", "Revenue of 7 days")
-    hand.sees("Total", "EUR", "Agrees with the log")
+    hand.sees("Total", "EUR", "These figures include the log's records up to position")
 
 
 @task(7, "acme/finance")

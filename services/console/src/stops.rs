@@ -78,7 +78,8 @@ fn switched_off(off: &SwitchedOff) -> Markup {
 
 /// Returns a notice that a read failed; `None` if this process does not serve the call or the session has ended.
 fn unknown(what: &str, status: &Status) -> Option<Markup> {
-    let read = || html! { "Failed to read the parts that are " (what) ": " (capital(status.message())) "." };
+    let read =
+        || html! { "Failed to read which parts of the service are " (what) ": " (capital(status.message())) "." };
     (!matches!(status.code(), Code::Unauthenticated | Code::Unimplemented)).then(read)
 }
 

@@ -117,8 +117,12 @@ impl FromRequest<App> for Form {
 pub(crate) async fn filled_in(body: axum::body::Body) -> Result<Fields, Failure> {
     match tokio::time::timeout(FORM_WAIT, Limited::new(body, FORM_MAX).collect()).await {
         Ok(Ok(body)) => Ok(Fields::parse(&body.to_bytes())),
-        Ok(Err(_)) => Err(Failure::Said(http::StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.")),
-        Err(_) => Err(Failure::Said(http::StatusCode::REQUEST_TIMEOUT, "The form did not arrive in time.")),
+        Ok(Err(_)) => {
+            Err(Failure::Said(http::StatusCode::PAYLOAD_TOO_LARGE, "The form is longer than the console accepts."))
+        }
+        Err(_) => {
+            Err(Failure::Said(http::StatusCode::REQUEST_TIMEOUT, "The service did not receive the whole form in time."))
+        }
     }
 }
 

@@ -222,7 +222,7 @@ impl PoolCoordinator {
                 .home()
                 .books(|books| books.pool(pool).is_some_and(|pool| pool.awards_for(other.partition())));
             if awards && let Err(error) = self.mirror(pool, other).await {
-                tracing::warn!(%error, pool, partition = other.partition(), "failed to mirror a pool to a partition; the partition's awards are delayed");
+                tracing::warn!(%error, pool, partition = other.partition(), "failed to mirror a pool to a partition; the awards of this pool in the partition are delayed");
             }
         }
         for ledger in self.ledgers.all() {

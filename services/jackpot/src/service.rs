@@ -95,7 +95,7 @@ impl JackpotApi {
         // Bets contribute to the pool that has the name of their game (BW-11), so no bet could contribute to the pool of a
         // game without a jackpot.
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
-            return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
+            return Err(Refusal::field("pool_id", "names a game that has no jackpot"));
         }
         span::check(&request.pool_id, &terms).await?;
         let change = Event::PoolOpened { pool: request.pool_id.clone().into(), terms };

@@ -100,7 +100,7 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
         let own = config.own_key_file.iter().map(|own| format!(", and {} is missing", own.display()));
         format!(
             "there is no stream key: [store] key_file is not set{}. Set it to the key of the process that created the log, keys/stream in its \
-             data folder. For a log that was written without a key, create a key and set [store.unsigned_up_to]. Without a key every NATS \
+             data folder. For a log that was written without a key, create a key and set [store.unsigned_up_to]. Without a key, every NATS \
              user with write access to the stream can forge records",
             own.collect::<String>()
         )
@@ -150,7 +150,7 @@ pub(crate) fn check_settings(link: &Link, config: &Config, info: &Value) -> Resu
         }
         (Some(_), Some(why)) => Err(unsafe_sync(why)),
         (Some(server), None) => {
-            let hint = "name the monitoring addresses of all servers in [store] monitor";
+            let hint = "name the monitoring addresses of all NATS servers in [store] monitor";
             Err(unsafe_sync(format!("cannot check how server {server} syncs: {hint}")))
         }
     }

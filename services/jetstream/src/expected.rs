@@ -28,21 +28,28 @@ impl Expected {
         }
         let replicas = config["num_replicas"].as_u64().unwrap_or_default();
         if replicas < self.replicas {
-            return Some(format!("num_replicas is {replicas}, but was {}", self.replicas));
+            return Some(format!(
+                "num_replicas is {replicas}, but was {} when the writer opened the stream",
+                self.replicas
+            ));
         }
         if config["storage"] != self.storage {
-            return Some(format!("storage is {}, but was {}", config["storage"], self.storage));
+            return Some(format!(
+                "storage is {}, but was {} when the writer opened the stream",
+                config["storage"], self.storage
+            ));
         }
         if info["created"] != self.created {
             return Some(format!(
-                "it was created at {}, but the writer's stream at {}: it is another stream",
+                "it was created at {}, but the stream that the writer opened was created at {}: this is another stream",
                 info["created"], self.created
             ));
         }
         if count("messages") != count("last_seq") || count("first_seq") > 1 {
-            return Some(format!("messages are missing: {state}"));
+            return Some(format!("messages are missing from the stream: {state}"));
         }
-        (count("last_seq") < last).then(|| format!("its last message is {}, but was {last} earlier", count("last_seq")))
+        (count("last_seq") < last)
+            .then(|| format!("its last message is number {}, but was number {last} earlier", count("last_seq")))
     }
 }
 
@@ -76,7 +83,7 @@ mod tests {
             let deviation = expected.deviation(&found, 9).unwrap();
             assert!(deviation.contains(key) || deviation.contains("missing"), "{deviation}");
         }
-        assert!(expected.deviation(&good, 10).unwrap().contains("its last message is 9"));
+        assert!(expected.deviation(&good, 10).unwrap().contains("its last message is number 9"));
         let mut other = good;
         other["created"] = json!("2026-11-26T13:00:00Z");
         assert!(expected.deviation(&other, 9).unwrap().contains("another stream"));

@@ -41,7 +41,7 @@ impl From<Failure> for FeedError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Refused { code, .. } if WRONG_LAST.contains(&code) => {
-                Self::Passing(format!("another message was published in between: {failure}"))
+                Self::Passing(format!("another client published to the stream since the feed read its end: {failure}"))
             }
             Failure::Refused { .. } => Self::Refused(failure.to_string()),
             Failure::Unknown(_) => Self::Passing(failure.to_string()),
@@ -208,7 +208,7 @@ impl Feed {
         let info = self.info().await?;
         let last = info["state"]["last_seq"]
             .as_u64()
-            .ok_or_else(|| unknown("the stream's state has no last sequence number"))?;
+            .ok_or_else(|| unknown("the stream's state in JetStream's answer has no last sequence number"))?;
         let wanted = json!({ "last_by_subj": self.subject });
         let message = match api(&self.client, &format!("STREAM.MSG.GET.{}", self.stream), &wanted).await {
             Ok(mut answer) => answer["message"].take(),
@@ -217,11 +217,12 @@ impl Feed {
             }
             Err(failure) => return Err(failure.into()),
         };
-        let of_subject = message["seq"].as_u64().ok_or_else(|| unknown("a message has no sequence number"))?;
+        let of_subject =
+            message["seq"].as_u64().ok_or_else(|| unknown("a message in JetStream's answer has no sequence number"))?;
         let published = message["hdrs"].as_str().and_then(last_records).ok_or_else(|| {
             let (stream, subject) = (&self.stream, &self.subject);
             FeedError::Unusable(format!(
-                "message {of_subject} of stream {stream}, the last of {subject}, is not from a feed: it names no positions"
+                "message {of_subject} of stream {stream}, the last of {subject}, was not published by a feed: the message names no positions"
             ))
         })?;
         let mut after = self.begin.clone();
@@ -275,7 +276,7 @@ fn last_records(headers: &str) -> Option<BTreeMap<u32, Last>> {
 async fn stored(answers: &mut Subscriber) -> Result<u64, FeedError> {
     let answer = timeout(REQUEST_WAIT, answers.next()).await.map_err(unknown)?;
     let answer = answered(&answer.ok_or_else(|| unknown("the connection to NATS has ended"))?)?;
-    answer["seq"].as_u64().ok_or_else(|| unknown("an answer has no sequence number"))
+    answer["seq"].as_u64().ok_or_else(|| unknown("JetStream's answer to a publish has no sequence number"))
 }
 
 async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure> {

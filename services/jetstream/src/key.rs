@@ -45,7 +45,7 @@ impl StreamKey {
         let keys: Option<Vec<_>> = text.lines().map(key).collect();
         match keys {
             Some(keys) if !keys.is_empty() => Ok(Self::new(&keys)),
-            _ => Err(io::Error::other("a line is not 64 hexadecimal digits (openssl rand -hex 32)")),
+            _ => Err(io::Error::other("a line is not 64 hexadecimal digits (create a key with: openssl rand -hex 32)")),
         }
     }
 

@@ -122,7 +122,7 @@ impl Link {
             let mut fetched = vec![];
             loop {
                 let answer = tokio::time::timeout(REQUEST_WAIT, answers.next()).await;
-                let answer = answer.map_err(|_| Failure::Unknown("the request timed out".into()))?;
+                let answer = answer.map_err(|_| Failure::Unknown("the request to NATS timed out".into()))?;
                 let answer = answer.ok_or_else(|| Failure::Unknown("the connection to NATS has ended".into()))?;
                 match answer.status.map(|status| status.as_u16()) {
                     None | Some(200) => fetched.push(Message::new(&stream, answer)?),

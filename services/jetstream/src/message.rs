@@ -27,7 +27,8 @@ impl Message {
         let sequence = header("Nats-Sequence").and_then(|sequence| sequence.parse().ok());
         let subject = header("Nats-Subject").unwrap_or_default();
         Ok(Self {
-            sequence: sequence.ok_or_else(|| Failure::Unknown("a message has no sequence number".into()))?,
+            sequence: sequence
+                .ok_or_else(|| Failure::Unknown("a message in JetStream's answer has no sequence number".into()))?,
             kind: kind(stream, subject),
             epoch: header(EPOCH).and_then(|epoch| epoch.parse().ok()),
             mac: header(MAC).map(str::to_owned),
@@ -128,7 +129,10 @@ impl Walk {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };
         if message.sequence != sequence {
-            return Err(damaged(format!("the next message found is {}: some are missing", message.sequence)));
+            return Err(damaged(format!(
+                "the next message found is number {}: of the messages before it, some are missing",
+                message.sequence
+            )));
         }
         let signing = trust.signs(sequence);
         let authentic = signing.is_some_and(|key| trust.is_authentic(key, message));
@@ -140,7 +144,7 @@ impl Walk {
         if signing.is_some() && looks_sound && !authentic && !self.authentic {
             return Err(damaged(
                 "neither this message nor any earlier one is authenticated by the stream key: if the log was written without a key \
-                 up to here, set [store.unsigned_up_to] to the last message written without it"
+                 up to this message, set [store.unsigned_up_to] to the last message written without it"
                     .to_owned(),
             ));
         }

@@ -152,7 +152,9 @@ impl Stream {
         let unsigned = self.trust.unsigned_up_to;
         if unsigned > last {
             let name = &self.name;
-            return Err(fault(format!("[store.unsigned_up_to] {name} = {unsigned} is after its last message, {last}")));
+            return Err(fault(format!(
+                "[store.unsigned_up_to] {name} = {unsigned} is after the stream's last message, {last}"
+            )));
         }
         Ok(Checked { last, expected: Expected::new(&self.name, config, &info) })
     }
@@ -179,14 +181,17 @@ impl Stream {
         if count("messages") == count("last_seq") && count("first_seq") <= 1 {
             return Ok(());
         }
-        Err(OpenError::Stream { stream: self.name.clone(), fault: format!("messages are missing: {state}") })
+        Err(OpenError::Stream {
+            stream: self.name.clone(),
+            fault: format!("messages are missing from the stream: {state}"),
+        })
     }
 
     pub(crate) fn last(&self) -> Result<u64, Failure> {
         let info = self.info()?;
-        info["state"]["last_seq"]
-            .as_u64()
-            .ok_or_else(|| Failure::Unknown("the stream's state has no last sequence number".into()))
+        info["state"]["last_seq"].as_u64().ok_or_else(|| {
+            Failure::Unknown("the stream's state in JetStream's answer has no last sequence number".into())
+        })
     }
 
     pub(crate) fn api_error(&self, failure: Failure) -> OpenError {

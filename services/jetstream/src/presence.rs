@@ -95,7 +95,7 @@ impl Presence {
             let said = leaving.wait_for(|leaving| *leaving == Leaving::Said);
             if timeout(LEAVE_MAX, said).await.is_err() {
                 tracing::warn!(
-                    "failed to announce to the standbys that this writer leaves: they take over after a silence"
+                    "failed to announce to the standbys that this writer leaves: the standbys take over only when they miss this writer's messages"
                 );
             }
         })

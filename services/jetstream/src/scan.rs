@@ -91,7 +91,7 @@ impl Steps {
         }
         let before = self.walk.clone();
         let message = self.fetched.pop_front();
-        let message = message.ok_or_else(|| std::io::Error::other("the server returned no message"))?;
+        let message = message.ok_or_else(|| std::io::Error::other("the NATS server returned no message"))?;
         match self.walk.step(&self.stream.trust, &message) {
             Ok(records) => {
                 self.walk.report_foreign(&before, &self.stream.name);
@@ -122,7 +122,9 @@ impl Steps {
 /// request is retried.
 pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
     let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
-        fetched if fetched.is_empty() => Err(Failure::Unknown(format!("the server did not return message {sequence}"))),
+        fetched if fetched.is_empty() => {
+            Err(Failure::Unknown(format!("the NATS server did not return message {sequence}")))
+        }
         fetched => Ok(fetched),
     };
     Ok(insist(Instant::now() + ANSWER_WAIT, attempt).map_err(std::io::Error::from)?)

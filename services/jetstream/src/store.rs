@@ -87,7 +87,7 @@ impl JetStreamStore {
         let Checked { last, expected } = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
         if last < read {
-            let fault = format!("its last message is {last}, but message {read} was already read");
+            let fault = format!("the stream's last message is number {last}, but message {read} was already read");
             return Err(OpenError::Stream { stream: following.shared().stream().name.clone(), fault });
         }
         Self::take(following, config, expected, last_epoch)
@@ -244,7 +244,7 @@ impl Store for JetStreamStore {
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
-                        let why = "foreign messages took the sequence number of every attempt";
+                        let why = "messages of other NATS clients took the sequence number of every attempt to append";
                         return Err(AppendError::Unavailable(io::Error::other(why)));
                     }
                 }

@@ -188,7 +188,7 @@ impl Report {
             out.map(|(name, of)| format!("{} is {:+.2} sigma", name.replace('_', " "), of.judged)).collect();
         let from = || {
             format!(
-                "{} from the exact figure; the limit for each of {} figures is {most:.2}",
+                "{} from the exact figure; each of {} figures may differ by at most {most:.2} sigma",
                 told.join(", "),
                 figures.len()
             )
@@ -245,15 +245,15 @@ impl Report {
         match &self.variance {
             Some(of) => lines.extend([
                 format!("  variance {:.4} bets², exactly {:.4}: {:+.2} sigma", of.simulated, of.exact, of.sigmas),
-                format!("  wins too rare for these rounds may add {unseen:.4}"),
+                format!("  wins too rare to occur in these rounds may add {unseen:.4}"),
             ]),
-            None => lines.push("  variance not judged: a few rounds account for most of it".to_owned()),
+            None => lines.push("  the variance is not judged: a few rounds account for most of it".to_owned()),
         }
         lines.extend([
             String::new(),
-            "  ~ spread of the sample; otherwise the exact spread".to_owned(),
+            "  ~ sigma of the sample's spread; without ~, sigma of the exact spread".to_owned(),
             format!(
-                "  each of {} figures may be {:.2} sigma from its exact value",
+                "  each of {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),
                 self.sigmas_max()
             ),
@@ -261,7 +261,7 @@ impl Report {
             format!("  3 sigma          {}", percents(self.interval_3_sigma)),
             format!("  std deviation    {:.4} bets exactly", total.std_dev_exact.unwrap_or(f64::NAN)),
             format!(
-                "  highest win      {} bets, at most {} as stated",
+                "  highest win      {} bets; the stated maximum is {}",
                 grouped(&format!("{:.2}", self.max_win_bets)),
                 grouped(&format!("{:.2}", self.stated_max_win_bets))
             ),

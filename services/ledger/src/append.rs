@@ -76,7 +76,9 @@ impl Proposal {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AppendError {
-    #[error("the stream has changed and is at version {version}: decide again and retry with the same request id")]
+    #[error(
+        "the stream has changed since the read and is at version {version}: read it again and retry with the same request id"
+    )]
     Conflict { version: u64 },
     #[error("request id {request_id} was already used for a different request: use a new id")]
     RequestIdReused { request_id: SmolStr },

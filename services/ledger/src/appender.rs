@@ -29,7 +29,7 @@ impl Appender {
         let count = chained.records().len();
         self.appends.record(count, begun.elapsed());
         if let Err(error) = appended {
-            tracing::debug!(%error, after, records = count, "failed to append a group; retrying");
+            tracing::debug!(%error, after, records = count, "failed to append a group of records; retrying");
             return self.writer.failed(error);
         }
         self.writer.shared().hashes.lock().push(after, &chained);

@@ -35,7 +35,7 @@ pub enum DrawKeysError {
     Io { path: PathBuf, source: io::Error },
     #[error("the draw keys in {} are readable by other users: set the file's mode to 0600", .0.display())]
     Exposed(PathBuf),
-    #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: start a new file with the newest keys", .0.display())]
+    #[error("the draw key file {} is longer than {BYTES_MAX} bytes: start a new file with only the newest keys", .0.display())]
     TooLong(PathBuf),
     #[error("the draw keys in {}: line {line} is not a key, or its checksum is wrong: restore the file from a backup", path.display())]
     Malformed { path: PathBuf, line: usize },

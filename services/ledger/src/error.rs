@@ -26,7 +26,7 @@ pub enum OpenError {
          docs/how-to/backup-and-restore.md, \"Repair a damaged log\""
     )]
     Damaged { source: Box<OpenError> },
-    #[error("cannot join the ledger: {0}")]
+    #[error("cannot replicate the log of the ledger process: {0}")]
     Origin(String),
     #[error("found partitions {found:?}: partitions must be numbered from 0 without gaps or duplicates")]
     Partitions { found: Vec<u32> },
@@ -41,7 +41,7 @@ pub enum OpenError {
     Settle(motherlode_log::AppendError),
     #[error("cannot create the index folder {}: {source}", folder.display())]
     Folder { folder: PathBuf, source: io::Error },
-    #[error("cannot read or write the views: {0}")]
+    #[error("cannot read or write the ledger's views: {0}")]
     View(#[from] ViewError),
     #[error("cannot start the {0} thread: {1}")]
     Thread(&'static str, io::Error),
@@ -57,7 +57,7 @@ impl OpenError {
 pub enum FetchError {
     #[error(transparent)]
     Read(#[from] ReadError),
-    #[error("cannot read or write the views: {0}")]
+    #[error("cannot read or write the ledger's views: {0}")]
     View(#[from] ViewError),
     #[error("the record at position {position} is malformed: {source}")]
     Malformed { position: Position, source: Malformed },

@@ -35,7 +35,7 @@ pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64
     let is_time = (0..=LAST_S).contains(&time.seconds) && (0..1_000_000_000).contains(&time.nanos);
     match is_time {
         true => Ok(time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000),
-        false => Err(Refusal::field(field, "must be a time between 1970 and 9999")),
+        false => Err(Refusal::field(field, "must be a time in the years 1970 to 9999")),
     }
 }
 
@@ -66,7 +66,7 @@ pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'
     } else {
         Err(Refusal::field(
             field,
-            format!("must be 1 to {characters_max} visible characters, without control characters"),
+            format!("must be 1 to {characters_max} visible characters, and must not contain control characters"),
         ))
     }
 }
@@ -101,7 +101,10 @@ pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountI
     if account.currency.is_real() {
         Ok(account)
     } else {
-        Err(Refusal::field("account.currency_code", "must not be play money (XTS), which only demo sessions use"))
+        Err(Refusal::field(
+            "account.currency_code",
+            "must not be play money (XTS), because only demo sessions use play money",
+        ))
     }
 }
 

@@ -37,7 +37,7 @@ impl Followers {
         let mut all = self.0.lock();
         let streams = all.entry(operator.to_owned()).or_default();
         if *streams >= STREAMS_MAX {
-            let message = "the operator has reached its limit of log streams: close one first";
+            let message = "the operator has reached its limit of log streams: close one of its streams first";
             return Err(Refusal::new(Reason::FollowersMax, message).with("streams_max", STREAMS_MAX));
         }
         *streams += 1;
@@ -85,7 +85,7 @@ pub(crate) fn follow(
     let ledger = ledgers.loaded(request.partition)?;
     let (sent, durable) = (request.after_position, ledger.durable());
     if sent > durable {
-        let message = "the log is shorter than the copy: the copy belongs to another log or is ahead";
+        let message = "the log is shorter than the copy: the copy belongs to another log or is ahead of this log";
         return Err(Refusal::new(Reason::PositionAhead, message).with("position", durable));
     }
     let whole = caller.own().is_none();

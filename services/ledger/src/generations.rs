@@ -222,7 +222,7 @@ fn read_mark(path: &Path) -> Result<Option<EndMark>, StartRefused> {
     };
     let mark = std::str::from_utf8(&bytes).ok().and_then(EndMark::parse);
     if mark.is_none() {
-        tracing::error!(file = %path.display(), "the mark that records the log's end is damaged: it is ignored and will be rewritten");
+        tracing::error!(file = %path.display(), "the mark that records the log's end is damaged: the mark is ignored and will be rewritten");
     }
     Ok(mark)
 }

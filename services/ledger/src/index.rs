@@ -107,7 +107,7 @@ impl Notes {
     fn entries(&self, keyspace: &Keyspace) -> Result<Vec<Entry>, ViewError> {
         let wrong = |reason| move || ViewError::Entry { keyspace: keyspace.name, reason };
         let encoded =
-            |positions: Result<Vec<u8>, postcard::Error>| positions.map_err(|_| wrong("it cannot be encoded")());
+            |positions: Result<Vec<u8>, postcard::Error>| positions.map_err(|_| wrong("the entry cannot be encoded")());
         let mut entries = vec![];
         match keyspace.name {
             "rounds" => {
@@ -130,7 +130,7 @@ impl Notes {
                     let (_, short) = position
                         .split_first_chunk::<3>()
                         .filter(|(high, _)| **high == [0; 3])
-                        .ok_or_else(wrong("its position has more than 40 bits"))?;
+                        .ok_or_else(wrong("the position of a record has more than 40 bits"))?;
                     entries.push(([&hash[..], short].concat(), vec![]));
                 }
             }
@@ -246,7 +246,7 @@ impl Index {
                 tracing::warn!(
                     from = run.from(),
                     to = run.to(),
-                    "a run of the index is damaged: rebuilding it from the log"
+                    "a run of the index is damaged: rebuilding the run from the log"
                 );
                 let mut again = vec![];
                 self.read_log(run.from(), run.to(), |notes| {
@@ -474,7 +474,7 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     })?;
     let mut bets = vec![];
     for (_, value) in found {
-        let wrong = |_| ViewError::Entry { keyspace: ROUNDS.name, reason: "it cannot be decoded" };
+        let wrong = |_| ViewError::Entry { keyspace: ROUNDS.name, reason: "the entry cannot be decoded" };
         bets.extend(decode(&value).map_err(wrong)?.into_iter().filter(|of| of.0 < below));
     }
     Ok(bets)

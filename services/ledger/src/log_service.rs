@@ -105,7 +105,7 @@ impl LogService for LogApi {
         // The end is read after the subscription. Otherwise an append between the two could be missed.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
         if sent > end {
-            let message = "the log is shorter than the replica's state: the replica belongs to another log or is ahead";
+            let message = "the log is shorter than the replica's state: the replica belongs to another log or is ahead of this log";
             return Err(Refusal::new(Reason::PositionAhead, message).with("position", end).into());
         }
         let mut standing = ledger.standing();
@@ -331,7 +331,7 @@ impl Proposing {
         };
         let parsed = short.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         if !too_long.is_empty() {
-            tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "refused proposals that are too long");
+            tracing::warn!(credential = %self.node.proposer.credential, count = too_long.len(), "refused proposals that exceed the size limit");
             self.in_flight += too_long.len();
             let _ = self.sender.send(too_long);
         }

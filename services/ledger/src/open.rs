@@ -26,7 +26,7 @@ pub(crate) fn take_over(
     if !recovered.is_for(&*store)? {
         tracing::warn!(
             partition = store.partition(),
-            "the replica's state is of another log: the ledger is rebuilt from the log"
+            "the replica's state belongs to another log: the ledger is rebuilt from the writer's log"
         );
         recovered.close();
         return open(store, index_folder, options);
@@ -35,7 +35,7 @@ pub(crate) fn take_over(
     recovered.catch_up()?;
     if *recovered.applier.shared.head.borrow() != (ChainHead { position, hash: store.head() }) {
         return Err(OpenError::Chain(format!(
-            "the replayed state ends at position {}, the log at {position}",
+            "the replayed state ends at position {}, but the log ends at position {position}",
             recovered.position()
         )));
     }

@@ -22,7 +22,7 @@ pub(crate) struct Page {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
-    #[error("{} is locked: another process on this machine serves this log or a copy of it; stop that process first", .0.display())]
+    #[error("{} is locked: another process on this machine serves this log or a copy of it; stop the other process first", .0.display())]
     InUse(PathBuf),
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },

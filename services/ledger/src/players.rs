@@ -212,7 +212,7 @@ impl Players {
         let from = self.runs.read().last().map_or(0, Run::to);
         let mut writer = Writer::new(&self.store, &PLAYERS, (from, position), u64::MAX);
         for (key, state) in changed {
-            let wrong = |_| ViewError::Entry { keyspace: PLAYERS.name, reason: "it cannot be encoded" };
+            let wrong = |_| ViewError::Entry { keyspace: PLAYERS.name, reason: "the entry cannot be encoded" };
             writer.put(&key, &postcard::to_allocvec(&*state).map_err(wrong)?)?;
         }
         written.0.push(writer.finish()?);
@@ -267,7 +267,7 @@ impl FixedPlayers {
 }
 
 fn decode(state: &[u8]) -> Result<PlayerState, ViewError> {
-    let wrong = |_| ViewError::Entry { keyspace: PLAYERS.name, reason: "it cannot be decoded" };
+    let wrong = |_| ViewError::Entry { keyspace: PLAYERS.name, reason: "the entry cannot be decoded" };
     postcard::from_bytes(state).map_err(wrong)
 }
 

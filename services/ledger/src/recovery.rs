@@ -333,7 +333,7 @@ fn replay_past(
             && tables
                 .write_replayed()
                 .inspect_err(|error| {
-                    tracing::warn!(%error, "failed to write tables of requests or of the index: they stay in memory until the replay ends");
+                    tracing::warn!(%error, "failed to write tables of requests or of the index: their entries stay in memory until the replay ends");
                 })
                 .is_ok();
         if unloads && players.wants_snapshot(&books) {
@@ -343,9 +343,11 @@ fn replay_past(
         }
     }
     match chain {
-        Some((head, end)) if (next - 1, head) != (end.position, end.hash) => {
-            Err(OpenError::Chain(format!("the log ends at position {}, not at {}", next - 1, end.position)))
-        }
+        Some((head, end)) if (next - 1, head) != (end.position, end.hash) => Err(OpenError::Chain(format!(
+            "the last replayed record, at position {}, is not the record at the log's end, position {}",
+            next - 1,
+            end.position
+        ))),
         _ => Ok(books),
     }
 }

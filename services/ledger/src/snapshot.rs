@@ -55,9 +55,11 @@ pub(crate) struct Snapshot {
 enum Unusable {
     #[error("the snapshot's state is damaged")]
     Damaged,
-    #[error("the snapshot has another state version than this program, {STATE_VERSION}")]
+    #[error("the snapshot's state version differs from this program's state version, {STATE_VERSION}")]
     OtherVersion,
-    #[error("the snapshot is of another log: the record at its position has another hash")]
+    #[error(
+        "the snapshot belongs to another log: the hash of the log's record at its position differs from the snapshot's hash"
+    )]
     OtherLog,
     #[error("cannot open the snapshot's players: {0}")]
     Players(#[from] ViewError),
@@ -162,7 +164,7 @@ impl SnapshotWriter {
             Ok(merged) => self.merged |= merged,
             Err(WriteError::View(ViewError::Stopped)) => {}
             Err(error) => {
-                tracing::warn!(%error, "failed to merge or write tables of the views; retrying later");
+                tracing::warn!(%error, "failed to merge or write the tables of the ledger's views; retrying later");
                 self.pause = Some(Instant::now() + PAUSE);
             }
         }
@@ -230,7 +232,7 @@ impl SnapshotWriter {
     fn write_begun(&self, shared: &LedgerCore, begun: &Begun, written: &mut Written) -> io::Result<()> {
         let position = begun.position;
         if shared.follower_views.to() > position {
-            return Err(io::Error::other("the follower's tables have later commits"));
+            return Err(io::Error::other("the follower's tables contain commits after the snapshot's position"));
         }
         self.players.write_frozen(&begun.frozen, position, || shared.books.read(), written)?;
         shared.requests.write(position)?;

@@ -125,7 +125,7 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("this build's fold of the log differs in {what}")));
+            return Ok(Err(format!("the snapshot and this build's fold of the log differ in {what}")));
         }
         for player in sample.players.values() {
             if stop() {

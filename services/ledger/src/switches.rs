@@ -22,7 +22,7 @@ pub(crate) async fn set(
     let request_id = fields::id("request_id", &request.request_id)?;
     let switch = parse(request.switch.as_ref())?;
     if caller.own().is_some_and(|own| own != switch.operator) {
-        let message = "an operator can set switches only for its own players";
+        let message = "an operator may set only the switches that affect its own players";
         return Err(Refusal::new(Reason::RoleMissing, message).with("operator", PLATFORM));
     }
     let on = match request.state() {

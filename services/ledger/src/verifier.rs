@@ -41,7 +41,7 @@ impl Verifier {
         motherlode_runtime::lower_priority();
         let (partition, begun) = (self.partition, Instant::now());
         let unread = self.progress.borrow().unread;
-        tracing::info!(partition, unread, "verifying the records not read at startup in the background");
+        tracing::info!(partition, unread, "verifying, in the background, the records that were not read at startup");
         match self.verify(unread, open) {
             Ok(true) => {
                 let seconds = begun.elapsed().as_secs();

@@ -83,13 +83,19 @@ pub(crate) fn check(accounts: &[(&Expected, Actual)], pooled_bets: i64, pooled: 
             wrong_balances += 1;
             let cash = |minor: i64| Minor(minor).to_decimal(Currency::EUR);
             let (expected, actual) = (cash(expected.balance()), cash(found.balance));
-            faults.push(format!("{}: the balance is {actual} EUR, but the answers add up to {expected}", found.player));
+            faults.push(format!(
+                "{}: the balance is {actual} EUR, but the amounts in the service's answers add up to {expected} EUR",
+                found.player
+            ));
         }
         open_rounds += found.open_rounds.len();
         faults.extend(found.open_rounds.iter().map(|round| format!("{round}: left open")));
         unpaid_jackpots += expected.pending.len();
         faults.extend(
-            expected.pending.iter().map(|(round, hit)| format!("{round}: the jackpot hit at {hit} is not paid")),
+            expected
+                .pending
+                .iter()
+                .map(|(round, hit)| format!("{round}: the jackpot hit at log position {hit} is not paid")),
         );
     }
     let expected = contribution(pooled_bets, pooled.contribution_ppm);
@@ -109,7 +115,7 @@ fn pool_fault(expected: Nano, pooled: Pooled) -> Option<String> {
     let found = pooled.contributions;
     match pooled.check {
         PoolCheck::None => None,
-        _ if !pooled.caught_up => Some("the pool did not add the last bet in time".to_owned()),
+        _ if !pooled.caught_up => Some("the pool did not add the contribution of the last bet in time".to_owned()),
         PoolCheck::Exact | PoolCheck::AtLeast if found < expected => {
             Some(format!("the pool received {found} EUR, but the bets' contributions are {expected} EUR"))
         }
@@ -168,7 +174,10 @@ mod tests {
         assert!(!books.ok);
         assert_eq!(books.wrong_balances, 2);
         assert_eq!(books.balances.told_minor, books.balances.found_minor);
-        assert_eq!(books.faults[0], "p: the balance is 700.01 EUR, but the answers add up to 700.00");
+        assert_eq!(
+            books.faults[0],
+            "p: the balance is 700.01 EUR, but the amounts in the service's answers add up to 700.00 EUR"
+        );
     }
 
     #[test]

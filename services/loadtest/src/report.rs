@@ -112,7 +112,7 @@ impl Timed {
     fn all(&self) -> Histogram<u64> {
         let mut all = histogram();
         for of in [&self.spin, &self.choose] {
-            all.add(of).expect("all have the same bounds");
+            all.add(of).expect("all histograms have the same bounds");
         }
         all
     }

@@ -24,7 +24,7 @@ pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
 
 pub fn decode(block: &Bytes, first: Position) -> Result<Vec<Bytes>, &'static str> {
     let decoded = decode_block(block, first)?;
-    if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("bytes follow the block") }
+    if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("the stored append has bytes after its block") }
 }
 
 #[cfg(test)]

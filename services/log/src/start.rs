@@ -57,9 +57,10 @@ impl LogStart {
             return Err(damage("the file that records the log's start is damaged".into()).into());
         };
         match partition {
-            Some(partition) if partition != of => {
-                Err(damage(format!("the file that records the log's start belongs to partition {of}")).into())
-            }
+            Some(partition) if partition != of => Err(damage(format!(
+                "the file that records the log's start names partition {of}, which is not the partition of this log"
+            ))
+            .into()),
             _ => Ok(Some((of, start))),
         }
     }

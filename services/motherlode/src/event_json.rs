@@ -41,7 +41,7 @@ const SEED_OF_STEP: &str = "motherlode.log.v1.StepResolved.seed";
 const PAID_OF_VOIDED: &str = "motherlode.log.v1.RoundVoided.Jackpot.paid";
 
 pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {
-    let malformed = || Failure::found("the record cannot be decoded as a commit");
+    let malformed = || Failure::found("the record's bytes cannot be decoded as a commit");
     let commit = MESSAGES.get_message_by_name("motherlode.log.v1.Commit").ok_or_else(malformed)?;
     let commit = DynamicMessage::decode(commit, record).map_err(Failure::found)?;
     let options = SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false);

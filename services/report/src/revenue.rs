@@ -58,7 +58,9 @@ pub(crate) fn page_size(asked: i32, usual: usize, max: usize) -> Result<usize, R
 pub(crate) fn day(field: &str, text: &str) -> Result<Option<i64>, Refusal> {
     match text {
         "" => Ok(None),
-        text => date::parse(text).map(Some).ok_or_else(|| Refusal::field(field, "must be a day as YYYY-MM-DD")),
+        text => {
+            date::parse(text).map(Some).ok_or_else(|| Refusal::field(field, "must be a day in the form YYYY-MM-DD"))
+        }
     }
 }
 

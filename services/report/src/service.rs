@@ -76,7 +76,7 @@ impl ReportApi {
         let today = date::day_of(self.follower.ledgers().now_ms());
         let day = match request.date.as_str() {
             "" => today,
-            day => date::parse(day).ok_or_else(|| Refusal::field("date", "must be a day as YYYY-MM-DD"))?,
+            day => date::parse(day).ok_or_else(|| Refusal::field("date", "must be a day in the form YYYY-MM-DD"))?,
         };
         let read = |partitions: &[&Figures]| {
             let pools = partitions.first().map(|home| &home.pools).filter(|pools| pools.knows(pool));

@@ -67,7 +67,7 @@ impl Checkpoint {
     }
 
     pub(crate) fn encode(&self) -> Result<Vec<u8>, ViewError> {
-        let wrong = |_| ViewError::Entry { keyspace: "checkpoint", reason: "it cannot be encoded" };
+        let wrong = |_| ViewError::Entry { keyspace: "checkpoint", reason: "the entry cannot be encoded" };
         postcard::to_extend(self, MAGIC.to_vec()).map_err(wrong)
     }
 

@@ -102,7 +102,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         }
         section {
             h2 { "Returns by stake" }
-            p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Against their bands: Games" } }
+            p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Compare the returns with their bands: Games" } }
             ul.links {
                 li { a href="/reports/returns.csv" { "Returns as CSV" } }
                 li { a href="/reports/returns.jsonl" { "Returns as JSON Lines" } }
@@ -265,7 +265,7 @@ pub(super) fn file<R>(
     let (media_type, format) = match form {
         "csv" => ("text/csv; charset=utf-8", Format::Csv),
         "parquet" => ("application/vnd.apache.parquet", Format::Parquet),
-        _ => return Err(Failure::unknown("There is no file of this table in that format.")),
+        _ => return Err(Failure::unknown("This table is not available as a file in the requested format.")),
     };
     let mut content = vec![];
     let written = (|| {

@@ -47,7 +47,9 @@ pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Mar
     let answer = visit.api.report().list_returns(request).await?.into_inner();
     let of_version = |of: &&Return| of.rules_version == summary.rules_version;
     let sums = answer.totals.iter().filter(of_version).filter(|of| of.weighting() == Weighting::Stake);
-    let Some(sum) = sums.max_by_key(|of| of.rounds) else { return Ok(html! { p { "No round of this version yet." } }) };
+    let Some(sum) = sums.max_by_key(|of| of.rounds) else {
+        return Ok(html! { p { "No round of this version is settled yet." } });
+    };
     let out = answer.returns.iter().chain(&answer.totals).filter(of_version).filter(|of| of.out_of_band).count();
     Ok(judged(&told.rtp, sum, out))
 }
@@ -56,7 +58,7 @@ fn judged(published: &str, sum: &Return, out: usize) -> Markup {
     let tile = |name: &str, figure: Markup| html! { div.tile { span { (name) } b { (figure) } } };
     html! {
         div.tiles {
-            (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", " (count(out)) " of its rows below" } }))
+            (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", " (count(out)) " of the rows in the tables below" } }))
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Returned in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))

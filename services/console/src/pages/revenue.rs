@@ -40,8 +40,8 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         _ => sums(&all(&visit).await.unwrap_or_default()),
     };
     let content = html! {
-        p { "Days are in UTC by the log's time. A win counts on the day of its settlement, a void on its own day. "
-            "Revenue is bets less refunds, less wins, plus wins taken back. Jackpots are paid by the pools and not included." }
+        p { "Records count on the day of their commit, in UTC. A win counts on the day of its settlement, and a void on the day of the void. "
+            "Revenue is bets less refunds, less wins, plus wins taken back. Jackpots are paid by the pools and are not part of revenue." }
         form.row method="get" action="/reports/revenue" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
             p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }
@@ -50,8 +50,8 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             p { button type="submit" { "Show" } }
         }
         (shown(&answer.rows, &totals))
-        @if totals.is_empty() && !answer.rows.is_empty() { p.note { "More than 10,000 rows: choose a shorter interval for totals." } }
-        p.note { "Agrees with the log up to position " (count(answer.position)) " of partition 0." }
+        @if totals.is_empty() && !answer.rows.is_empty() { p.note { "This interval has more than 10,000 rows. To see totals, choose a shorter interval." } }
+        p.note { "These figures include the log's records up to position " (count(answer.position)) " of partition 0." }
         @if !answer.next_page_token.is_empty() { p { a href=(query("/reports/revenue", &later)) rel="next" { "Later days" } } }
         ul.links {
             li { a href=(query("/reports/revenue.csv", &asked)) { "This interval as CSV" } }

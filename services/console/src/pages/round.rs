@@ -69,7 +69,7 @@ fn picture_by_picture(
 ) -> Result<(Markup, Option<HeaderValue>), Failure> {
     let plays = visit.query.get("play") == "on";
     let shown = frames::shown(round, &picture::sections(round, false), at, plays, record);
-    let content = shown.ok_or_else(|| Failure::unknown("The round has no such frame."))?;
+    let content = shown.ok_or_else(|| Failure::unknown("The round has no frame with this number."))?;
     let next = frames::next(round, at).filter(|_| plays);
     Ok((content, next.and_then(|next| format!("{}; url={next}", frames::STANDS).parse().ok())))
 }
@@ -144,7 +144,7 @@ async fn waits(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
             (facts(&[
                 ("Waits for", html! { (in_words(round.awaiting().as_str_name(), "AWAITING_")) " of the player" }),
                 ("Since", when(round.steps.last().and_then(|step| step.time.as_ref()))),
-                ("Finished for the player at", html! { @if resolve.is_some() { (when(resolve.as_ref())) } @else { "no time: the rules state none" } }),
+                ("Finished for the player at", html! { @if resolve.is_some() { (when(resolve.as_ref())) } @else { "never: the rules state no time limit" } }),
                 ("Closed by", html! { "the role support" }),
             ]))
             (close)
@@ -157,7 +157,7 @@ fn close_form(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
         return Ok(Markup::default());
     }
     Ok(html! {
-        p { "Closing the round finishes it for the player by the game's rule, and pays it." }
+        p { "Closing the round finishes it for the player by the game's rule, and pays its win." }
         (act(visit, &format!("/round/{}/close", round.round_id), "Close the round", true, &Markup::default())?)
     })
 }
@@ -178,7 +178,7 @@ fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -
     html! {
         (steps(round, sections))
         @if letters > LETTERS_MAX {
-            ul.links { li { a href={ "/round/" (round.round_id) "/words" } { "All steps in words" } } }
+            ul.links { li { a href={ "/round/" (round.round_id) "/words" } { "All steps, described in words" } } }
         }
         @for (at, section) in sections.iter().enumerate() { (part(at, section, letters <= LETTERS_MAX, record)) }
     }
@@ -243,12 +243,15 @@ pub(crate) async fn close(named: Named, form: Form) -> Result<Redirect, Failure>
 fn voided(answer: &VoidRoundResponse) -> String {
     let VoidRoundResponse { refund, win_taken_back, win_left, change_id, .. } = answer;
     if *change_id != 0 {
-        return format!("Proposed as change {change_id}: the round is void when the platform approves it.");
+        return format!("Proposed as change {change_id}: the round becomes void when the platform approves it.");
     }
     let mut notice =
         format!("Voided: {} refunded, {} taken back.", money(refund.as_ref()), money(win_taken_back.as_ref()));
     if win_left.as_ref().is_some_and(|left| left.amount_minor != 0) {
-        notice.push_str(&format!(" The balance did not cover {}, which the house loses.", money(win_left.as_ref())));
+        notice.push_str(&format!(
+            " The player's balance did not cover {} of the win, which the house loses.",
+            money(win_left.as_ref())
+        ));
     }
     notice
 }

@@ -116,7 +116,7 @@ pub(super) fn path(account: &Account, more: &[(&str, &str)]) -> String {
 
 /// Parses an amount in units of a currency.
 fn amount(text: &str, currency: &str) -> Result<i64, Failure> {
-    let wrong = || Failure::bad("An amount is a number such as 84.00.");
+    let wrong = || Failure::bad("An amount must be a number such as 84.00.");
     let digits = currency.parse::<Currency>().map_or(2, Currency::digits) as usize;
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

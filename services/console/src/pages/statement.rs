@@ -108,7 +108,7 @@ const COLUMNS: &[Column] = &[
 const HEAD: [&str; 7] = ["Time", "Kind", "Amount", "Balance after", "Round", "Request", "Position"];
 
 fn row(visit: &Visit, of: &Transaction) -> Vec<Markup> {
-    let promotion = of.promotion.as_ref().map(|paid| format!(", {} by the campaign", money(Some(paid))));
+    let promotion = of.promotion.as_ref().map(|paid| format!(", {} of it paid by the campaign", money(Some(paid))));
     vec![
         when(of.time.as_ref()),
         html! { (words(of.kind().as_str_name(), "KIND_")) (promotion.unwrap_or_default()) },

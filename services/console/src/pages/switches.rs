@@ -29,7 +29,7 @@ pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Res
     Ok(html! {
         section {
             h2 { "Switch off" }
-            p { "New rounds of the part are refused at once. Open rounds continue and are paid. To switch on again, a second actor must approve if there are operators. The next page lists the affected games and players." }
+            p { "New rounds of the part that is switched off are refused at once. Open rounds continue and are paid. If operators are configured, a second actor must approve switching a part on again. The next page lists the affected games and players." }
             form.row method="get" action="/switches" {
                 p { (operators(visit, "off-operator", true).await?) }
                 p { label for="off-game" { "Games" }
@@ -119,7 +119,7 @@ fn affected(effect: &SetSwitchResponse) -> Markup {
                 ("Versions of games", html! { (count(games.len())) }),
                 ("Operators", html! { (count(players.len())) }),
                 ("Players active lately", html! { (sum(|of| of.active_players)) }),
-                ("Open rounds, which continue", html! { (sum(|of| of.open_rounds)) }),
+                ("Open rounds (they continue)", html! { (sum(|of| of.open_rounds)) }),
             ]))
             (table("Games", &["Game", "Version"], games.iter().map(game).collect()))
             @if players.is_empty() { p { "No operator has players." } }
@@ -135,11 +135,11 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "Switching off needs a confirmation on the page with the affected games and players. Choose the part on Trust.",
+                "Switching off needs a confirmation on the page with the affected games and players. Choose the part on the page Trust.",
             ));
         }
         "on" => State::On,
-        _ => return Err(Failure::bad("The state must be on or off.")),
+        _ => return Err(Failure::bad("The state of a switch must be on or off.")),
     };
     let named = part(&switch);
     let request = SetSwitchRequest {

@@ -31,7 +31,7 @@ pub(crate) async fn check(form: Form) -> Result<Response, Failure> {
     let told = html! {
         div.notice role="status" {
             p { "Checked at " (when(found.time.as_ref())) ": "
-                @if found.failures.is_empty() { "no faults in program and books." } @else { strong.bad { "faults found." } } }
+                @if found.failures.is_empty() { "no faults were found in the program or the books." } @else { strong.bad { "faults found." } } }
             ul { @for failure in &found.failures { li { (failure) } } }
         }
     };
@@ -67,7 +67,7 @@ fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
                 ("SHA-256 of the configuration", html! { code { (identity.configuration_sha256) } }),
                 ("Dealer", html! { (if identity.test_build { "test script: not for play" } else { "sealed draws" }) }),
             ]))
-            details { summary { "The models of its games" }
+            details { summary { "The models of this program's games" }
                 (table("Models", &["Game", "Rules", "SHA-256 of the model"], rows.collect())) }
             @if visit.may("RunSelfCheck") {
                 form.act method="post" action="/trust/check" { (layout::word(visit)) button type="submit" { "Check program and books now" } }
@@ -88,7 +88,7 @@ async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
             p.note { "Signed over the first " (count(told.size)) " records. Keep a copy elsewhere: it reveals any later change of these records." }
             pre.code { (told.checkpoint) }
             @match cosigners(&told.checkpoint).as_slice() {
-                [] => p { "No witness has cosigned it." },
+                [] => p { "No witness has cosigned this checkpoint." },
                 names => p { "Cosigned by " (names.join(", ")) "." },
             }
             (facts(&[("Verifier key, to compare with a copy from a trusted source", html! { code { (told.verifier_key) } })]))
@@ -114,7 +114,7 @@ async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
     let answer = visit.api.report().list_significant_events(request).await;
     section("Reseals", answer, |answer| {
         html! {
-            p.note { "A draw is sealed again if its key is lost, or if a start could not rule out a loss of records. The log records each such draw, and the audit counts them." }
+            p.note { "A draw is sealed again if its key is lost, or if the service could not rule out a loss of records when it started. The log records each such draw, and the audit counts them." }
             (events(visit, &answer.events))
         }
     })
@@ -127,7 +127,7 @@ pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Re
     let request = ApproveChangeRequest { request_id, change_id, award_cost, actor };
     let answer = form.visit.api.ledger().approve_change(request).await.map_err(|status| form.refused(status))?;
     let position = answer.into_inner().position;
-    Ok(form.done("/trust", format!("Change {change_id} is approved, and in force from position {position}.")))
+    Ok(form.done("/trust", format!("Change {change_id} is approved, and is in force from log position {position}.")))
 }
 
 pub(crate) async fn reject(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {

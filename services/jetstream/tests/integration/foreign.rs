@@ -199,7 +199,7 @@ fn mf_e4_a_stream_that_was_written_without_a_key_is_read_up_to_the_recorded_mess
     for (config, hint) in [
         (config.clone(), "[store.unsigned_up_to]"),
         (up_to(2), "[store.unsigned_up_to]"),
-        (up_to(4), "after its last message, 3"),
+        (up_to(4), "after the stream's last message, 3"),
     ] {
         let refused = JetStreamStore::open(&config, 0).unwrap_err().to_string();
         assert!(refused.contains(hint), "{refused}");

@@ -63,7 +63,7 @@ impl Handle {
             }
         });
         if let Err(error) = evicted {
-            tracing::warn!(%error, "failed to read all players");
+            tracing::warn!(%error, "failed to read the evicted players: the result lacks some players");
         }
     }
 

@@ -23,13 +23,13 @@ const ANSWER_MAX: Duration = Duration::from_secs(10);
 enum Unfetched {
     #[error("{}", status_text(_0))]
     Call(#[from] Status),
-    #[error("no answer in time")]
+    #[error("the writer did not answer in time")]
     Late,
     #[error(transparent)]
     View(#[from] ViewError),
-    #[error("its state has version {0}, not {STATE_VERSION} as this program's")]
+    #[error("the writer's checkpoint has state version {0}, but this program has state version {STATE_VERSION}")]
     OtherVersion(u32),
-    #[error("a file with a length of {0} bytes has other parts, or is too long")]
+    #[error("the received parts of a file do not add up to its length of {0} bytes, or the file is too long")]
     Length(u64),
 }
 

@@ -136,7 +136,7 @@ impl Link {
         let answer = answer.inspect_err(|status| self.refused(status)).map_err(|status| status_text(&status))?;
         *self.contact.lock() = Contact { answered: asked, takeover: None, is_unconfirmed: false };
         let GetHeadResponse { position, hash, partitions } = answer.into_inner();
-        let hash = hash.try_into().map_err(|_| "the answer has no valid hash of the log's end".to_owned())?;
+        let hash = hash.try_into().map_err(|_| "the writer's answer has no valid hash of the log's end".to_owned())?;
         Ok(Head { chain: ChainHead { position, hash }, partitions })
     }
 }

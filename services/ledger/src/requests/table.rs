@@ -76,7 +76,7 @@ impl Requests {
                     filters -= run.filter_bytes();
                     runs.push(run);
                 }
-                Err(error) => tracing::warn!(%error, "cannot open a run of requests: rebuilding it from the log"),
+                Err(error) => tracing::warn!(%error, "cannot open a run of request ids: rebuilding it from the log"),
             }
         }
         runs.reverse();
@@ -133,7 +133,7 @@ impl Requests {
     }
 
     fn unreadable(&self, error: &ViewError) -> Unreadable {
-        tracing::error!(%error, "failed to read a run of requests: it will be rebuilt from the log");
+        tracing::error!(%error, "failed to read a run of the idempotency table: the run will be rebuilt from the log");
         if let Some(wake) = self.wake.get() {
             let _ = wake.try_send(());
         }
@@ -184,7 +184,8 @@ impl Requests {
     fn write_run(&self, from: Position, names: &[Name]) -> Result<Run, ViewError> {
         let to = from + names.len() as u64;
         let entries = names.iter().zip(from + 1..).map(|(name, position)| name.entry(position));
-        let too_many = ViewError::Entry { keyspace: REQUESTS.name, reason: "its position has more than 40 bits" };
+        let too_many =
+            ViewError::Entry { keyspace: REQUESTS.name, reason: "the position of a request has more than 40 bits" };
         let mut entries = entries.collect::<Option<Vec<_>>>().ok_or(too_many)?;
         entries.sort_unstable();
         let mut writer = Writer::new(&self.store, &REQUESTS, (from, to), self.filter_bytes_max);
@@ -208,7 +209,7 @@ impl Requests {
             tracing::warn!(
                 from = run.from(),
                 to = run.to(),
-                "a run of requests is damaged: rebuilding it from the log"
+                "a run of the idempotency table is damaged: rebuilding the run from the log"
             );
             let mut again = vec![];
             self.read_log(run.from(), run.to(), |from, names| {
@@ -237,7 +238,7 @@ impl Requests {
                 }
                 Some(Err(error)) => {
                     is_written = false;
-                    tracing::warn!(%error, "failed to write a run of requests: its names stay in memory");
+                    tracing::warn!(%error, "failed to write a run of the idempotency table: its request names stay in memory");
                 }
                 None => {}
             }

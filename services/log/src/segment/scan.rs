@@ -208,8 +208,9 @@ impl Walk {
             let header = BlockHeader::decode(&bytes[at..])?;
             (header.first..=header.first + u64::from(header.records)).contains(&self.next).then_some((at, header))
         });
-        let (at, header) =
-            blocks.last().ok_or_else(|| self.damage(&path, 0, "no block contains or precedes the position"))?;
+        let (at, header) = blocks.last().ok_or_else(|| {
+            self.damage(&path, 0, "the segment has no block that contains or precedes the expected position")
+        })?;
         let (mut offset, mut rest) = (at, vec![]);
         if header.first < self.next {
             offset += header.bytes();
@@ -240,7 +241,11 @@ impl Walk {
     fn open(&mut self, first: Position, path: PathBuf) -> Result<Current, ScanError> {
         let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
         if file.length().map_err(ScanError::at(&path))? > MAX_SEGMENT {
-            return Err(self.damage(&path, MAX_SEGMENT, "the file is longer than the maximum size of a segment"));
+            return Err(self.damage(
+                &path,
+                MAX_SEGMENT,
+                "the segment file is longer than the maximum size of a segment",
+            ));
         }
         let mut window = Window::new(file, 0);
         let ahead = if self.by_outlines { SEGMENT_HEADER as u64 } else { AHEAD };
@@ -251,7 +256,14 @@ impl Walk {
             self.head = genesis(header.partition);
         }
         if self.partition != Some(header.partition) {
-            return Err(self.damage(&path, 0, &format!("the segment belongs to partition {}", header.partition)));
+            return Err(self.damage(
+                &path,
+                0,
+                &format!(
+                    "the segment's header names partition {}, which is not the partition of this log",
+                    header.partition
+                ),
+            ));
         }
         if header.first != first || header.first != self.next {
             let reason =
@@ -325,7 +337,7 @@ impl Walk {
                 _ => Err(self.damage(&current.path, offset, reason)),
             };
         }
-        Err(self.damage(&current.path, current.window.offset, "the file changed repeatedly while it was read"))
+        Err(self.damage(&current.path, current.window.offset, "the segment file changed repeatedly while it was read"))
     }
 
     fn accept(&mut self, current: &mut Current, block: Block) -> Result<Step, ScanError> {

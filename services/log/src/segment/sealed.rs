@@ -108,7 +108,9 @@ impl Unsealer {
         let damage = |reason: &str| SealedDamage { offset: 0, position: first, reason: reason.to_owned() };
         let header = SegmentHeader::decode(&bytes).map_err(damage)?;
         if header != (SegmentHeader { partition, first, previous }) {
-            return Err(damage("the segment is of another partition, position or log"));
+            return Err(damage(
+                "the segment's header does not match the expected partition, first position or previous hash",
+            ));
         }
         Ok(Self { bytes, offset: SEGMENT_HEADER, next: first, head: previous, failed: false })
     }

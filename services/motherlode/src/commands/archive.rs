@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             "  partition {partition}: {records} records archived; it ends at position {end}\n    head {head}"
         );
         match signed {
-            Some(size) => writeln!(text, "    signed checkpoint of {size} records archived"),
+            Some(size) => writeln!(text, "    archived the signed checkpoint of {size} records"),
             None => writeln!(text, "    no signed checkpoint"),
         }
         .map_err(Failure::found)?;
@@ -155,5 +155,7 @@ fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> 
 /// signature.
 fn checkpoint(data: &Path, partition: u32) -> Result<Option<(Checkpoint, Note)>, Failure> {
     let read = Files::unverified_checkpoint(&motherlode_proofs::proofs_folder(data, partition));
-    read.map_err(|error| Failure::found(error).with_step("Start the service, which signs a damaged checkpoint again"))
+    read.map_err(|error| {
+        Failure::found(error).with_step("Start the service: it replaces a damaged checkpoint with a newly signed one")
+    })
 }

@@ -61,7 +61,10 @@ impl fmt::Display for Finding {
                  `serve --restored` accepts the loss"
             ),
             Self::Unsigned { size } => {
-                write!(f, "the first {size} records differ from the signed records\n    next: {REPAIR}")
+                write!(
+                    f,
+                    "the log's first {size} records differ from the records of the signed checkpoint\n    next: {REPAIR}"
+                )
             }
             Self::CheckpointUnreadable(error) => {
                 write!(

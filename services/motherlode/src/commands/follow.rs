@@ -61,10 +61,10 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     };
     let mut found = BTreeMap::new();
     for part in text.split(',') {
-        let malformed = "must be PARTITION:POSITION or PARTITION:POSITION:SHA256, several with commas between";
+        let malformed = "must be PARTITION:POSITION or PARTITION:POSITION:SHA256, several separated by commas";
         let (partition, last) = one(part).ok_or(malformed)?;
         if found.insert(partition, last).is_some() {
-            return Err("names a partition twice".to_owned());
+            return Err("must not name a partition twice".to_owned());
         }
     }
     Ok(found)
@@ -149,7 +149,7 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
         if !client::may_pass(&broken) || (args.once && failures == FAILURES_MAX) {
             return Err(client::explain(&broken));
         }
-        eprintln!("The stream ended ({}); retrying in {} ms.", broken.message(), wait.as_millis());
+        eprintln!("The stream of records ended ({}); retrying in {} ms.", broken.message(), wait.as_millis());
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(LAST_WAIT);
     }
@@ -170,7 +170,7 @@ async fn stream(
     loop {
         let message = match messages.message().await {
             Ok(Some(message)) => message,
-            Ok(None) => return Ok(Some(Status::unavailable("the service ended the stream"))),
+            Ok(None) => return Ok(Some(Status::unavailable("the service ended the stream of records"))),
             Err(status) => return Ok(Some(status)),
         };
         let sent = message.sent_position;

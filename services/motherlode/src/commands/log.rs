@@ -101,7 +101,7 @@ fn show(log: &LogLocation, partition: u32, position: Position) -> Result<(), Fai
         }
     }
     let (end, _) = records.verified();
-    Err(Failure::unusable(format!("{log}: no position {position}"))
+    Err(Failure::unusable(format!("{log} has no record at position {position}"))
         .with_step(&format!("Name a position from 1 to {end}, the end of partition {partition}")))
 }
 
@@ -169,10 +169,10 @@ fn whole(record: &Record) -> Result<String, Failure> {
         let _ = writeln!(text, "{event:#?}");
     }
     for (currency, balance) in &logged.balances_after {
-        let _ = writeln!(text, "balance after: {} {currency}", balance.to_decimal(*currency));
+        let _ = writeln!(text, "balance after the record: {} {currency}", balance.to_decimal(*currency));
     }
     for (currency, due) in &logged.due_after {
-        let _ = writeln!(text, "due after: {} {currency}", due.to_decimal(*currency));
+        let _ = writeln!(text, "amount due after the record: {} {currency}", due.to_decimal(*currency));
     }
     Ok(text)
 }

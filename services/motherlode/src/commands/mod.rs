@@ -49,7 +49,7 @@ const NEW_FILE: &str = "With --out, name a file that does not exist yet, in a fo
 const ANY_FILE: &str = "With --out, name a file that this user may write";
 const DAMAGED: &str = "Leave the folder unchanged, and use a copy of the log that `motherlode log verify` finds sound";
 const NO_LOG: &str = "Name the data folder of `serve`, the folder of a copy, or nats://host:port,...";
-const NO_STREAM: &str = "Check the address, and that a NATS server with JetStream listens there; [store] in the file of --config has its \
+const NO_STREAM: &str = "Check the address, and check that a NATS server with JetStream listens there; [store] in the file of --config has its \
 credentials";
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -163,7 +163,7 @@ impl From<ArchiveError> for Failure {
         let step = match &error {
             ArchiveError::Place { .. } => "Name a folder, or s3://BUCKET/PREFIX",
             ArchiveError::OtherLog { .. } | ArchiveError::Shorter { .. } | ArchiveError::Partitions { .. } => {
-                "Check that the log has lost no record; name another archive for another log"
+                "Check that the log has lost no record. Each log needs its own archive"
             }
             ArchiveError::Damaged { .. } | ArchiveError::Missing { .. } | ArchiveError::Missed { .. } => {
                 "Leave the archive unchanged, and look for another copy of the log"
@@ -198,7 +198,7 @@ impl From<BackupError> for Failure {
                 Self::unusable(error).with_step("Move either the log or the copy to another folder")
             }
             BackupError::Open { .. } | BackupError::OtherLog(_) | BackupError::Operator { .. } => {
-                Self::found(error).with_step("Name the folder of this log's copy, or a new one, with --to")
+                Self::found(error).with_step("Name the folder of this log's copy, or a new folder, with --to")
             }
             error => Self::found(error),
         }

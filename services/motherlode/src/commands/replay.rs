@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if replayed.matches() {
         Ok(())
     } else {
-        Err(Failure::found("the replay gives other bytes than the log: compare the steps marked DIFFERS"))
+        Err(Failure::found("the replayed bytes differ from the bytes in the log: compare the steps marked DIFFERS"))
     }
 }
 
@@ -97,8 +97,8 @@ pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: 
     let mut sections = sections(&round, format == Picture::Text && draw::colour_wanted(&stdout()));
     let steps = replayed.view.steps.iter().zip(&replayed.differs).zip(1..);
     let verdicts = steps.map(|((step, differs), number)| match differs {
-        None if number > replayed.resolved => "not yet: its draw is sealed until the round ends".to_owned(),
-        None => format!("gives the logged {} bytes", step.logged.outcome.len()),
+        None if number > replayed.resolved => "not replayed yet: its draw is sealed until the round ends".to_owned(),
+        None => format!("the replay gives the same {} bytes as the log", step.logged.outcome.len()),
         Some(how) => format!("DIFFERS in {how}"),
     });
     for (section, verdict) in sections.iter_mut().skip(1).zip(verdicts) {

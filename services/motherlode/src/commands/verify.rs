@@ -42,7 +42,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::unusable(format!("{key} is a witness's key, not a log's")));
     }
     let unproven = |error| {
-        Failure::found(format!("{error}\nVerdict: NOT PROVEN. Get the proof again, and check which key was given"))
+        Failure::found(format!(
+            "{error}\nVerdict: NOT PROVEN. Get the proof again, and check which key --key or --policy names"
+        ))
     };
     let proven = verify(&proof, &key, policy.as_ref()).map_err(unproven)?;
     let round = proof_name(&proven);
@@ -92,7 +94,8 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         ),
         Some(policy) => {
             let each: Vec<_> = cosigned.iter().map(|(name, time)| format!("{name} at {time} s")).collect();
-            let found = format!("{} of {} have cosigned: {}", each.len(), policy.witnesses.len(), each.join(", "));
+            let found =
+                format!("{} of {} witnesses have cosigned: {}", each.len(), policy.witnesses.len(), each.join(", "));
             say(
                 "witnesses",
                 found,
@@ -106,7 +109,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     match named[..] {
         [] => say("inclusion", in_log, "SHA-256"),
         _ => {
-            let found = format!("{in_log}; proven by their hashes in later records: {}", places(named.clone()));
+            let found = format!("{in_log}; records proven by their hashes in later records: {}", places(named.clone()));
             say("inclusion", found, "SHA-256; only an audit shows that the log has these records at these positions");
         }
     }

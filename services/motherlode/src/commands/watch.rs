@@ -119,7 +119,7 @@ async fn follow<W: Write>(
                     return Ok(Followed::Enough);
                 }
             }
-            Ok(None) => return broken(Status::unavailable("the service ended the stream"), updated),
+            Ok(None) => return broken(Status::unavailable("the service ended the stream of updates"), updated),
             Err(status) => return broken(status, updated),
         }
     }
@@ -148,7 +148,7 @@ impl<W: Write> View<W> {
     }
 
     fn away(&mut self, wait: Duration) -> Result<bool, Failure> {
-        let text = format!("the stream broke; reopening it in {:.2} s\n", wait.as_secs_f64());
+        let text = format!("the stream of updates broke; reopening it in {:.2} s\n", wait.as_secs_f64());
         self.drawn += usize::from(self.terminal);
         self.write(&text)
     }

@@ -29,7 +29,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let key = load(&args.key).map_err(|error| Failure::unusable(error).with_step(MAKE))?;
     if key.verifier().kind() != KeyKind::Witness {
-        return Err(Failure::unusable(format!("{}: not a witness's key", args.key.display())).with_step(MAKE));
+        return Err(Failure::unusable(format!("{} is not a witness's key", args.key.display())).with_step(MAKE));
     }
     if let Some(other) = args.logs.iter().find(|key| key.kind() != KeyKind::Log) {
         let what = format!("{other} is a witness's key, not a log's");
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 .with_step("Name another address with --listen")
         })?;
         let witness = Witness::open(key, args.logs.clone(), args.data.clone()).map_err(|error| {
-            Failure::found(error).with_step("Name a folder of this witness, or a new one, with --data")
+            Failure::found(error).with_step("Name the data folder of this witness, or a new folder, with --data")
         })?;
         let address = listener.local_addr().map_err(Failure::found)?;
         say(&format!("Witness {verifier}\n  http://{address}/add-checkpoint\n"))?;

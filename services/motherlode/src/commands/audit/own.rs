@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.operator.is_some() {
         return Err(Failure::unusable(
-            "--operator needs a whole log, but this is an operator's copy: leave the option out",
+            "--operator needs a whole log, but this is an operator's copy: leave out --operator",
         ));
     }
     let folders = (HOME..).map(|partition| copy_folder(&args.data, partition)).take_while(|folder| folder.is_dir());

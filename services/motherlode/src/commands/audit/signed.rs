@@ -8,7 +8,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     let Some(key) = key(args)? else {
         return match args.checkpoints.is_empty() {
             true => Ok(()),
-            false => Err(Failure::unusable("--checkpoint needs the log's public key: name it with --key")),
+            false => Err(Failure::unusable("--checkpoint needs the log's public key: name the key with --key")),
         };
     };
     for part in &mut *parts {
@@ -17,7 +17,10 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
             Ok(found) => part.checkpoints = found,
             // This is only a warning, because a service replaces a damaged checkpoint with a new one.
             Err(error) => {
-                eprintln!("warning: partition {}: its last checkpoint was not compared: {error}", part.partition)
+                eprintln!(
+                    "warning: partition {}: the log was not compared with its last checkpoint: {error}",
+                    part.partition
+                )
             }
         }
     }

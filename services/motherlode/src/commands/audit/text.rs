@@ -25,7 +25,7 @@ pub(super) fn text(whole: &Whole) -> String {
             }
             if partitions.len() > 1 {
                 lines.extend(section("Between partitions"));
-                lines.push(row("all copies match; in transit between partitions", &eur(*in_transit)));
+                lines.push(row("amount in transit between partitions (all copies match)", &eur(*in_transit)));
             }
             lines.extend(draws(&whole.seals(), whole.sealed()));
             lines.extend(waiting(partitions));
@@ -65,7 +65,8 @@ fn log(report: &Report) -> Vec<String> {
     });
     if !report.checkpoints.is_empty() {
         let sizes: Vec<_> = report.checkpoints.iter().map(count).collect();
-        let tree = report.tree.map_or(String::new(), |size| format!("; the tree files agree up to {}", count(size)));
+        let tree =
+            report.tree.map_or(String::new(), |size| format!("; the tree files match the log to {}", count(size)));
         lines.push(format!("  checkpoints of this log: {}{tree}", sizes.join(", ")));
     }
     lines.extend([
@@ -102,7 +103,7 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
         let voids = voids.get(currency).copied().unwrap_or_default();
         if voids.rounds > 0 {
             lines.push(row(
-                &format!("refunded to {} voided rounds", count(voids.rounds)),
+                &format!("refunds of {} voided rounds", count(voids.rounds)),
                 &money(voids.refunds, currency),
             ));
             lines.push(row("wins of voided rounds taken back", &money(voids.wins_taken_back, currency)));
@@ -120,19 +121,19 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
         return vec![];
     }
     let mut lines = section("Sealed draws").to_vec();
-    lines.push(row("players with a first seal", &count(opened + unsealed)));
+    lines.push(row("players whose first seal is in the log", &count(opened + unsealed)));
     lines.push(row("draws revoked because their key was lost", &count(key_lost)));
     if refused_starts > 0 {
         lines.push(row("refused starts", &count(refused_starts)));
     }
     if unsure_starts > 0 {
-        lines.push(row("starts that revoked unused seals", &count(unsure_starts)));
+        lines.push(row("service starts that revoked unused seals", &count(unsure_starts)));
         lines.push(row("draws sealed again after these starts", &count(ended)));
     }
     lines.push(row("sealed steps of open rounds, resolved when the rounds end", &count(held)));
     if checked + unchecked > 0 {
         lines.push(row("seals recomputed from their draw keys", &count(checked)));
-        lines.push(row("seals whose draw key is not in the file", &count(unchecked)));
+        lines.push(row("seals whose draw key is not in the draw key file", &count(unchecked)));
     }
     if rounds_lost > 0 {
         lines.push(row("voided rounds whose draws cannot be revealed", &count(rounds_lost)));
@@ -144,8 +145,8 @@ fn returns(of: &Return) -> Vec<String> {
     let share = |won| returned(won, of.bets).map_or("-".to_owned(), |share| percent(&share, PLACES));
     vec![
         format!("  {} {}: {} rounds, {} jackpots hit", of.game, of.rules_version, count(of.rounds), count(of.hits)),
-        row("  returned without the jackpot", &share(of.wins)),
-        row("  returned with the jackpots awarded", &share(of.wins + of.awarded)),
+        row("  return to player without the jackpot", &share(of.wins)),
+        row("  return to player with the jackpots awarded", &share(of.wins + of.awarded)),
     ]
 }
 
@@ -192,7 +193,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();
     let unpaid_lines = unpaid.iter().map(|(_, hit, award)| {
         let amount = money(award.amount.0.into(), award.currency);
-        format!("  unpaid: {amount} to {} round {}, hit at {hit}", award.stream, award.round)
+        format!("  unpaid: {amount} to {} round {}, hit at position {hit}", award.stream, award.round)
     });
     let players = books().flat_map(|books| books.players());
     let open: Vec<_> = players
@@ -202,14 +203,14 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
         let started = &open.started;
         let bet = money(started.bet.0.into(), started.currency);
         format!(
-            "  open: {operator}/{player}/{} of {}, bet {bet}, since {}",
+            "  open: {operator}/{player}/{} of {}, bet {bet}, since position {}",
             started.round, started.game, open.opened_at
         )
     });
     let off: Vec<_> = books().take(1).flat_map(|books| books.switched_off()).collect();
-    let off_lines = off
-        .iter()
-        .map(|(switch, off)| format!("  off: {switch}, since {} by {}: {}", off.position, off.actor, off.reason));
+    let off_lines = off.iter().map(|(switch, off)| {
+        format!("  off: {switch}, since position {} by {}: {}", off.position, off.actor, off.reason)
+    });
     let mut lines = section("Waiting").to_vec();
     lines.push(row("awards to be paid", &count(unpaid.len())));
     lines.extend(last(unpaid_lines, unpaid.len(), "unpaid awards"));
@@ -217,7 +218,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     lines.extend(last(open_lines, open.len(), "open rounds"));
     let under_way: Vec<_> = partitions.iter().flat_map(Report::under_way).collect();
     if !under_way.is_empty() {
-        lines.push(row("pending with operators' wallets", &count(under_way.len())));
+        lines.push(row("transactions pending with operators' wallets", &count(under_way.len())));
         let under_way_lines = under_way.iter().map(|id| format!("  pending: {id}"));
         lines.extend(last(under_way_lines, under_way.len(), "pending transactions"));
     }

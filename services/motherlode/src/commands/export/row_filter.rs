@@ -12,7 +12,7 @@ impl RowFilter {
             None => Ok(None),
             Some(text) => date::parse(text)
                 .map(Some)
-                .ok_or_else(|| Failure::unusable(format!("--{name} {text}: must be a day as YYYY-MM-DD"))),
+                .ok_or_else(|| Failure::unusable(format!("--{name} {text}: must be a day in the form YYYY-MM-DD"))),
         };
         let days = (day("from", from)?.unwrap_or(i64::MIN), day("to", to)?.unwrap_or(i64::MAX));
         if days.0 > days.1 {

@@ -125,7 +125,7 @@ async fn stream(
     loop {
         let message = match messages.message().await {
             Ok(Some(message)) => message,
-            Ok(None) => return Ok(Some(Status::unavailable("the service ended the stream"))),
+            Ok(None) => return Ok(Some(Status::unavailable("the service ended the stream of records"))),
             Err(status) => return Ok(Some(status)),
         };
         for record in message.records.into_iter().filter(|record| record.position <= end) {

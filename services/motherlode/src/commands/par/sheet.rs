@@ -118,7 +118,10 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
 fn spread(par: &Par) -> Vec<String> {
     let mut lines = section("Hits and volatility").to_vec();
     lines.extend([
-        row("a paid spin wins", &format!("{}, {}", percent(&par.hit_frequency, 4), once_in(&par.hit_frequency, 2))),
+        row(
+            "chance that a paid spin wins",
+            &format!("{}, {}", percent(&par.hit_frequency, 4), once_in(&par.hit_frequency, 2)),
+        ),
         row("standard deviation of a round", &format!("{:.4} bets", par.std_dev)),
         row("volatility index, 1.96 standard deviations", &format!("{:.4}", par.volatility_index())),
         row("highest win of a single window", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
