@@ -166,7 +166,7 @@ impl Witness {
                 }
             }
         }
-        Err(io::Error::other("the witness stated a different size at each attempt"))
+        Err(io::Error::other("at each attempt, the witness named a different size for its last checkpoint"))
     }
 
     fn valid(&self, note: &Note, answer: &str) -> Option<Signature> {

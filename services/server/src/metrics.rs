@@ -106,15 +106,23 @@ impl Metrics {
         log("motherlode.log.writable", "1 while the log can be written; 0 otherwise.", |ledger| {
             ledger.writable().into()
         });
-        log("motherlode.log.records_unverified", "Records not yet verified since the start.", |ledger| {
-            let verification = ledger.verification();
-            let verification = verification.borrow();
-            verification.unread - verification.verified
-        });
+        log(
+            "motherlode.log.records_unverified",
+            "Number of log records not yet verified since the start of the process.",
+            |ledger| {
+                let verification = ledger.verification();
+                let verification = verification.borrow();
+                verification.unread - verification.verified
+            },
+        );
         log("motherlode.index.behind", "Number of commits whose index is in memory only.", Handle::index_behind);
         log("motherlode.requests.bytes", "Memory of the idempotency table in bytes.", Handle::request_bytes);
         log("motherlode.players.in_memory", "Players in memory.", Handle::players_in_memory);
-        log("motherlode.players.reloads", "Players read back into memory since the start.", Handle::player_reloads);
+        log(
+            "motherlode.players.reloads",
+            "Number of players read back into memory since the start of the process.",
+            Handle::player_reloads,
+        );
         log("motherlode.queue.depth", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
         let what = "Age of the oldest unfinished append; 0 if no append is in flight.";
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
@@ -141,7 +149,7 @@ impl Metrics {
 
     fn standings(&self, meter: &Meter) {
         let observed = self.clone();
-        let what = "1 while appends are refused for this cause; 0 otherwise.";
+        let what = "1 while appends are refused for the cause in the label; 0 otherwise.";
         gauge(meter, "motherlode.log.stopped", what, move |seen| {
             observed.ledgers(|ledgers| {
                 for ledger in ledgers.all() {
@@ -193,7 +201,8 @@ impl Metrics {
             });
         });
         let observed = self.clone();
-        let what = "Highest position sent to a copy of the whole log since the start; 0 without such a copy.";
+        let what =
+            "Highest position sent to a copy of the whole log since the start of the process; 0 without such a copy.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
@@ -265,18 +274,18 @@ impl Metrics {
         let ages: [(&'static str, &'static str, Covered); 3] = [
             (
                 "motherlode.proofs.tree_age",
-                "Age of the oldest record missing in the tree; 0 if none is missing.",
+                "Age of the oldest log record that is not yet in the Merkle tree; 0 if all are.",
                 |of| Some(of.grown),
             ),
             (
                 "motherlode.proofs.checkpoint_age",
-                "Age of the oldest unsigned record; 0 if all records are signed.",
+                "Age of the oldest log record without a signed checkpoint; 0 if all have one.",
                 |of| Some(of.signed),
             ),
             // This metric is exported only after the first cosignature.
             (
                 "motherlode.proofs.witness_age",
-                "Age of the oldest record without a witness's cosignature; 0 if all have one.",
+                "Age of the oldest log record without a witness's cosignature; 0 if all have one.",
                 |of| of.cosigned,
             ),
         ];
@@ -353,12 +362,14 @@ impl Metrics {
     fn pools(&self, meter: &Meter) {
         type Read = fn(&motherlode_state::PoolState) -> Nano;
         let figures: [(&'static str, &'static str, Read); 4] = [
-            ("motherlode.pool.increments.EUR", "Increments of the running cycle (K).", |pool| pool.increments),
+            ("motherlode.pool.increments.EUR", "Increments of the pool's running cycle (K).", |pool| pool.increments),
             ("motherlode.pool.reserve.EUR", "Reserve (R).", |pool| pool.reserve),
-            ("motherlode.pool.contributions.EUR", "Sum of all contributions, less returned contributions.", |pool| {
-                pool.contributions
-            }),
-            ("motherlode.pool.paid.EUR", "Sum of all awards paid.", |pool| pool.paid),
+            (
+                "motherlode.pool.contributions.EUR",
+                "Sum of all contributions to the pool, less returned contributions.",
+                |pool| pool.contributions,
+            ),
+            ("motherlode.pool.paid.EUR", "Sum of all awards that were paid from the pool.", |pool| pool.paid),
         ];
         for (name, what, read) in figures {
             let observed = self.clone();

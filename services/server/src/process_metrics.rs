@@ -26,7 +26,7 @@ pub(crate) fn start(config: &Config, is_ready: impl Fn() -> bool + Send + Sync +
     gauge(&meter, "motherlode.process.memory", "By", "Resident memory.", |seen| {
         memory_bytes().into_iter().for_each(|bytes| seen(bytes, &[]));
     });
-    gauge(&meter, "motherlode.process.memory_limit", "By", "Memory limit of the control group.", |seen| {
+    gauge(&meter, "motherlode.process.memory_limit", "By", "Memory limit of the process's control group.", |seen| {
         memory_limit().into_iter().for_each(|bytes| seen(bytes, &[]));
     });
     let estimate = process::memory_estimate(config);

@@ -239,7 +239,7 @@ async fn leave(presence: Option<&Presence>) {
 async fn closed(leaving: Option<JoinHandle<Result<(), ServeError>>>) -> Result<(), ServeError> {
     match leaving {
         Some(leaving) => leaving.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "the server's stop ended in a panic");
+            tracing::error!(%error, "a panic interrupted the stop of the server");
             Ok(())
         }),
         None => Ok(()),

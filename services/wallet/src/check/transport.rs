@@ -86,7 +86,7 @@ async fn wallet_restart_keeps_ids(kit: &mut Kit) -> Result<(), Skip> {
         was_down |= !answers;
         sleep(Duration::from_millis(20)).await;
     }
-    kit.note(format!("the wallet was unreachable in between: {was_down}"));
+    kit.note(format!("the wallet was unreachable during the wait for its restart: {was_down}"));
     kit.expect(&debit, Want::DoneBefore).await;
     kit.expect(&rolled_back, Want::Refused).await;
     kit.expect_moved(before, -100).await;
@@ -198,7 +198,7 @@ async fn bad_token(kit: &mut Kit, debit: Call, before: Option<i64>) -> Result<()
     let code = answer.as_ref().err().map(Status::code);
     let refused =
         answer.as_ref().is_ok_and(|result| result.as_ref().is_some_and(|result| result.outcome() == Outcome::Refused));
-    let line = format!("a debit with another token: {code:?}; expected UNAUTHENTICATED");
+    let line = format!("a debit with an invalid token: {code:?}; expected UNAUTHENTICATED");
     if !refused && !matches!(code, Some(Code::Unauthenticated | Code::PermissionDenied)) {
         kit.fault(line.clone());
     }
@@ -238,7 +238,7 @@ async fn replayed_nonce_401(kit: &mut Kit) -> Result<(), Skip> {
         kit.moved -= 100;
         kit.opened += 1;
     }
-    expect_401(kit, "the same signed request again", again).await;
+    expect_401(kit, "a second sending of the same signed request", again).await;
     kit.expect(&debit, Want::DoneBefore).await;
     kit.expect_moved(before, -100).await;
     Ok(())
