@@ -62,7 +62,7 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         partition,
         from = size + 1,
         to,
-        "verifying the records after the last checkpoint before the first answer"
+        "verifying the records after the last checkpoint; calls are answered once this is done"
     );
     let (mut at, mut head) = (size, head);
     while at < to {

@@ -78,7 +78,7 @@ impl Metrics {
         let observed = self.clone();
         let ended = meter.u64_observable_counter("motherlode.tasks.ended");
         ended
-            .with_description("Unexpected ends of background tasks.")
+            .with_description("Number of unexpected ends of background tasks.")
             .with_callback(move |seen| {
                 if let Some(Source { tasks, .. }) = &*observed.0.read() {
                     let tasks = tasks.borrow();
@@ -102,7 +102,7 @@ impl Metrics {
                 });
             });
         };
-        log("motherlode.log.position", "Position of the last durable commit.", Handle::durable);
+        log("motherlode.log.position", "Log position of the last durable commit.", Handle::durable);
         log("motherlode.log.writable", "1 while the log can be written; 0 otherwise.", |ledger| {
             ledger.writable().into()
         });
@@ -123,7 +123,9 @@ impl Metrics {
             "Number of players read back into memory since the start of the process.",
             Handle::player_reloads,
         );
-        log("motherlode.queue.depth", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
+        log("motherlode.queue.depth", "Number of proposals that wait for the partition's writer.", |ledger| {
+            ledger.waiting() as u64
+        });
         let what = "Age of the oldest unfinished append; 0 if no append is in flight.";
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
         let what = "Age of the oldest record after the latest snapshot; 0 if there is none.";
@@ -173,7 +175,7 @@ impl Metrics {
         gauge(
             meter,
             "motherlode.log.readers",
-            "Processes that follow the log: replicas, standbys, copies.",
+            "Number of processes that follow the log: replicas, standbys, copies.",
             move |seen| {
                 observed.ledgers(|ledgers| {
                     written(ledgers, &mut |ledger, partition| {
@@ -187,7 +189,8 @@ impl Metrics {
             },
         );
         let observed = self.clone();
-        let what = "Records not yet sent to the slowest follower of this kind; 0 without such a follower.";
+        let what =
+            "Number of log records not yet sent to the slowest follower of this kind; 0 without such a follower.";
         gauge(meter, "motherlode.log.readers_behind", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| {
@@ -209,7 +212,7 @@ impl Metrics {
             });
         });
         // This metric is exported only after a copy has received records.
-        let what = "Age of the oldest record not sent to any copy of the whole log; 0 if all were sent.";
+        let what = "Age of the oldest log record that was not sent to any copy of the whole log; 0 if all were sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
             copied => ledger.age_after(copied).ok(),
@@ -218,7 +221,7 @@ impl Metrics {
 
     fn callers(&self, meter: &Meter) {
         let observed = self.clone();
-        gauge(meter, "motherlode.connections", "Open connections of all listeners.", move |seen| {
+        gauge(meter, "motherlode.connections", "Number of open connections of all listeners.", move |seen| {
             if let Some(Source { admission, .. }) = &*observed.0.read() {
                 seen.observe(admission.connections() as u64, &[]);
             }
@@ -334,7 +337,7 @@ impl Metrics {
                 });
             });
         };
-        voids("motherlode.voids.today", "Rounds voided since midnight UTC (PL-38).", |share| share.voids);
+        voids("motherlode.voids.today", "Number of rounds voided since midnight UTC (PL-38).", |share| share.voids);
         voids(
             "motherlode.voids.today_max",
             "Number of voids per day above which an alarm is raised.",
@@ -344,7 +347,7 @@ impl Metrics {
         gauge(
             meter,
             "motherlode.reports.position",
-            "Position up to which the reports have read the log.",
+            "Log position up to which the reports have read the log.",
             move |seen| {
                 reports.follower(|follower| {
                     for (partition, position) in (0_i64..).zip(follower.counts().positions) {
@@ -429,7 +432,7 @@ fn seconds(
     meter.f64_observable_gauge(name).with_unit("s").with_description(what).with_callback(read).build();
 }
 
-#[allow(clippy::cast_precision_loss, reason = "for graphs and alarms")]
+#[allow(clippy::cast_precision_loss, reason = "graphs and alarms need no exact integers")]
 fn approximately(figure: Nano) -> f64 {
     figure.0 as f64 / 1e9
 }

@@ -105,7 +105,7 @@ impl PlayRules {
         self.within_bet(currency, amount, bet_max)?;
         if let Some(left) = self.too_soon_by(player, bet, pace, now) {
             let message = format!(
-                "in this jurisdiction the player's rounds must be at least {} ms apart",
+                "in this jurisdiction, the player's rounds must be at least {} ms apart",
                 self.profile.round_ms_min
             );
             return Err(self.refusal(Reason::RoundTooSoon, message).retry_after(left));

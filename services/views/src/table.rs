@@ -328,12 +328,12 @@ fn open(path: &Path, id: Hash, partition: u32) -> Result<(File, Footer), ViewErr
     let unusable = |reason| ViewError::unusable(path, reason);
     let file = File::open(path).map_err(at(path))?;
     let length = file.metadata().map_err(at(path))?.len();
-    let start = length.checked_sub(FOOTER as u64).ok_or_else(|| unusable("the file is too short"))?;
+    let start = length.checked_sub(FOOTER as u64).ok_or_else(|| unusable("the table's file is too short"))?;
     let sealed = read(&file, path, start, FOOTER as u64)?;
     if Sha256::digest(&sealed)[..] != id[..] {
         return Err(unusable("the footer of the table is damaged"));
     }
-    let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("the file is not a table"))?;
+    let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("the file is not a table of the views"))?;
     let (footer, _) =
         postcard::take_from_bytes::<Footer>(encoded).map_err(|_| unusable("the footer of the table is damaged"))?;
     if footer.partition != partition {
@@ -366,7 +366,7 @@ fn read(file: &File, path: &Path, from: u64, bytes: u64) -> Result<Vec<u8>, View
     let too_long = |_| ViewError::unusable(path, "a section of the table is too long");
     let mut buffer = vec![0; usize::try_from(bytes).map_err(too_long)?];
     file.read_exact_at(&mut buffer, from).map_err(|source| match source.kind() {
-        io::ErrorKind::UnexpectedEof => ViewError::unusable(path, "the file is too short"),
+        io::ErrorKind::UnexpectedEof => ViewError::unusable(path, "the table's file is too short"),
         _ => ViewError::Io { path: path.to_owned(), source },
     })?;
     Ok(buffer)

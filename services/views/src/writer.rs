@@ -202,7 +202,7 @@ impl<'a> Writer<'a> {
             filter,
             index,
         };
-        let footer = footer.encode().ok_or_else(|| io::Error::other("the footer is too long"))?;
+        let footer = footer.encode().ok_or_else(|| io::Error::other("the footer of the table is too long"))?;
         output.put(&footer)?;
         output.finish()?;
         Ok(Sha256::digest(footer).into())

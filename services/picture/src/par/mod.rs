@@ -300,7 +300,7 @@ fn statements(game: &dyn Game, par: &Par) -> Markup {
                   an unbiased draw from its range; no draw depends on the return, the pool or the player.";
     let inner = html! {
         @if facts.len() > 0 {
-            h3 { "Stated in the game's description" }
+            h3 { "Figures stated in the game's description" }
             (table(&["figure", "key", "value"], facts))
         }
         h3 { "Stakes offered" }
