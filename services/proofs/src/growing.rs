@@ -95,7 +95,7 @@ impl Growing {
         let (size, end) = (checkpoint.size, ledger.durable());
         if size > end {
             return Err(contradiction(format!(
-                "a checkpoint of this size was signed, but the log ends at position {end}"
+                "a checkpoint up to this position was signed, but the log ends at position {end}"
             ))
             .into());
         }

@@ -41,7 +41,7 @@ impl Catalogue {
         if File::open(folder.join("db"))
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
         {
-            return Err(failed(folder, "another process is using it"));
+            return Err(failed(folder, "another process is using the catalogue"));
         }
         Self::try_open(folder).or_else(|error| {
             tracing::warn!(%error, "failed to open the catalogue of views: replacing it with an empty one");

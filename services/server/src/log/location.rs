@@ -24,7 +24,7 @@ pub enum LogError {
     /// The log has another number of partitions than configured. A log's number of partitions cannot change, because it
     /// determines each player's partition.
     #[error(
-        "{location} has the log of partitions {}, not of {configured} partitions as configured, of which this process writes {}",
+        "{location} has the log of partitions {}, but {configured} partitions are configured, of which this process writes {}",
         listed(found),
         listed(writes)
     )]

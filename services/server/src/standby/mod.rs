@@ -175,13 +175,13 @@ impl Candidate {
             started = &mut starting => match started.map_err(ServeError::interrupted)? {
                 Ok(server) => server,
                 Err(error @ (ServeError::Pool { .. } | ServeError::Behind(_))) => {
-                    tracing::error!(%error, "the process lost the log to another writer before it served");
+                    tracing::error!(%error, "this process lost the log to another writer before it served calls");
                     return Ok(Turn::Lost(None));
                 }
                 Err(error) => return Err(error),
             },
             why = &mut lost => {
-                tracing::error!(why, "the process lost the log to another writer before it served");
+                tracing::error!(why, "this process lost the log to another writer before it served calls");
                 return Ok(Turn::Lost(Some(tokio::spawn(give_up(starting, why)))));
             }
             _ = &mut signalled => return Ok(Turn::Signalled),
