@@ -35,7 +35,7 @@ pub enum ProofsError {
          the old key see where the old log ended. Then start once with `serve --restored --new-log-key`, which prevents a revealed draw from being dealt again", key.display(), if *named { ", and name a new key file in [proofs]" } else { "" }
     )]
     Contradiction { found: Contradiction, key: PathBuf, named: bool },
-    #[error("proofs: cannot open the tree in {}: {error}", folder.display())]
+    #[error("proofs: cannot open the Merkle tree in {}: {error}", folder.display())]
     Files { folder: PathBuf, error: String },
     #[error("proofs: witness {url}: {fault}")]
     Witness { url: String, fault: String },
@@ -234,7 +234,7 @@ impl Partition {
             Ok(true) => {}
             // A failure is logged, and the check is retried as the log grows.
             Ok(false) => drop(self.grow(self.ledger.durable()).await),
-            Err(error) => tracing::error!(%error, "failed to check the tree's files"),
+            Err(error) => tracing::error!(%error, "failed to check the files of the Merkle tree"),
         }
     }
 
@@ -257,7 +257,7 @@ impl Partition {
                 Err(GrowError::Contradiction(_)) => return,
                 Err(error) => {
                     if !said {
-                        tracing::error!(%error, partition = self.ledger.partition(), "failed to add records to the tree, which is now behind the log; retrying");
+                        tracing::error!(%error, partition = self.ledger.partition(), "failed to add records to the Merkle tree, which is now behind the log; retrying");
                     }
                     said = true;
                     sleep(EVERY).await;

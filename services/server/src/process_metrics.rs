@@ -34,13 +34,13 @@ pub(crate) fn start(config: &Config, is_ready: impl Fn() -> bool + Send + Sync +
         &meter,
         "motherlode.process.memory_estimate",
         "By",
-        "Estimated maximum memory under this configuration.",
+        "Estimated maximum memory of the process under its configuration.",
         move |seen| {
             seen(estimate, &[]);
         },
     );
     let time = meter.f64_observable_counter("motherlode.process.cpu_time").with_unit("s");
-    time.with_description("Processor time of all threads.")
+    time.with_description("Processor time used by all threads of the process.")
         .with_callback(|seen| seen.observe(processor_time().as_secs_f64(), &[]))
         .build();
     if let Some(tls) = &config.tls {

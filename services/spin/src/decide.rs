@@ -68,7 +68,7 @@ impl<'a> Draft<'a> {
             None => {}
         }
         let rate = state.rate(currency).ok_or_else(|| {
-            Refusal::new(Reason::RateUnknown, "no exchange rate to EUR is set for this currency")
+            Refusal::new(Reason::RateUnknown, "no exchange rate to EUR is set for the account's currency")
                 .with("currency_code", currency)
         })?;
         rules.allow(state, player, bet, amount, (pace, now))?;

@@ -110,7 +110,7 @@ impl Store {
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
         // On an error, the next commit updates the catalogue.
         if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
-            tracing::warn!(%error, "failed to name the checkpoint used at startup in the catalogue of views: the next commit tries again");
+            tracing::warn!(%error, "failed to record the checkpoint used at startup in the catalogue of views: the next commit retries");
         }
     }
 

@@ -16,10 +16,10 @@ const RETURN_PLACES: usize = 7;
 fn meaning(info: &GameInfo) -> &'static str {
     match info.ways {
         true => {
-            "A figure is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
+            "A figure in this table is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
         }
         false => {
-            "A line win pays its figure times the coins per line; a scatter, which counts anywhere, pays its figure times the total bet."
+            "A line win pays its figure in this table times the coins per line; a scatter, which counts anywhere, pays its figure times the total bet."
         }
     }
 }

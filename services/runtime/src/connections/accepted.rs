@@ -145,7 +145,7 @@ impl Accepted {
         };
         tokio::select! {
             biased;
-            () = connection.shed() => tracing::debug!(%peer, "a connection was closed to make room for another connection"),
+            () = connection.shed() => tracing::debug!(%peer, "a connection was closed to make room for a new connection"),
             why = served => if let Some(why) = why {
                 tracing::debug!(%peer, why, "a connection was ended");
             },
