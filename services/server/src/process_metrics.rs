@@ -49,7 +49,7 @@ pub(crate) fn start(config: &Config, is_ready: impl Fn() -> bool + Send + Sync +
 }
 
 fn certificate_expiry(meter: &Meter, file: PathBuf) {
-    let what = "Time until the first certificate of the chain in tls.certificate expires.";
+    let what = "Time until the earliest expiry of a certificate in the chain of tls.certificate.";
     let left = meter.f64_observable_gauge("motherlode.tls.certificate_expires").with_unit("s").with_description(what);
     left.with_callback(move |seen| {
         let expiry = std::fs::read(&file).ok().and_then(|pem| certificate::expiry(&pem));
