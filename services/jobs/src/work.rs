@@ -62,7 +62,10 @@ impl Work {
             "" => latest(name),
             version => game(name, version),
         };
-        let unknown = || Refusal::new(Reason::GameUnknown, "there is no such game").with("game", name);
+        let unknown = || {
+            Refusal::new(Reason::GameUnknown, "there is no game with the requested name and rules version")
+                .with("game", name)
+        };
         let game = found.ok_or_else(unknown)?;
         if !(1..=ROUNDS_MAX).contains(&asked.rounds) {
             return Err(Refusal::field("simulation.rounds", format!("must be 1 to {ROUNDS_MAX}")));

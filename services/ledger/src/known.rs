@@ -28,7 +28,7 @@ pub fn check_game(game: &str, rules_version: &str) -> Result<(), Refusal> {
     };
     match is_known {
         true => Ok(()),
-        false => Err(Refusal::new(Reason::GameUnknown, "there is no such game or rules version")
+        false => Err(Refusal::new(Reason::GameUnknown, "there is no game with the requested name and rules version")
             .with("game", game)
             .with("rules_version", rules_version)),
     }

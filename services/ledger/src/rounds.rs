@@ -207,7 +207,7 @@ pub(crate) fn view(
     let generations = handle.generations();
     let dealt_of = |name| handle.draws().dealt(stream, name, &generations);
     if let Err(error) = view.complete(&dealt_of) {
-        tracing::warn!(round = round_name(stream, number), %error, "failed to complete a round from its draws: the round is shown without them, as logged");
+        tracing::warn!(round = round_name(stream, number), %error, "failed to complete a round from its draws: the round is shown as logged");
     }
     let mut round = wire::round(view, stream);
     hide(&mut round);

@@ -46,7 +46,7 @@ impl Target {
 
     pub fn credentials(&self) -> Result<Credentials, Failure> {
         let read = |path: &Path, flag: &str| {
-            let step = format!("With {flag}, name a file that this user may read");
+            let step = format!("With {flag}, name a file that the current user may read");
             fs::read(path).map_err(|error| Failure::unreadable(path, &error, &step))
         };
         let token = match &self.token_file {
@@ -87,17 +87,17 @@ impl Target {
         let authority = self.url.split("://").last().unwrap_or_default().trim_end_matches('/');
         let has = |words: &str| reason.contains(words);
         if has("InvalidContentType") || has("corrupt message") {
-            format!("The port does not use TLS: --target http://{authority}")
+            format!("The service's port does not use TLS: use --target http://{authority}")
         } else if has("UnknownIssuer") || has("BadSignature") {
             "This machine does not trust the root of the service's certificate: name the root's file with --ca"
                 .to_owned()
         } else if has("NotValidForName") || has("not valid for name") {
-            "The service's certificate has another name: use --server-name with that name, and --ca with the root's file"
+            "The service's certificate is not valid for the host in --target: name its host with --server-name, and the root's file with --ca"
                 .to_owned()
         } else if has("CertificateRequired") || has("certificate required") {
             "The service requires a client certificate: name its files with --cert and --key".to_owned()
         } else if has("Expired") || has("expired") {
-            "The service's certificate has expired, and it needs a newer one. Check the clock of this machine, too"
+            "The service's certificate has expired: the service needs a new one. Check the clock of this machine, too"
                 .to_owned()
         } else if has("NotValidYet") || has("not valid yet") {
             "The service's certificate is not valid yet: check the clock of this machine".to_owned()

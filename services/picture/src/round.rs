@@ -102,9 +102,9 @@ pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Autom
     let Some(automatic) = automatic else { return format!("the player {choice}") };
     let Automatic { actor, reason, .. } = automatic;
     match automatic.cause() {
-        Cause::Skipped => format!("the player skips, the game's rule {choice}"),
-        Cause::TimeOver => format!("the player's time is over, the game's rule {choice}"),
-        Cause::Closed => format!("{actor} closes the round ({reason}); the game's rule {choice}"),
+        Cause::Skipped => format!("the player skips the choice, so the game's rule {choice}"),
+        Cause::TimeOver => format!("the player's time is over, so the game's rule {choice}"),
+        Cause::Closed => format!("{actor} closes the round ({reason}), so the game's rule {choice}"),
         Cause::Unspecified => format!("the game's rule {choice}"),
     }
 }
@@ -166,7 +166,7 @@ fn of_step(
         _ => String::new(),
     };
     let drawn = match drawing.is_empty() {
-        true => "not drawn: this program lacks the game's model, with the names of its symbols",
+        true => "not drawn: this program lacks the game's model, which contains the names of the symbols",
         false => "",
     };
     let choice = step.choice.clone().unwrap_or_default();
@@ -192,10 +192,10 @@ fn of_step(
         ("Time", time(step.time.as_ref())),
         ("Log position", step.position.to_string()),
         ("Seed", seed),
-        ("Seal of its draw", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.seal))),
+        ("Seal of the draw", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.seal))),
         ("Client seed", draw.as_ref().map_or_else(String::new, |draw| readable(&draw.client_seed))),
         ("Dealt value", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.dealt))),
-        ("Win after the step", money(step.win.as_ref())),
+        ("Round's win so far", money(step.win.as_ref())),
         ("Balance before the step", money(step.balance_before.as_ref())),
         ("Balance after the step", money(step.balance_after.as_ref())),
         ("Carried figures after", carried(info, &step.carried, code)),
@@ -290,7 +290,7 @@ fn end(round: &Round) -> Section {
             ("Void at", format!("{}, log position {position}", time(at.as_ref()))),
             ("Refunded", money(refund.as_ref())),
             ("Win taken back", money(win_taken_back.as_ref())),
-            ("Win left to the player", money(win_left.as_ref())),
+            ("Win that the player keeps", money(win_left.as_ref())),
         ]);
     }
     Section::new("The end", String::new(), rows)

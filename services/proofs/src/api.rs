@@ -62,7 +62,7 @@ impl ProofApi {
         let partition = Arc::clone(self.partition(request.partition)?);
         let (old, signed) = (request.old_size, signed(&partition, 0).await?);
         if old > signed.checkpoint.size {
-            let message = "no checkpoint of this size was signed: use a signed checkpoint";
+            let message = "no checkpoint of the requested size was signed: request the size of a signed checkpoint";
             let refusal = Refusal::new(Reason::CheckpointAhead, message);
             return Err(refusal.with("size", signed.checkpoint.size));
         }

@@ -24,15 +24,15 @@ pub struct Contradiction {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
     /// A file could not be read or written; the task retries.
-    #[error("cannot read or write the tree's files: {0}")]
+    #[error("cannot read or write the files of the Merkle tree: {0}")]
     Files(#[from] io::Error),
     /// The log could not be read; the task retries.
-    #[error("cannot read the log for the tree: {0}")]
+    #[error("cannot read the log's records for the Merkle tree: {0}")]
     Log(#[from] ReadError),
     /// The log contradicts the checkpoint, so no further checkpoints are signed.
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
-    #[error("the checkpoint {} was signed with another key", .0.display())]
+    #[error("the checkpoint {} was not signed with the key of this process", .0.display())]
     OtherKey(PathBuf),
 }
 
@@ -95,7 +95,7 @@ impl Growing {
         let (size, end) = (checkpoint.size, ledger.durable());
         if size > end {
             return Err(contradiction(format!(
-                "a checkpoint of this size was signed, but the log ends at position {end}"
+                "a checkpoint up to this position was signed, but the log ends at position {end}"
             ))
             .into());
         }
@@ -184,7 +184,9 @@ impl Growing {
         if let Some(expected) = self.expected.take_if(|expected| expected.size == self.tree.size())
             && expected.root != self.tree.root()
         {
-            return Err(self.contradiction(expected.size, "the log up to this position is not the log that was signed"));
+            return Err(
+                self.contradiction(expected.size, "the log up to this position differs from the log that was signed")
+            );
         }
         Ok(true)
     }
@@ -200,10 +202,14 @@ impl Growing {
         let Some(last) = records.last() else { return Ok(vec![]) };
         // Each record contains the hash of the previous record, so only the last record must be hashed.
         let named: Option<Vec<Hash>> = records.iter().map(|record| previous_hash(&record.bytes)).collect();
-        let mut entries =
-            named.ok_or_else(|| self.contradiction(first, "a record does not contain the hash of its predecessor"))?;
+        let mut entries = named.ok_or_else(|| {
+            self.contradiction(
+                first,
+                "a record at or after this position does not contain the hash of the previous record",
+            )
+        })?;
         if entries.remove(0) != self.head {
-            return Err(self.contradiction(first, "the record does not continue the previous one"));
+            return Err(self.contradiction(first, "the record does not contain the hash of the previous record"));
         }
         entries.push(hash(&last.bytes));
         Ok(entries)

@@ -32,10 +32,10 @@ pub enum ProofsError {
     #[error(
         "proofs: {found}. Two versions of one log must never be signed, so the service does not start. Restore the signed log from a copy, a \
          replica or the old disk. If it is lost, continue the remaining log as a new one: move the key {} away{}, so that holders of \
-         the old key see where the old log ended. Then start once with `serve --restored --new-log-key`, which prevents that a revealed draw is dealt again", key.display(), if *named { ", and name another in [proofs]" } else { "" }
+         the old key see where the old log ended. Then start once with `serve --restored --new-log-key`, which prevents a revealed draw from being dealt again", key.display(), if *named { ", and name a new key file in [proofs]" } else { "" }
     )]
     Contradiction { found: Contradiction, key: PathBuf, named: bool },
-    #[error("proofs: cannot open the tree in {}: {error}", folder.display())]
+    #[error("proofs: cannot open the Merkle tree in {}: {error}", folder.display())]
     Files { folder: PathBuf, error: String },
     #[error("proofs: witness {url}: {fault}")]
     Witness { url: String, fault: String },
@@ -193,7 +193,7 @@ impl Partition {
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
         if let (Err(error), false) = (written, failed_before) {
             let partition = self.ledger.partition();
-            tracing::warn!(partition, %error, "failed to write the mark of the log's end: the next start has only the page as evidence against lost records");
+            tracing::warn!(partition, %error, "failed to write the mark of the log's end: the next start can detect lost records only with the page in memory-backed storage");
         }
     }
 
@@ -234,7 +234,7 @@ impl Partition {
             Ok(true) => {}
             // A failure is logged, and the check is retried as the log grows.
             Ok(false) => drop(self.grow(self.ledger.durable()).await),
-            Err(error) => tracing::error!(%error, "failed to check the tree's files"),
+            Err(error) => tracing::error!(%error, "failed to check the files of the Merkle tree"),
         }
     }
 
@@ -257,7 +257,7 @@ impl Partition {
                 Err(GrowError::Contradiction(_)) => return,
                 Err(error) => {
                     if !said {
-                        tracing::error!(%error, partition = self.ledger.partition(), "failed to add records to the tree, which is now behind the log; retrying");
+                        tracing::error!(%error, partition = self.ledger.partition(), "failed to add records to the Merkle tree, which is now behind the log; retrying");
                     }
                     said = true;
                     sleep(EVERY).await;
@@ -287,7 +287,7 @@ impl Partition {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(GrowError::Contradiction(contradiction)) => {
-                    tracing::error!(%contradiction, "the log contradicts its signed checkpoint: nothing more is signed");
+                    tracing::error!(%contradiction, "the log contradicts its signed checkpoint: no further checkpoints are signed");
                     let why = contradiction.to_string().into();
                     self.published.send_modify(|published| published.failed = Some(why));
                     return Err(contradiction.into());

@@ -44,7 +44,8 @@ fn is_of_snapshot(
     }
     match files.entries(index, 1)?.first().is_some_and(is_signed) {
         true => {
-            let what = "the snapshot used at startup names another record than the signed log".into();
+            let what =
+                "the snapshot used at startup names a different record at this position than the signed log".into();
             Err(Contradiction { partition, position, what }.into())
         }
         false => Ok(false),
@@ -61,7 +62,7 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         partition,
         from = size + 1,
         to,
-        "verifying the records after the last checkpoint before the first answer"
+        "verifying the records after the last checkpoint; calls are answered once this is done"
     );
     let (mut at, mut head) = (size, head);
     while at < to {
@@ -69,7 +70,7 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         let contradiction = |position, what| GrowError::from(Contradiction { partition, position, what });
         let records = match ledger.records(at + 1, left, BYTES) {
             Ok(records) if !records.is_empty() => records,
-            Ok(_) => return Err(contradiction(at + 1, "the record is missing".into())),
+            Ok(_) => return Err(contradiction(at + 1, "the log has no record at this position".into())),
             Err(error @ (ReadError::Io(_) | ReadError::Archived { .. })) => return Err(error.into()),
             Err(error) => {
                 return Err(contradiction(at + 1, format!("cannot verify the records after the checkpoint: {error}")));
@@ -107,7 +108,7 @@ mod tests {
             assert!(held(position.into(), position - 1).unwrap());
             let refused = held(position.into(), 99).unwrap_err().to_string();
             let place = format!(
-                "partition 7, position {position}: the snapshot used at startup names another record than the signed log"
+                "partition 7, position {position}: the snapshot used at startup names a different record at this position than the signed log"
             );
             assert!(refused.starts_with(&place), "{refused}");
         }

@@ -17,8 +17,9 @@ pub fn serve_tiles(listener: TcpListener, admission: Admission, proofs: Proofs, 
     Box::pin(async move {
         serve(listener, admission, stop, move |method, path, _| {
             match method == Method::GET || method == Method::HEAD {
-                true => found(&proofs, &path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file")),
-                false => plain(StatusCode::METHOD_NOT_ALLOWED, "these files are read-only"),
+                true => found(&proofs, &path)
+                    .unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no file at this path")),
+                false => plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are allowed"),
             }
         })
         .await;

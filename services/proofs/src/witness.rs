@@ -94,9 +94,9 @@ impl Witness {
             let admission = Admission::new(Bounds::for_limits(&Limits::default(), descriptors()));
             serve(listener, admission, stop, move |method, path, body| match (method, &*path) {
                 (Method::POST, "/add-checkpoint") => self.add_checkpoint(&body),
-                (Method::GET, path) => {
-                    self.seen(path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file"))
-                }
+                (Method::GET, path) => self
+                    .seen(path)
+                    .unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no checkpoint at this path")),
                 _ => plain(StatusCode::METHOD_NOT_ALLOWED, "POST /add-checkpoint"),
             })
             .await;
@@ -122,7 +122,7 @@ impl Witness {
             return plain(StatusCode::BAD_REQUEST, "the request has no valid checkpoint");
         };
         let Some(log) = self.logs.iter().find(|log| log.key.name() == claimed.origin) else {
-            return plain(StatusCode::NOT_FOUND, "this witness does not know the log's key");
+            return plain(StatusCode::NOT_FOUND, "this witness has no key for the log that the checkpoint names");
         };
         let mut seen = log.seen.lock();
         let checkpoint = match judge(&request, &log.key, seen.as_ref().map(|(seen, _)| *seen)) {
@@ -150,7 +150,11 @@ fn refused(why: Unwitnessed, claimed: &Checkpoint) -> Response<Full<Bytes>> {
         Unwitnessed::Backwards => StatusCode::BAD_REQUEST,
         Unwitnessed::Inconsistent => {
             let Checkpoint { origin, size, .. } = claimed;
-            tracing::error!(origin, size, "refused a checkpoint that does not continue the last one");
+            tracing::error!(
+                origin,
+                size,
+                "refused a checkpoint that is not consistent with the last cosigned checkpoint of its log"
+            );
             StatusCode::UNPROCESSABLE_ENTITY
         }
     };

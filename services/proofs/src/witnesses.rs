@@ -31,11 +31,11 @@ impl Witnesses {
             let fault = |fault: String| ProofsError::Witness { url: witness.url.clone(), fault };
             let key: VerifierKey = witness.key.parse().map_err(|error| fault(format!("{error}")))?;
             if key.kind() != KeyKind::Witness {
-                return Err(fault("its key is not a witness key (type 0x04)".to_owned()));
+                return Err(fault("the witness's key is not of the type for witnesses (0x04)".to_owned()));
             }
             match witness.url.starts_with("http://") {
                 true => Ok(Witness { url: witness.url.trim_end_matches('/').to_owned(), key }),
-                false => Err(fault("its address must begin with http://".to_owned())),
+                false => Err(fault("the witness's address must begin with http://".to_owned())),
             }
         };
         Ok(Self(config.proofs.witnesses.iter().map(of).collect::<Result<Vec<_>, _>>()?.into()))
@@ -86,7 +86,7 @@ impl Witness {
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);
-        let what = "Cosignatures requested from a witness.";
+        let what = "Number of cosignatures requested from a witness.";
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.proofs.cosignatures").with_description(what).build();
         let count = |outcome, times| {
@@ -166,7 +166,7 @@ impl Witness {
                 }
             }
         }
-        Err(io::Error::other("the witness stated a different size at each attempt"))
+        Err(io::Error::other("at each attempt, the witness named a different size for its last checkpoint"))
     }
 
     fn valid(&self, note: &Note, answer: &str) -> Option<Signature> {

@@ -41,7 +41,10 @@ impl Wins {
     pub(crate) fn add(&mut self, bets: f64) {
         self.rounds += 1;
         if bets > 0.0 {
-            #[allow(clippy::cast_possible_truncation, reason = "a logarithm of a 64-bit figure is small")]
+            #[allow(
+                clippy::cast_possible_truncation,
+                reason = "the logarithm of a 64-bit number fits into the integer type"
+            )]
             let class = self.classes.entry(bets.log2().floor() as i32).or_default();
             class.0 += 1;
             class.1 += bets;
@@ -108,7 +111,7 @@ fn verdict_at(parts: &[Stratum<'_>], owed: f64, false_alarm: f64) -> Verdict {
     let (z, s) = bound(variance, false_alarm);
     let cap = CAP * s / z;
     let capped = parts.iter().map(|part| {
-        #[allow(clippy::cast_possible_truncation, reason = "a logarithm is small")]
+        #[allow(clippy::cast_possible_truncation, reason = "the logarithm fits into the integer type")]
         let class = (cap / part.weight).log2().floor() as i32;
         part.weight * part.wins.capped(class)
     });

@@ -31,9 +31,9 @@ pub(crate) struct Events {
 pub(crate) enum Unreadable {
     #[error("{0}")]
     View(#[from] ViewError),
-    #[error("the tables of significant events have other events than {0} to {1}")]
+    #[error("the tables of significant events do not contain exactly the events {0} to {1}")]
     Missing(u64, u64),
-    #[error("entry {0} of significant events is not an event")]
+    #[error("entry {0} of the tables of significant events cannot be decoded")]
     Malformed(u64),
 }
 

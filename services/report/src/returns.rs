@@ -158,7 +158,7 @@ impl Returns {
 
 type LevelReturn<'a> = (&'a Level, Tally, Option<Theories>);
 
-#[allow(clippy::cast_precision_loss, reason = "a band of statistics")]
+#[allow(clippy::cast_precision_loss, reason = "a statistical band needs no exact integers")]
 fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Return> {
     let (first, ..) = levels.first()?;
     let part =
@@ -223,7 +223,7 @@ impl Level {
         (&self.game, &self.rules_version, self.currency)
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "a return of statistics")]
+    #[allow(clippy::cast_precision_loss, reason = "a return in statistics needs no exact integers")]
     fn report(&self, tally: &Tally, known: Option<Theories>) -> wire::Return {
         let shown = wire::Return {
             game: self.game.to_string(),

@@ -50,7 +50,7 @@ impl ReportApi {
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
         if request.kinds().any(|kind| kind == wire::SignificantKind::Unspecified) {
-            return Err(Refusal::field("kinds", "must be kinds of significant events"));
+            return Err(Refusal::field("kinds", "must contain only defined kinds of significant events"));
         }
         let last = match fields::page_token(&request.page_token)?[..] {
             [] => None,

@@ -118,14 +118,16 @@ fn encode(config: &Report, figures: &Figures) -> Result<Vec<u8>, ViewError> {
 fn read(views: &FollowerViews, config: &Report) -> Result<Option<(Position, Figures)>, ViewError> {
     let Some(run) = views.open(&FIGURES)?.pop() else { return Ok(None) };
     let wrong = |reason| ViewError::Entry { keyspace: FIGURES.name, reason };
-    let bytes = run.get(ALL)?.ok_or_else(|| wrong("there is no entry"))?;
+    let bytes = run.get(ALL)?.ok_or_else(|| wrong("the entry with the figures is missing"))?;
     let decoded = postcard::take_from_bytes::<Report>(&bytes);
-    let (thresholds, figures) = decoded.map_err(|_| wrong("cannot decode the thresholds"))?;
+    let (thresholds, figures) = decoded.map_err(|_| wrong("cannot decode the thresholds of significant events"))?;
     if thresholds != *config {
-        return Err(wrong("the thresholds differ from the configuration"));
+        return Err(wrong("the stored thresholds of significant events differ from those in the configuration"));
     }
     let figures: Figures = postcard::from_bytes(figures).map_err(|_| wrong("cannot decode the figures"))?;
-    let figures = figures.with(config, views.open(&EVENTS)?).ok_or_else(|| wrong("the number of events differs"))?;
+    let figures = figures.with(config, views.open(&EVENTS)?).ok_or_else(|| {
+        wrong("the number of significant events in the tables differs from the number in the figures")
+    })?;
     Ok(Some((run.to(), figures)))
 }
 

@@ -97,7 +97,7 @@ impl Before<'_> {
                 Event::RoundStarted(bet) if started.is_none() => started = Some(bet),
                 Event::DebitConfirmed { .. } => {}
                 Event::CollectionChanged { .. } if started.is_none() && is_witch(event) => {}
-                _ => return Err(Mismatch::differs("the commit has unexpected events before its step")),
+                _ => return Err(Mismatch::differs("before its step, the commit has events that do not start a round")),
             }
         }
         let open = self.player.open_round(step.round);
@@ -111,7 +111,7 @@ impl Before<'_> {
         };
         if started.round != step.round {
             return Err(Mismatch::differs(format!(
-                "the step belongs to round {}, but the bet to another round",
+                "the step belongs to round {}, but the bet in its commit belongs to a different round",
                 step.round
             )));
         }
@@ -150,7 +150,7 @@ impl Before<'_> {
         live.write(&outcome, &mut bytes);
         if bytes != step.outcome {
             return Err(Mismatch::differs(format!(
-                "the seed and choice of step {} produce another outcome",
+                "the seed and choice of step {} produce a different outcome than the logged one",
                 step.step
             )));
         }

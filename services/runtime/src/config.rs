@@ -472,7 +472,7 @@ impl Config {
         }
         match self.telemetry.listen.filter(|listen| !listen.ip().is_loopback() && !allowed.telemetry) {
             Some(listen) => {
-                Err(ConfigError::Exposed { listen, how: "with metrics, without TLS and log-in", key: "telemetry" })
+                Err(ConfigError::Exposed { listen, how: "and serves metrics without TLS or log-in", key: "telemetry" })
             }
             None => Ok(()),
         }

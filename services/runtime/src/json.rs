@@ -46,7 +46,7 @@ impl<'de> Visitor<'de> for Members {
         let mut names = BTreeSet::new();
         while let Some(name) = members.next_key::<String>()? {
             if !names.insert(camel(&name)) {
-                return Err(de::Error::custom(format_args!("the field {name} occurs twice")));
+                return Err(de::Error::custom(format_args!("the field {name} occurs twice in an object")));
             }
             members.next_value_seed(Self)?;
         }
@@ -99,7 +99,7 @@ mod tests {
             (r#"{"a": [{"b": {"id": 1, "\u0069d": 2}}]}"#, "id"),
         ] {
             let error = check_members(bad.as_bytes()).unwrap_err().to_string();
-            assert!(error.contains(&format!("the field {name} occurs twice")), "{error}");
+            assert!(error.contains(&format!("the field {name} occurs twice in an object")), "{error}");
         }
         assert!(check_members(b"{} {}").is_err());
         assert!(check_members(&b"[".repeat(10_000)).is_err());

@@ -77,7 +77,7 @@ impl Refusals {
     fn new() -> Self {
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.refusals");
-        let counter = counter.with_description("Refused calls, by reason.").build();
+        let counter = counter.with_description("Number of refused calls, by reason.").build();
         Reason::all().for_each(|reason| counter.add(0, &[KeyValue::new("reason", reason.name())]));
         Self { counter, lines: Mutex::default() }
     }

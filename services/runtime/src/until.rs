@@ -19,7 +19,8 @@ pub fn until() -> Option<Instant> {
 
 #[must_use]
 pub fn time_is_up() -> Refusal {
-    let message = "the deadline has passed; whether there was an effect is unknown: retry with the same request id";
+    let message =
+        "the deadline has passed, and it is unknown whether the call had an effect: retry with the same request id";
     Refusal::new(Reason::DeadlineExceeded, message)
 }
 

@@ -78,7 +78,7 @@ impl Metrics {
         let observed = self.clone();
         let ended = meter.u64_observable_counter("motherlode.tasks.ended");
         ended
-            .with_description("Unexpected ends of background tasks.")
+            .with_description("Number of unexpected ends of background tasks.")
             .with_callback(move |seen| {
                 if let Some(Source { tasks, .. }) = &*observed.0.read() {
                     let tasks = tasks.borrow();
@@ -102,20 +102,30 @@ impl Metrics {
                 });
             });
         };
-        log("motherlode.log.position", "Position of the last durable commit.", Handle::durable);
+        log("motherlode.log.position", "Log position of the last durable commit.", Handle::durable);
         log("motherlode.log.writable", "1 while the log can be written; 0 otherwise.", |ledger| {
             ledger.writable().into()
         });
-        log("motherlode.log.records_unverified", "Records not yet verified since the start.", |ledger| {
-            let verification = ledger.verification();
-            let verification = verification.borrow();
-            verification.unread - verification.verified
-        });
+        log(
+            "motherlode.log.records_unverified",
+            "Number of log records not yet verified since the start of the process.",
+            |ledger| {
+                let verification = ledger.verification();
+                let verification = verification.borrow();
+                verification.unread - verification.verified
+            },
+        );
         log("motherlode.index.behind", "Number of commits whose index is in memory only.", Handle::index_behind);
         log("motherlode.requests.bytes", "Memory of the idempotency table in bytes.", Handle::request_bytes);
         log("motherlode.players.in_memory", "Players in memory.", Handle::players_in_memory);
-        log("motherlode.players.reloads", "Players read back into memory since the start.", Handle::player_reloads);
-        log("motherlode.queue.depth", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
+        log(
+            "motherlode.players.reloads",
+            "Number of players read back into memory since the start of the process.",
+            Handle::player_reloads,
+        );
+        log("motherlode.queue.depth", "Number of proposals that wait for the partition's writer.", |ledger| {
+            ledger.waiting() as u64
+        });
         let what = "Age of the oldest unfinished append; 0 if no append is in flight.";
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
         let what = "Age of the oldest record after the latest snapshot; 0 if there is none.";
@@ -141,7 +151,7 @@ impl Metrics {
 
     fn standings(&self, meter: &Meter) {
         let observed = self.clone();
-        let what = "1 while appends are refused for this cause; 0 otherwise.";
+        let what = "1 while appends are refused for the cause in the label; 0 otherwise.";
         gauge(meter, "motherlode.log.stopped", what, move |seen| {
             observed.ledgers(|ledgers| {
                 for ledger in ledgers.all() {
@@ -165,7 +175,7 @@ impl Metrics {
         gauge(
             meter,
             "motherlode.log.readers",
-            "Processes that follow the log: replicas, standbys, copies.",
+            "Number of processes that follow the log: replicas, standbys, copies.",
             move |seen| {
                 observed.ledgers(|ledgers| {
                     written(ledgers, &mut |ledger, partition| {
@@ -179,7 +189,8 @@ impl Metrics {
             },
         );
         let observed = self.clone();
-        let what = "Records not yet sent to the slowest follower of this kind; 0 without such a follower.";
+        let what =
+            "Number of log records not yet sent to the slowest follower of this kind; 0 without such a follower.";
         gauge(meter, "motherlode.log.readers_behind", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| {
@@ -193,14 +204,15 @@ impl Metrics {
             });
         });
         let observed = self.clone();
-        let what = "Highest position sent to a copy of the whole log since the start; 0 without such a copy.";
+        let what =
+            "Highest position sent to a copy of the whole log since the start of the process; 0 without such a copy.";
         gauge(meter, "motherlode.log.copied", what, move |seen| {
             observed.ledgers(|ledgers| {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
         // This metric is exported only after a copy has received records.
-        let what = "Age of the oldest record not sent to any copy of the whole log; 0 if all were sent.";
+        let what = "Age of the oldest log record that was not sent to any copy of the whole log; 0 if all were sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
             copied => ledger.age_after(copied).ok(),
@@ -209,7 +221,7 @@ impl Metrics {
 
     fn callers(&self, meter: &Meter) {
         let observed = self.clone();
-        gauge(meter, "motherlode.connections", "Open connections of all listeners.", move |seen| {
+        gauge(meter, "motherlode.connections", "Number of open connections of all listeners.", move |seen| {
             if let Some(Source { admission, .. }) = &*observed.0.read() {
                 seen.observe(admission.connections() as u64, &[]);
             }
@@ -265,18 +277,18 @@ impl Metrics {
         let ages: [(&'static str, &'static str, Covered); 3] = [
             (
                 "motherlode.proofs.tree_age",
-                "Age of the oldest record missing in the tree; 0 if none is missing.",
+                "Age of the oldest log record that is not yet in the Merkle tree; 0 if all are.",
                 |of| Some(of.grown),
             ),
             (
                 "motherlode.proofs.checkpoint_age",
-                "Age of the oldest unsigned record; 0 if all records are signed.",
+                "Age of the oldest log record without a signed checkpoint; 0 if all have one.",
                 |of| Some(of.signed),
             ),
             // This metric is exported only after the first cosignature.
             (
                 "motherlode.proofs.witness_age",
-                "Age of the oldest record without a witness's cosignature; 0 if all have one.",
+                "Age of the oldest log record without a witness's cosignature; 0 if all have one.",
                 |of| of.cosigned,
             ),
         ];
@@ -325,7 +337,7 @@ impl Metrics {
                 });
             });
         };
-        voids("motherlode.voids.today", "Rounds voided since midnight UTC (PL-38).", |share| share.voids);
+        voids("motherlode.voids.today", "Number of rounds voided since midnight UTC (PL-38).", |share| share.voids);
         voids(
             "motherlode.voids.today_max",
             "Number of voids per day above which an alarm is raised.",
@@ -335,7 +347,7 @@ impl Metrics {
         gauge(
             meter,
             "motherlode.reports.position",
-            "Position up to which the reports have read the log.",
+            "Log position up to which the reports have read the log.",
             move |seen| {
                 reports.follower(|follower| {
                     for (partition, position) in (0_i64..).zip(follower.counts().positions) {
@@ -353,12 +365,14 @@ impl Metrics {
     fn pools(&self, meter: &Meter) {
         type Read = fn(&motherlode_state::PoolState) -> Nano;
         let figures: [(&'static str, &'static str, Read); 4] = [
-            ("motherlode.pool.increments.EUR", "Increments of the running cycle (K).", |pool| pool.increments),
+            ("motherlode.pool.increments.EUR", "Increments of the pool's running cycle (K).", |pool| pool.increments),
             ("motherlode.pool.reserve.EUR", "Reserve (R).", |pool| pool.reserve),
-            ("motherlode.pool.contributions.EUR", "Sum of all contributions, less returned contributions.", |pool| {
-                pool.contributions
-            }),
-            ("motherlode.pool.paid.EUR", "Sum of all awards paid.", |pool| pool.paid),
+            (
+                "motherlode.pool.contributions.EUR",
+                "Sum of all contributions to the pool, less returned contributions.",
+                |pool| pool.contributions,
+            ),
+            ("motherlode.pool.paid.EUR", "Sum of all awards that were paid from the pool.", |pool| pool.paid),
         ];
         for (name, what, read) in figures {
             let observed = self.clone();
@@ -418,7 +432,7 @@ fn seconds(
     meter.f64_observable_gauge(name).with_unit("s").with_description(what).with_callback(read).build();
 }
 
-#[allow(clippy::cast_precision_loss, reason = "for graphs and alarms")]
+#[allow(clippy::cast_precision_loss, reason = "graphs and alarms need no exact integers")]
 fn approximately(figure: Nano) -> f64 {
     figure.0 as f64 / 1e9
 }

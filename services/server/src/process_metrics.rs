@@ -26,7 +26,7 @@ pub(crate) fn start(config: &Config, is_ready: impl Fn() -> bool + Send + Sync +
     gauge(&meter, "motherlode.process.memory", "By", "Resident memory.", |seen| {
         memory_bytes().into_iter().for_each(|bytes| seen(bytes, &[]));
     });
-    gauge(&meter, "motherlode.process.memory_limit", "By", "Memory limit of the control group.", |seen| {
+    gauge(&meter, "motherlode.process.memory_limit", "By", "Memory limit of the process's control group.", |seen| {
         memory_limit().into_iter().for_each(|bytes| seen(bytes, &[]));
     });
     let estimate = process::memory_estimate(config);
@@ -34,13 +34,13 @@ pub(crate) fn start(config: &Config, is_ready: impl Fn() -> bool + Send + Sync +
         &meter,
         "motherlode.process.memory_estimate",
         "By",
-        "Estimated maximum memory under this configuration.",
+        "Estimated maximum memory of the process under its configuration.",
         move |seen| {
             seen(estimate, &[]);
         },
     );
     let time = meter.f64_observable_counter("motherlode.process.cpu_time").with_unit("s");
-    time.with_description("Processor time of all threads.")
+    time.with_description("Processor time used by all threads of the process.")
         .with_callback(|seen| seen.observe(processor_time().as_secs_f64(), &[]))
         .build();
     if let Some(tls) = &config.tls {
@@ -49,7 +49,7 @@ pub(crate) fn start(config: &Config, is_ready: impl Fn() -> bool + Send + Sync +
 }
 
 fn certificate_expiry(meter: &Meter, file: PathBuf) {
-    let what = "Time until the first certificate of the chain in tls.certificate expires.";
+    let what = "Time until the earliest expiry of a certificate in the chain of tls.certificate.";
     let left = meter.f64_observable_gauge("motherlode.tls.certificate_expires").with_unit("s").with_description(what);
     left.with_callback(move |seen| {
         let expiry = std::fs::read(&file).ok().and_then(|pem| certificate::expiry(&pem));

@@ -60,7 +60,7 @@ fn run<'a>(
             (Role::All | Role::Ledger, LogLocation::Stream(_)) => {
                 if config.role.spins() && config.draws.key_file.is_none() {
                     tracing::warn!(
-                        "[draws] key_file is not set: a standby that takes this log over has other draw keys, so it revokes all outstanding draws, \
+                        "[draws] key_file is not set: a standby that takes this log over has different draw keys than this process, so it revokes all outstanding draws, \
                         and open rounds can only be voided. Configure the same key file for all processes"
                     );
                 }

@@ -205,7 +205,7 @@ fn players(request: &wire::GrantCampaignsRequest) -> Result<&[String], Refusal> 
     for player in players {
         fields::id("player_ids", player)?;
         if !seen.insert(player) {
-            return Err(Refusal::field("player_ids", "must name each player once"));
+            return Err(Refusal::field("player_ids", "must not name a player more than once"));
         }
     }
     Ok(players)

@@ -68,7 +68,7 @@ impl<'a> Draft<'a> {
             None => {}
         }
         let rate = state.rate(currency).ok_or_else(|| {
-            Refusal::new(Reason::RateUnknown, "no exchange rate to EUR is set for this currency")
+            Refusal::new(Reason::RateUnknown, "no exchange rate to EUR is set for the account's currency")
                 .with("currency_code", currency)
         })?;
         rules.allow(state, player, bet, amount, (pace, now))?;
@@ -332,7 +332,7 @@ fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
 }
 
 fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
-    tracing::error!(round, %error, "cannot continue an open round: this program lacks its game or model");
+    tracing::error!(round, %error, "cannot continue an open round: this program lacks the round's game or model");
     if matches!(error, Unresolvable::KeyLost { .. }) {
         return key_lost(round);
     }

@@ -54,7 +54,8 @@ pub(crate) fn one(
         return Err(offer::not_offered(ladders, currency));
     }
     let described = DESCRIPTIONS.get(&(game.name(), game.rules_version()));
-    let described = described.ok_or_else(|| Refusal::new(Reason::GameUnknown, "there is no such game"))?;
+    let described =
+        described.ok_or_else(|| Refusal::new(Reason::GameUnknown, "there is no game with the requested name"))?;
     let described = described.get_or_init(|| describe(game));
     let mut response = described.response.clone();
     if !request.with_strips {

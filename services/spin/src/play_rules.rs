@@ -105,7 +105,7 @@ impl PlayRules {
         self.within_bet(currency, amount, bet_max)?;
         if let Some(left) = self.too_soon_by(player, bet, pace, now) {
             let message = format!(
-                "in this jurisdiction the player's rounds must be at least {} ms apart",
+                "in this jurisdiction, the player's rounds must be at least {} ms apart",
                 self.profile.round_ms_min
             );
             return Err(self.refusal(Reason::RoundTooSoon, message).retry_after(left));
@@ -183,7 +183,7 @@ impl PlayRules {
 
 pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
     let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
-    let message = format!("the player's connection was dropped, so the game is held for another {left_ms} ms");
+    let message = format!("the player's connection was dropped, so the game is held for {left_ms} more ms");
     Err(Refusal::new(Reason::SessionHeld, message).retry_after(Duration::from_millis(left_ms.unsigned_abs())))
 }
 

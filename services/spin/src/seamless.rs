@@ -108,7 +108,7 @@ impl SpinApi {
                     Err(error) => Err(error.into()),
                 }
             }
-            Answer::Unsure => Err(unknown("the wallet does not know the outcome")),
+            Answer::Unsure => Err(unknown("the wallet answered that it does not know the outcome")),
             Answer::Unknown { why } => Err(unknown(&why)),
         }
     }

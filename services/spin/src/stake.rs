@@ -9,7 +9,7 @@ pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn 
     fields::optional_id("rules_version", rules_version)?;
     let found = if rules_version.is_empty() { slots::latest(name) } else { slots::game(name, rules_version) };
     found.ok_or_else(|| {
-        Refusal::new(Reason::GameUnknown, "there is no such game or rules version")
+        Refusal::new(Reason::GameUnknown, "there is no game with the requested name and rules version")
             .with("game", name)
             .with("rules_version", rules_version)
     })

@@ -41,7 +41,7 @@ impl Catalogue {
         if File::open(folder.join("db"))
             .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
         {
-            return Err(failed(folder, "another process is using it"));
+            return Err(failed(folder, "another process is using the catalogue"));
         }
         Self::try_open(folder).or_else(|error| {
             tracing::warn!(%error, "failed to open the catalogue of views: replacing it with an empty one");
@@ -62,7 +62,7 @@ impl Catalogue {
             Ok(opened) => opened.map_err(|error| failed(folder, error))?,
             Err(_) => return Err(failed(folder, "sled panicked on its files")),
         };
-        let malformed = || failed(folder, "a value is malformed");
+        let malformed = || failed(folder, "a value in the catalogue is malformed");
         let current = current.map(|value| decode(&value).ok_or_else(malformed)).transpose()?;
         let pin = |(key, value): &(sled::IVec, sled::IVec)| {
             let name = key.strip_prefix(PIN).and_then(|name| std::str::from_utf8(name).ok()).ok_or_else(malformed)?;

@@ -67,7 +67,7 @@ impl Checkpoint {
     }
 
     pub(crate) fn encode(&self) -> Result<Vec<u8>, ViewError> {
-        let wrong = |_| ViewError::Entry { keyspace: "checkpoint", reason: "the entry cannot be encoded" };
+        let wrong = |_| ViewError::Entry { keyspace: "checkpoint", reason: "the checkpoint cannot be encoded" };
         postcard::to_extend(self, MAGIC.to_vec()).map_err(wrong)
     }
 
@@ -83,7 +83,7 @@ impl Checkpoint {
         let checkpoint =
             Self::decode(bytes).ok_or_else(|| unusable("the file is not a checkpoint of this format version"))?;
         if checkpoint.partition != partition {
-            return Err(unusable("the checkpoint belongs to another partition"));
+            return Err(unusable("the checkpoint is not of this store's partition"));
         }
         Ok(checkpoint)
     }

@@ -110,7 +110,7 @@ impl Store {
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
         // On an error, the next commit updates the catalogue.
         if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
-            tracing::warn!(%error, "failed to name the checkpoint used at startup in the catalogue of views: the next commit tries again");
+            tracing::warn!(%error, "failed to record the checkpoint used at startup in the catalogue of views: the next commit retries");
         }
     }
 
@@ -122,7 +122,12 @@ impl Store {
             tables.push(Arc::new(table));
         }
         let run = Run::new(tables).filter(|run| (run.from(), run.to()) == (named.from, named.to));
-        run.ok_or_else(|| ViewError::unusable(&self.tables(), "the checkpoint lists tables of another run"))
+        run.ok_or_else(|| {
+            ViewError::unusable(
+                &self.tables(),
+                "the tables that the checkpoint lists do not form the run that it names",
+            )
+        })
     }
 
     /// Makes a checkpoint the current one: sets its number, and removes files that no checkpoint or pin names. On an error

@@ -174,18 +174,23 @@ impl Table {
         let same = (&*footer.keyspace, footer.version, footer.widths, footer.filtered)
             == (keyspace.name, keyspace.version, keyspace.widths, keyspace.filtered);
         if !same {
-            return Err(unusable("the table belongs to another keyspace or version"));
+            return Err(unusable("the table does not have the expected keyspace, version or layout"));
         }
         let verified = |from, (length, digest): (u64, Hash)| {
             let bytes = read(&file, path, from, length)?;
-            if Sha256::digest(&bytes)[..] == digest[..] { Ok(bytes) } else { Err(unusable("a section is damaged")) }
+            if Sha256::digest(&bytes)[..] == digest[..] {
+                Ok(bytes)
+            } else {
+                Err(unusable("a section of the table is damaged"))
+            }
         };
         let (filter_at, index_at) = (footer.blocks.0, footer.blocks.0 + footer.filter.0);
-        let index =
-            Index::decode(&verified(index_at, footer.index)?).ok_or_else(|| unusable("the index is damaged"))?;
+        let index = Index::decode(&verified(index_at, footer.index)?)
+            .ok_or_else(|| unusable("the index of the table is damaged"))?;
         let fits = footer.filter.0 > 0 && footer.filter.0 <= filter_bytes_max;
         let filter = fits.then(|| verified(filter_at, footer.filter)).transpose()?;
-        let filter = filter.map(|bytes| Filter::from_bytes(bytes).ok_or_else(|| unusable("the filter is damaged")));
+        let filter =
+            filter.map(|bytes| Filter::from_bytes(bytes).ok_or_else(|| unusable("the filter of the table is damaged")));
         Ok(Self {
             id,
             path: path.to_owned(),
@@ -292,7 +297,7 @@ impl Table {
     pub(crate) fn entry(&self, block: &[u8], begin: usize) -> Result<EntryRange, ViewError> {
         let malformed = || {
             self.is_damaged.store(true, Ordering::Release);
-            ViewError::unusable(&self.path, "an entry is malformed")
+            ViewError::unusable(&self.path, "an entry of the table is malformed")
         };
         place(self.keyspace, block, begin).ok_or_else(malformed)
     }
@@ -323,15 +328,16 @@ fn open(path: &Path, id: Hash, partition: u32) -> Result<(File, Footer), ViewErr
     let unusable = |reason| ViewError::unusable(path, reason);
     let file = File::open(path).map_err(at(path))?;
     let length = file.metadata().map_err(at(path))?.len();
-    let start = length.checked_sub(FOOTER as u64).ok_or_else(|| unusable("the file is too short"))?;
+    let start = length.checked_sub(FOOTER as u64).ok_or_else(|| unusable("the table's file is too short"))?;
     let sealed = read(&file, path, start, FOOTER as u64)?;
     if Sha256::digest(&sealed)[..] != id[..] {
-        return Err(unusable("the footer is damaged"));
+        return Err(unusable("the footer of the table is damaged"));
     }
-    let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("the file is not a table"))?;
-    let (footer, _) = postcard::take_from_bytes::<Footer>(encoded).map_err(|_| unusable("the footer is damaged"))?;
+    let encoded = sealed.strip_prefix(&MAGIC).ok_or_else(|| unusable("the file is not a table of the views"))?;
+    let (footer, _) =
+        postcard::take_from_bytes::<Footer>(encoded).map_err(|_| unusable("the footer of the table is damaged"))?;
     if footer.partition != partition {
-        return Err(unusable("the table belongs to another partition"));
+        return Err(unusable("the table is not of this store's partition"));
     }
     if footer.file_bytes() != length {
         return Err(unusable("the file's length does not match its footer"));
@@ -350,17 +356,17 @@ pub(crate) fn verify(path: &Path, id: Hash, partition: u32) -> Result<(), ViewEr
             at += part.len() as u64;
         }
         if digest.finalize()[..] != expected[..] {
-            return Err(ViewError::unusable(path, "a section is damaged"));
+            return Err(ViewError::unusable(path, "a section of the table is damaged"));
         }
     }
     Ok(())
 }
 
 fn read(file: &File, path: &Path, from: u64, bytes: u64) -> Result<Vec<u8>, ViewError> {
-    let too_long = |_| ViewError::unusable(path, "a section is too long");
+    let too_long = |_| ViewError::unusable(path, "a section of the table is too long");
     let mut buffer = vec![0; usize::try_from(bytes).map_err(too_long)?];
     file.read_exact_at(&mut buffer, from).map_err(|source| match source.kind() {
-        io::ErrorKind::UnexpectedEof => ViewError::unusable(path, "the file is too short"),
+        io::ErrorKind::UnexpectedEof => ViewError::unusable(path, "the table's file is too short"),
         _ => ViewError::Io { path: path.to_owned(), source },
     })?;
     Ok(buffer)

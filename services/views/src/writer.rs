@@ -85,14 +85,14 @@ impl<'a> Writer<'a> {
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), ViewError> {
         let wrong = |reason| ViewError::Entry { keyspace: self.keyspace.name, reason };
         if self.last.as_ref().is_some_and(|last| key <= &last[..]) {
-            return Err(wrong("its key is not greater than the previous key"));
+            return Err(wrong("the entry's key is not greater than the previous entry's key"));
         }
         let lengths = match self.keyspace.widths {
             Some((of_key, of_value)) if (key.len(), value.len()) == (of_key.into(), of_value.into()) => None,
-            Some(_) => return Err(wrong("its key or value does not have the keyspace's fixed width")),
+            Some(_) => return Err(wrong("the entry's key or value does not have the keyspace's fixed width")),
             None => {
                 let lengths = u16::try_from(key.len()).ok().zip(u32::try_from(value.len()).ok());
-                Some(lengths.ok_or_else(|| wrong("it is too long"))?)
+                Some(lengths.ok_or_else(|| wrong("the entry's key or value is too long"))?)
             }
         };
         let bytes = key.len() + value.len() + if lengths.is_some() { 6 } else { 0 };
@@ -202,7 +202,7 @@ impl<'a> Writer<'a> {
             filter,
             index,
         };
-        let footer = footer.encode().ok_or_else(|| io::Error::other("the footer is too long"))?;
+        let footer = footer.encode().ok_or_else(|| io::Error::other("the footer of the table is too long"))?;
         output.put(&footer)?;
         output.finish()?;
         Ok(Sha256::digest(footer).into())

@@ -59,7 +59,7 @@ impl Json {
             (Some("http"), None) => Ok(RootCertStore::empty()),
             (Some("http"), Some(_)) => return unusable("ca requires an https url"),
             (Some("https"), ca) => ca.map_or_else(roots::of_system, roots::named),
-            _ => return unusable("must be https, or http to this machine"),
+            _ => return unusable("must begin with https://, or with http:// for a wallet on this machine"),
         };
         let connector = roots.and_then(connector).map_err(|error| format!("ca: {error}"))?;
         let mut http = legacy::Client::builder(TokioExecutor::new());

@@ -109,14 +109,18 @@ impl Wallets {
 }
 
 const GAUGES: [Gauge<OperatorWallet>; 4] = [
-    ("motherlode.wallet.circuit_open", "1 while the circuit of an operator's wallet is open.", |wallet| {
+    ("motherlode.wallet.circuit_open", "1 while the circuit of an operator's wallet is open; 0 otherwise.", |wallet| {
         (wallet.left_ms() > 0).into()
     }),
-    ("motherlode.wallet.bets_waiting", "Bets that wait for an operator's wallet.", OperatorWallet::bets_waiting),
-    ("motherlode.wallet.players_under_way", "Players with a pending debit or a due credit.", |wallet| {
+    (
+        "motherlode.wallet.bets_waiting",
+        "Number of bets that wait for an operator's wallet.",
+        OperatorWallet::bets_waiting,
+    ),
+    ("motherlode.wallet.players_under_way", "Number of players with a pending debit or a due credit.", |wallet| {
         wallet.under_way().0
     }),
-    ("motherlode.wallet.players_overdue", "Players with an overdue debit or credit (PL-32).", |wallet| {
+    ("motherlode.wallet.players_overdue", "Number of players with an overdue debit or credit (PL-32).", |wallet| {
         wallet.under_way().1
     }),
 ];

@@ -162,7 +162,7 @@ async fn pl_30_a_restore_overwrites_nothing() {
     for (target, why) in [
         (folder(&data), "the source has already ended"),
         (stream, "the source has already ended"),
-        (folder(&other), "the source has another record there"),
+        (folder(&other), "the source has a different record than the target"),
     ] {
         let before = records(&target);
         let refused = copied(&folder(&backup), &target).unwrap_err();

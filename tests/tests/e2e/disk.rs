@@ -293,7 +293,7 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     // checkpoint.
     fs::remove_dir_all(data.path().join("index")).unwrap();
     let printed = refused().await;
-    assert!(printed.contains("a checkpoint of this size was signed"), "{printed}");
+    assert!(printed.contains("a checkpoint up to this position was signed"), "{printed}");
     fs::remove_file(data.path().join("proofs.key")).unwrap();
     let printed = refused().await;
     assert!(printed.contains("serve --new-log-key"), "{printed}");

@@ -335,7 +335,7 @@ async fn another_number_of_partitions_than_the_log_was_made_with_is_refused() {
     }
     for partitions in [1, 2, 4] {
         let printed = refused(partitions).unwrap();
-        let expected = format!("of {partitions} partitions as configured");
+        let expected = format!("but {partitions} partitions are configured");
         assert!(printed.contains("0, 1, 2") && printed.contains(&expected) || partitions != 4, "{printed}");
         assert!(printed.contains(&expected), "{printed}");
     }

@@ -71,7 +71,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
         }
         if let Some(name) = key.strip_suffix("_micros").and_then(of_colour) {
             let sum = CoinValue(u64::try_from(*value).unwrap_or_default());
-            return format!("coin values of its {name}s {sum} {currency}");
+            return format!("sum of the coin values of the {name}s: {sum} {currency}");
         }
         if let Some(name) = key.strip_suffix("_gifted").and_then(of_colour) {
             return format!("{value} of the {name}s as a gift");

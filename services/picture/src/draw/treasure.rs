@@ -14,7 +14,7 @@ pub(super) fn opened(outcome: &Outcome, pen: Pen) -> Vec<String> {
     }
     let mut lines = boxes(reveals, pen);
     let sum = reveals.iter().fold(0_u64, |sum, of| sum.saturating_add(of.coins));
-    lines.push(format!("  They hold {} in all.", pen.bold(Hue::Gold, &coins(sum))));
+    lines.push(format!("  The opened objects hold {} in total.", pen.bold(Hue::Gold, &coins(sum))));
     if !unopened.is_empty() {
         lines.push("  Unopened objects:".to_owned());
         lines.extend(boxes(unopened, pen));

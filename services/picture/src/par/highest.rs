@@ -60,10 +60,13 @@ impl Highest {
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("win up to, in a round", format!("{} bets", grouped(&self.bets)))];
         rows.extend((!self.at.is_empty()).then(|| ("reached", self.at.clone())));
-        rows.push(("its chance is at most", self.chance.clone()));
+        rows.push(("chance of this win, at most", self.chance.clone()));
         if !self.gambled_bets.is_empty() {
-            rows.push(("with the gamble, at stakes in EUR", format!("{} bets", grouped(&self.gambled_bets))));
-            rows.push(("that chance is at most", self.gambled_chance.clone()));
+            rows.push((
+                "highest win with the gamble, at stakes in EUR",
+                format!("{} bets", grouped(&self.gambled_bets)),
+            ));
+            rows.push(("chance of the win with the gamble, at most", self.gambled_chance.clone()));
         }
         rows
     }

@@ -265,8 +265,14 @@ fn in_cash(reports: &[CashReport]) -> Markup {
         let cells = [&*of.currency, of.coin_value.as_str(), &shifted(&of.rtp), rounded, &of.within, &mixed];
         cells.map(Render::render).to_vec()
     });
-    let head =
-        ["currency", "coin value", "return in cash", "wins", "known within", "after other coin values, at most ±"];
+    let head = [
+        "currency",
+        "coin value",
+        "return in cash",
+        "wins",
+        "error of the return, at most ±",
+        "change after play at other coin values, at most ±",
+    ];
     let inner = html! {
         (note(CASH_PROOF))
         details { summary { "All " (reports.len()) " coin values" } (table(&head, rows)) }
@@ -283,7 +289,7 @@ fn statements(game: &dyn Game, par: &Par) -> Markup {
     let mut stakes =
         format!("{fewest} to {most} lines, {least} to {top} coins per line, coin values {}", values.join(", "));
     if let Some(bets) = info.buy_feature_bets {
-        stakes += &format!("; the feature for {bets} bets");
+        stakes += &format!("; the feature can be bought for {bets} bets");
     }
     let figures = format!(
         "Exactness: {}. All figures except the simulated distribution are computed from the data file with the stated model hash, \
@@ -294,7 +300,7 @@ fn statements(game: &dyn Game, par: &Par) -> Markup {
                   an unbiased draw from its range; no draw depends on the return, the pool or the player.";
     let inner = html! {
         @if facts.len() > 0 {
-            h3 { "Stated in the game's description" }
+            h3 { "Figures stated in the game's description" }
             (table(&["figure", "key", "value"], facts))
         }
         h3 { "Stakes offered" }

@@ -41,8 +41,8 @@ impl Played {
         };
         let says = format!(
             "This section is a simulation, not exact: {} rounds through the code that serves players, from the fixed seed {}. \
-             Features are played, jackpot and gamble are not.{before} Its return is {:.4} %, {sigmas:+.2} standard errors from the \
-             exact {}; its highest win of a whole round was {} bets. The same rounds again:",
+             Features are played; the jackpot and the gamble are not.{before} The simulated return is {:.4} %, {sigmas:+.2} standard errors from the \
+             exact {}; the highest simulated win of a whole round was {} bets. This command repeats the simulation:",
             grouped(&tally.rounds.to_string()),
             hex(&self.seed),
             mean * 100.0,
@@ -76,7 +76,7 @@ impl Played {
             (note(says))
             p { code { (self.command) } }
             (plot::distribution(&bars, 1.0 / rounds))
-            (table(&["win of a round, in bets", "rounds", "share", "this or more"], rows))
+            (table(&["win of a round, in bets", "rounds", "share", "share with this win or more"], rows))
         };
         section("Distribution of a round's win (simulated)", &inner)
     }

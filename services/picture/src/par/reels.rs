@@ -16,10 +16,10 @@ const RETURN_PLACES: usize = 7;
 fn meaning(info: &GameInfo) -> &'static str {
     match info.ways {
         true => {
-            "A figure is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
+            "A figure in this table is the pay of one way, in coins; the number of ways is the product of the symbol's counts on the reels."
         }
         false => {
-            "A line win pays its figure times the coins per line; a scatter, which counts anywhere, pays its figure times the total bet."
+            "A line win pays its figure in this table times the coins per line; a scatter, which counts anywhere, pays its figure times the total bet."
         }
     }
 }
@@ -114,7 +114,7 @@ fn strips(info: &GameInfo, set: &ReelSet) -> Markup {
         let on = |strip: &Vec<u8>| strip.get(stop).map_or_else(String::new, |symbol| symbol_name(info, *symbol));
         [stop.render()].into_iter().chain(set.strips.iter().map(|strip| on(strip).render())).collect()
     });
-    let says = "A strip is a ring; the symbol at a stop is in the window's top row, the next ones are below it.";
+    let says = "A strip is a ring; the symbol at a stop is in the window's top row, the next symbols of the strip are below it.";
     html! { details { summary { "The strips, stop by stop" } (note(says)) (table(&head, rows)) } }
 }
 

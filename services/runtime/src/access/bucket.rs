@@ -35,7 +35,7 @@ impl Bucket {
             return Ok(());
         }
         let wait = Duration::from_millis((CALL - left).div_ceil(rate));
-        Err(Refusal::new(Reason::RateLimited, "the operator exceeds its rate of calls")
+        Err(Refusal::new(Reason::RateLimited, "the operator exceeds its limit of calls per second")
             .with("calls_per_second_max", self.per_second)
             .retry_after(wait))
     }

@@ -136,7 +136,8 @@ impl Identity {
         if of_platform && self.roles.meets(call.roles) {
             return Ok(());
         }
-        let refusal = Refusal::new(Reason::RoleMissing, "the credential lacks the role for this call");
+        let refusal =
+            Refusal::new(Reason::RoleMissing, "the caller's credential lacks the role that this call requires");
         let refusal = refusal.with("roles", call.roles);
         Err(if call.platform { refusal.with("operator", PLATFORM) } else { refusal })
     }
@@ -147,7 +148,7 @@ impl Identity {
                 Kind::Token => Reason::TokenUnknown,
                 Kind::Certificate => Reason::CertificateUnknown,
             };
-            return Some(Refusal::new(reason, "the credential was removed from the configuration"));
+            return Some(Refusal::new(reason, "the caller's credential was removed from the configuration"));
         }
         let expired = self.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms);
         let reason = match self.kind {
@@ -155,7 +156,7 @@ impl Identity {
             Kind::Certificate => Reason::CertificateExpired,
         };
         expired.then(|| {
-            let refusal = Refusal::new(reason, "the credential has expired");
+            let refusal = Refusal::new(reason, "the caller's credential has expired");
             refusal.with("operator", &self.operator.id).with("credential", &self.name)
         })
     }

@@ -4,7 +4,7 @@ use std::{io, net::SocketAddr, path::PathBuf};
 pub enum ConfigError {
     #[error("{0}")]
     Syntax(#[from] toml::de::Error),
-    #[error("{old} was replaced: use {new}")]
+    #[error("the setting {old} was replaced: use {new}")]
     Replaced { old: &'static str, new: &'static str },
     #[error("{key} is {value}; it must be {range}")]
     Range { key: &'static str, value: u64, range: &'static str },

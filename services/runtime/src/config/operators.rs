@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for Digest {
         let bytes: Option<Vec<u8>> = bytes.collect();
         let digest = bytes.filter(|_| text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit()));
         let digest = digest.and_then(|bytes| bytes.try_into().ok()).map(Self);
-        digest.ok_or_else(|| de::Error::custom("a digest has 64 hexadecimal digits"))
+        digest.ok_or_else(|| de::Error::custom("must be 64 hexadecimal digits"))
     }
 }
 
@@ -129,7 +129,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
             return refuse(operator, "is configured twice");
         }
         if operator.calls_per_second_max == Some(0) || operator.calls_burst_max == Some(0) {
-            return refuse(operator, "limits of calls must be above 0");
+            return refuse(operator, "calls_per_second_max and calls_burst_max must be above 0");
         }
         if operator.calls_burst_max.is_some() && operator.calls_per_second_max.is_none() {
             return refuse(operator, "calls_burst_max needs calls_per_second_max");
@@ -146,7 +146,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
                 return refuse(operator, "has no players, so it cannot have a wallet");
             }
             (_, Some(wallet)) if wallet.answer_ms_max == 0 || wallet.bets_max == 0 || wallet.credits_max == 0 => {
-                return refuse(operator, "limits of its wallet must be above 0");
+                return refuse(operator, "answer_ms_max, bets_max and credits_max of its wallet must be above 0");
             }
             (_, Some(wallet)) if !wallet.is_private() => {
                 return refuse(operator, "plain http is only for a wallet on this machine; use https");
@@ -171,7 +171,12 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
                 (Some(token), None) => token,
                 (None, Some(certificate)) if client_certificates => certificate,
                 (None, Some(_)) => return refuse(operator, "certificate_sha256 needs tls.client_ca"),
-                _ => return refuse(operator, "a credential has either token_sha256 or certificate_sha256"),
+                _ => {
+                    return refuse(
+                        operator,
+                        "each credential must have either token_sha256 or certificate_sha256, not both",
+                    );
+                }
             };
             if !digests.insert(digest) {
                 return refuse(operator, "two credentials have the same digest");

@@ -91,7 +91,7 @@ impl Listening {
                         if warned.is_none_or(|warned| now > warned + WARN_EVERY) {
                             warned = Some(now);
                             let connections = admission.table.count();
-                            tracing::error!(%error, connections, "cannot accept connections; one open connection is dropped to free a descriptor");
+                            tracing::error!(%error, connections, "cannot accept connections; one open connection is closed to free a file descriptor");
                         }
                         admission.table.make_way();
                         tokio::select! {
@@ -145,7 +145,7 @@ impl Accepted {
         };
         tokio::select! {
             biased;
-            () = connection.shed() => tracing::debug!(%peer, "a connection was closed to make room for another connection"),
+            () = connection.shed() => tracing::debug!(%peer, "a connection was closed to make room for a new connection"),
             why = served => if let Some(why) = why {
                 tracing::debug!(%peer, why, "a connection was ended");
             },
@@ -156,7 +156,8 @@ impl Accepted {
         let Self { stream, peer, admitted, acceptor, admission, stop } = self;
         let connection = Arc::clone(&admitted.0);
         let by = tokio::time::Instant::now() + connection.bounds().handshake;
-        let stream = TcpStream::from_std(stream).map_err(|_| Some("too few file descriptors"))?;
+        let stream = TcpStream::from_std(stream)
+            .map_err(|_| Some("the process had no free file descriptor for the connection"))?;
         let _ = stream.set_nodelay(true);
         let wire = match acceptor {
             None => Wire::Plain(stream),
@@ -166,7 +167,7 @@ impl Accepted {
                     Ok(stream) => Wire::Tls(Box::new(stream)),
                     Err(HandshakeError::Failed) => return Err(None),
                     Err(HandshakeError::Late) => return Err(Some("the TLS handshake did not complete in time")),
-                    Err(HandshakeError::Displaced) => return Err(Some("its TLS handshake was displaced by another handshake")),
+                    Err(HandshakeError::Displaced) => return Err(Some("its TLS handshake was displaced by a handshake of another peer")),
                 },
             },
         };

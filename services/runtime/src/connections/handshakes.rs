@@ -204,7 +204,7 @@ impl State {
         if self.warned.is_none_or(|warned| now > warned + WARN_EVERY) {
             self.warned = Some(now);
             let (peer, waiting) = (displaced.peer, self.waiting.len());
-            tracing::warn!(%peer, waiting, "a TLS handshake was displaced by another: all slots are taken");
+            tracing::warn!(%peer, waiting, "all slots were taken, so a TLS handshake was displaced by a handshake of another peer");
         }
         true
     }

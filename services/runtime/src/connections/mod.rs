@@ -110,7 +110,7 @@ where
                 let _ = timeout(CALM, poll_fn(|context| http.poll(context))).await;
                 return Some("the peer sent too many control frames");
             }
-            () = &mut gone => return Some("a ping was not answered in time"),
+            () = &mut gone => return Some("the peer did not answer a ping in time"),
             end = lifetime.next() => match end {
                 End::Gently => http.leave(),
                 End::Now(why) => return Some(why),

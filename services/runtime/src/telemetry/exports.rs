@@ -41,7 +41,7 @@ impl<E> Counted<E> {
 }
 
 pub(super) fn count(signal: &'static str, failed: u64) {
-    let what = "Number of failed exports to the collector.";
+    let what = "Number of failed exports of telemetry to the collector.";
     let meter = global::meter("motherlode");
     let counter = meter.u64_counter("motherlode.telemetry.exports_failed").with_description(what).build();
     counter.add(failed, &[KeyValue::new("signal", signal)]);

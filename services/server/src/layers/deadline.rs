@@ -14,7 +14,7 @@ pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
     match asked(headers)? {
         Some(time) if time < SHORTEST => Err(Refusal::new(
             Reason::DeadlineExceeded,
-            "the deadline had passed when the call arrived; it had no effect",
+            "the deadline had passed when the call arrived; the call had no effect",
         )),
         time => Ok(time.and_then(|time| Instant::now().checked_add(time))),
     }

@@ -41,12 +41,14 @@ pub enum CopyError {
     Append(#[from] AppendError),
     #[error(transparent)]
     ReadBack(#[from] ReadError),
-    #[error("the record at position {0} of the target reads back differently: check the target's storage")]
+    #[error(
+        "the record at position {0} of the target is not the record that was written there: check the target's storage"
+    )]
     Altered(Position),
 }
 
 fn differs(ends: bool) -> &'static str {
-    if ends { "the source has already ended" } else { "the source has another record there" }
+    if ends { "the source has already ended" } else { "the source has a different record than the target" }
 }
 
 /// Completes a copy without reading the source's records that the target already has; these may be damaged. The source must

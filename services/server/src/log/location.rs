@@ -9,7 +9,7 @@ use motherlode_state::{HOME, number};
 use std::{collections::BTreeSet, fmt, fs, io, path::PathBuf};
 
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "a process has one or two of them")]
+#[expect(clippy::large_enum_variant, reason = "a process has at most two values of this type")]
 pub enum LogLocation {
     Folder { data: PathBuf, segment_bytes: u64 },
     Stream(config::Store),
@@ -24,7 +24,7 @@ pub enum LogError {
     /// The log has another number of partitions than configured. A log's number of partitions cannot change, because it
     /// determines each player's partition.
     #[error(
-        "{location} has the log of partitions {}, not of {configured} partitions as configured, of which this process writes {}",
+        "{location} has the log of partitions {}, but {configured} partitions are configured, of which this process writes {}",
         listed(found),
         listed(writes)
     )]

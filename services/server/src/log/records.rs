@@ -16,7 +16,9 @@ pub enum RecordsError {
     #[error("{location}: no log there{}", partition_suffix(*partition))]
     Missing { location: Box<LogLocation>, partition: Option<u32> },
     /// The log is a stream, which can only be read from its first message.
-    #[error("{0}: a stream can only be copied from its first record; name a data folder")]
+    #[error(
+        "{0}: the log in a stream can only be copied from its first record; name a data folder instead of the stream"
+    )]
     NotAFolder(Box<LogLocation>),
     #[error(transparent)]
     Unlisted(LogError),

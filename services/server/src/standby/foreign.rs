@@ -22,7 +22,7 @@ pub(super) async fn report(presence: Presence, ledgers: Ledgers) {
                     reported.insert(partition, count);
                 }
                 Err(error) => {
-                    tracing::warn!(%error, partition, count, "failed to record the significant event of foreign messages")
+                    tracing::warn!(%error, partition, count, "failed to record the significant event that a stream contains foreign messages")
                 }
             }
         }

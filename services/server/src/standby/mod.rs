@@ -175,13 +175,13 @@ impl Candidate {
             started = &mut starting => match started.map_err(ServeError::interrupted)? {
                 Ok(server) => server,
                 Err(error @ (ServeError::Pool { .. } | ServeError::Behind(_))) => {
-                    tracing::error!(%error, "the process lost the log to another writer before it served");
+                    tracing::error!(%error, "this process lost the log to another writer before it served calls");
                     return Ok(Turn::Lost(None));
                 }
                 Err(error) => return Err(error),
             },
             why = &mut lost => {
-                tracing::error!(why, "the process lost the log to another writer before it served");
+                tracing::error!(why, "this process lost the log to another writer before it served calls");
                 return Ok(Turn::Lost(Some(tokio::spawn(give_up(starting, why)))));
             }
             _ = &mut signalled => return Ok(Turn::Signalled),
@@ -239,7 +239,7 @@ async fn leave(presence: Option<&Presence>) {
 async fn closed(leaving: Option<JoinHandle<Result<(), ServeError>>>) -> Result<(), ServeError> {
     match leaving {
         Some(leaving) => leaving.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "the server's stop ended in a panic");
+            tracing::error!(%error, "a panic interrupted the stop of the server");
             Ok(())
         }),
         None => Ok(()),

@@ -29,7 +29,7 @@ impl Replica {
         let failed = |source| LogError::Index { folder: config.data.clone(), source };
         OsDisk.create_dir(&config.data).map_err(failed)?;
         let lock = OsDisk.lock(&config.data.join("lock")).map_err(failed)?;
-        let lock = lock.ok_or_else(|| failed(io::Error::other("in use by another process")))?;
+        let lock = lock.ok_or_else(|| failed(io::Error::other("the folder is in use by another process")))?;
         let partitions =
             config.write_partitions().into_iter().map(|number| PartitionReplica::new(config, number)).collect();
         Ok(Self { config: config.log_store(), lock: Some(lock), partitions })
@@ -130,7 +130,7 @@ impl PartitionReplica {
                 found => none.insert(found?),
             },
         };
-        self.evidence.get_or_insert_with(|| "this process has read its log".to_owned());
+        self.evidence.get_or_insert_with(|| "this process has already read its stream".to_owned());
         while stop.try_recv() != Err(TryRecvError::Disconnected) {
             let any = following.more()?;
             telling.tell(following);

@@ -11,10 +11,10 @@ use motherlode_proto::{
 pub(super) const CASES: [Case; 16] = cases![
     1 applied_once: "Debits a bet, or refuses it. DONE: this call applied the transaction.";
     2 repeat_same_answer: "DONE_BEFORE: an earlier call with this id applied the transaction.";
-    3 repeat_other_amount_refused: "The wallet refuses the same id with another amount.";
-    4 repeat_other_currency_refused: "The wallet refuses the same id with another currency.";
-    5 repeat_other_player_refused: "The wallet refuses the same id with another player.";
-    6 repeat_other_round_refused: "The wallet refuses the same id with another round.";
+    3 repeat_other_amount_refused: "A call that repeats an id with a different amount is refused.";
+    4 repeat_other_currency_refused: "A call that repeats an id with a different currency is refused.";
+    5 repeat_other_player_refused: "A call that repeats an id with a different player is refused.";
+    6 repeat_other_round_refused: "A call that repeats an id with a different round is refused.";
     7 ten_concurrent_repeats_one_effect: "Each transaction id has one effect, however often and when it is sent.";
     8 insufficient_funds_refused: "A debit beyond the balance is refused with INSUFFICIENT_FUNDS.";
     9 exact_balance_accepted: "A debit of the whole balance is applied.";
@@ -24,7 +24,7 @@ pub(super) const CASES: [Case; 16] = cases![
     13 expired_session_refused: "A bet in an expired session is refused with SESSION_INVALID.";
     14 limit_refused: "A bet beyond a limit is refused with LIMIT_REACHED.";
     15 largest_amount: "Amounts are exact up to 2^53 - 1 and 10^12 minor units.";
-    16 zero_and_three_digit_currency: "Amounts are in minor units: JPY has 0 digits, KWD 3.";
+    16 zero_and_three_digit_currency: "Amounts are in minor units: JPY has 0 decimal digits, KWD has 3.";
 ];
 
 async fn applied_once(kit: &mut Kit) -> Result<(), Skip> {

@@ -25,8 +25,8 @@ pub(super) const CASES: [Case; 10] = cases![
     47 wallet_restart_keeps_ids: "The wallet stores each id with its content and its answer.";
     48 unknown_field_ignored: "Messages can get new fields; a wallet ignores fields that it does not know.";
     49 bad_signature_401_and_no_effect: "A request with a bad signature or token is refused and has no effect.";
-    50 stale_timestamp_401: "A request with a timestamp more than 30 seconds off is refused with 401.";
-    51 replayed_nonce_401: "A nonce is used once; a repeated one is refused with 401.";
+    50 stale_timestamp_401: "A request whose timestamp is wrong by over 30 seconds is refused with 401.";
+    51 replayed_nonce_401: "A nonce is used once; a repeated nonce is refused with 401.";
     52 latency_p99_reported: "An answer that arrives after answer_ms_max is ignored, and the call is retried.";
     53 balance_absent_accepted: "A balance is optional; Motherlode accepts answers without it.";
     54 sum_of_effects_equals_balance: "The balance changes by the applied transactions and by nothing else.";
@@ -86,7 +86,7 @@ async fn wallet_restart_keeps_ids(kit: &mut Kit) -> Result<(), Skip> {
         was_down |= !answers;
         sleep(Duration::from_millis(20)).await;
     }
-    kit.note(format!("the wallet was unreachable in between: {was_down}"));
+    kit.note(format!("the wallet was unreachable during the wait for its restart: {was_down}"));
     kit.expect(&debit, Want::DoneBefore).await;
     kit.expect(&rolled_back, Want::Refused).await;
     kit.expect_moved(before, -100).await;
@@ -184,7 +184,7 @@ async fn bad_signature_401_and_no_effect(kit: &mut Kit) -> Result<(), Skip> {
         let body = body_of(&dearer)?;
         Ok(request.map(|_| Full::new(body)))
     });
-    expect_401(kit, "a debit with the signature of another body", request).await;
+    expect_401(kit, "a debit whose signature is that of a different body", request).await;
     kit.expect_moved(before, 0).await;
     Ok(())
 }
@@ -198,7 +198,7 @@ async fn bad_token(kit: &mut Kit, debit: Call, before: Option<i64>) -> Result<()
     let code = answer.as_ref().err().map(Status::code);
     let refused =
         answer.as_ref().is_ok_and(|result| result.as_ref().is_some_and(|result| result.outcome() == Outcome::Refused));
-    let line = format!("a debit with another token: {code:?}; expected UNAUTHENTICATED");
+    let line = format!("a debit with an invalid token: {code:?}; expected UNAUTHENTICATED");
     if !refused && !matches!(code, Some(Code::Unauthenticated | Code::PermissionDenied)) {
         kit.fault(line.clone());
     }
@@ -238,7 +238,7 @@ async fn replayed_nonce_401(kit: &mut Kit) -> Result<(), Skip> {
         kit.moved -= 100;
         kit.opened += 1;
     }
-    expect_401(kit, "the same signed request again", again).await;
+    expect_401(kit, "a second sending of the same signed request", again).await;
     kit.expect(&debit, Want::DoneBefore).await;
     kit.expect_moved(before, -100).await;
     Ok(())

@@ -94,8 +94,8 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     let figures = [("red", 3), ("green", 1), ("red_micros", 400_000), ("red_gifted", 3), ("given", 1)];
     let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
     let told = changes(game, &figures, "EUR");
-    let wanted = "3 Red Crystals; 1 Green Crystal; coin values of its Red Crystals 0.4 EUR; 3 of the Red Crystals as \
-                  a gift; the new player's gift is given";
+    let wanted = "3 Red Crystals; 1 Green Crystal; sum of the coin values of the Red Crystals: 0.4 EUR; 3 of the Red \
+                  Crystals as a gift; the new player's gift is given";
     assert_eq!(told, wanted);
 }
 
@@ -188,7 +188,7 @@ fn np_10_np_12_opened_treasures_stand_below_their_numbers_in_the_order_picked() 
   │ no. 12  │  no. 3  │  no. 7  │
   │  1,250  │   20    │    5    │
   ╰─────────┴─────────┴─────────╯
-  They hold 1,275 coins in all.
+  The opened objects hold 1,275 coins in total.
   Unopened objects:
   ╭─────────┬─────────╮
   │  no. 1  │  no. 2  │
