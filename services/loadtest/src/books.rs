@@ -188,7 +188,7 @@ mod tests {
         let books = check(&[(&player, open)], 60_000, POOLED);
         assert!(!books.ok);
         assert_eq!((books.open_rounds, books.unpaid_jackpots), (1, 1));
-        assert_eq!(books.faults, ["o/p/4: left open", "o/p/3: the jackpot hit at 17 is not paid"]);
+        assert_eq!(books.faults, ["o/p/4: left open", "o/p/3: the jackpot hit at log position 17 is not paid"]);
     }
 
     #[test]

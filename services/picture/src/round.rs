@@ -384,8 +384,8 @@ mod tests {
             chosen(None, &collect, Some(&Automatic { cause: cause.into(), actor, reason }))
         };
         assert_eq!(chosen(None, &collect, None), "the player collects");
-        assert_eq!(by(Cause::Skipped), "the player skips, the game's rule collects");
-        assert_eq!(by(Cause::TimeOver), "the player's time is over, the game's rule collects");
-        assert_eq!(by(Cause::Closed), "ann closes the round (asked to); the game's rule collects");
+        assert_eq!(by(Cause::Skipped), "the player skips the choice, so the game's rule collects");
+        assert_eq!(by(Cause::TimeOver), "the player's time is over, so the game's rule collects");
+        assert_eq!(by(Cause::Closed), "ann closes the round (asked to), so the game's rule collects");
     }
 }

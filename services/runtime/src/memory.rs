@@ -56,7 +56,7 @@ mod tests {
         if Path::new("/dev/shm").is_dir() {
             assert_eq!(folder(Some(&own)).unwrap(), Some(own.clone()));
             fs::set_permissions(&own, fs::Permissions::from_mode(0o777)).unwrap();
-            assert!(folder(Some(&own)).unwrap_err().to_string().contains("another user"));
+            assert!(folder(Some(&own)).unwrap_err().to_string().contains("a user other than"));
             fs::remove_dir(&own).unwrap();
             std::os::unix::fs::symlink("/dev/shm", &own).unwrap();
             assert!(folder(Some(&own)).unwrap_err().to_string().contains("not a folder"));

@@ -71,7 +71,7 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", &["telemetry.otlp_endpoint: \"collector:4317\"", "http://"]),
     (
         "[telemetry]\nlisten = \"0.0.0.0:0\"\n",
-        &["0.0.0.0:0 is reachable beyond loopback with metrics", "[allow_beyond_loopback] telemetry = true"],
+        &["0.0.0.0:0 is reachable beyond loopback and serves metrics", "[allow_beyond_loopback] telemetry = true"],
     ),
     ("[telemetry]\nlog_format = \"xml\"\n", &["unknown variant `xml`", "`json`"]),
     // Currencies.
