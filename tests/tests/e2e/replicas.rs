@@ -183,7 +183,7 @@ async fn pl_30_a_process_that_knows_of_more_than_the_log_has_starts_only_on_an_e
     let printed = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(1), "{printed}");
     assert!(
-        printed.contains("were acknowledged") && printed.contains("delete that folder to accept the loss"),
+        printed.contains("were acknowledged") && printed.contains("delete this folder to accept the loss"),
         "{printed}"
     );
     assert!(printed.contains(&*index_folder(&folder, 0).to_string_lossy()), "{printed}");
