@@ -85,7 +85,7 @@ fn np_11_the_highest_round_of_neptune() {
     assert_eq!(highest("neptune").bets, &window + exact(30) * &window + treasures);
 }
 
-/// BW-06: scatters award 20 free spins and the bonus 60. Each free spin has doubled lines and a bonus of 300 bets.
+/// BW-06: scatters award 20 free spins, the bonus awards 60. Each free spin has doubled lines and a bonus of 300 bets.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");

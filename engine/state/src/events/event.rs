@@ -37,9 +37,9 @@ pub enum Event {
     },
     CollectionChanged {
         game: SmolStr,
-        /// Bet level; empty for all levels.
+        /// Bet level whose figures change; empty if levels share figures.
         scope: SmolStr,
-        /// Keys with new values; the value 0 removes a key.
+        /// Changed keys with their new values; the value 0 removes a key.
         changes: Vec<(SmolStr, i64)>,
     },
     RoundStarted(Arc<RoundStarted>),
@@ -57,7 +57,7 @@ pub enum Event {
         /// Dealt values in the order of the sealed steps.
         dealt: Vec<Dealt>,
     },
-    /// The draws of a voided round cannot be revealed because the key is lost; directly follows the void.
+    /// The draws of a voided round cannot be revealed because the draw key is lost; directly follows the void.
     DrawsLost {
         round: u64,
     },
@@ -67,19 +67,19 @@ pub enum Event {
         /// Credited amount, above 0. The sum of the round's credits is at most the win at its latest step.
         amount: Minor,
     },
-    /// Credits the uncredited part of the win.
+    /// Credits the uncredited part of the round's win.
     RoundSettled {
         round: u64,
         win: Minor,
     },
-    /// Void (PL-04, BW-28). If the round hit the jackpot, the approval precedes this event (PL-38).
+    /// Void (PL-04, BW-28). If the round hit the jackpot, `ChangeApproved` precedes this event (PL-38).
     RoundVoided {
         round: u64,
         reason: String,
         actor: String,
         /// Refunded amount; 0 for a free round, which is returned to its campaign (PL-18).
         refund: Minor,
-        /// Credited win that is taken back (ME-16), at most the balance after the refund (PL-09).
+        /// Part of the credited win that is taken back (ME-16), at most the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
         /// Facts of a round that was already settled (PL-37); `None` for an open round and in older logs.
@@ -99,7 +99,7 @@ pub enum Event {
         amount: Minor,
         currency: Currency,
     },
-    /// The account has no room for the award, which remains a debt.
+    /// The award would exceed the account's limits, so it remains a debt.
     AwardSetAside {
         round: u64,
         pool: SmolStr,
@@ -120,7 +120,7 @@ pub enum Event {
     /// A session was closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
         session: SessionName,
-        /// Time for which the game stays reserved; 0 for a closed session.
+        /// Time for which the game stays reserved for the session; 0 if the session was closed.
         hold_ms: u32,
     },
     RealityCheckAcknowledged {
@@ -181,13 +181,12 @@ pub enum Event {
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
-        /// Round whose end is reported by the call; 0 for a credit.
+        /// Round whose end the held call reports; 0 if the held call is a credit.
         close: u64,
         reason: String,
-        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
-    /// An operator released a held call, which is retried.
+    /// An operator released a held wallet call, which is then retried.
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,
@@ -225,14 +224,14 @@ pub enum Event {
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Last position of the contributions, before any undecided hit or void.
+        /// Last position of the added contributions, before any undecided hit or void.
         to: u64,
         amount: Nano,
     },
     /// Pool's stream: the contribution of a voided round is taken back (BW-19).
     ContributionTakenBack {
         partition: u32,
-        /// Position of the void.
+        /// Position of the commit that voids the round.
         position: u64,
         /// Sum of the three amounts below, in EUR.
         amount: Nano,
@@ -243,7 +242,6 @@ pub enum Event {
     /// Pool's stream: the award of a voided round is reversed (PL-38).
     AwardReversed {
         partition: u32,
-        /// Position of the void.
         position: u64,
         amount: Nano,
         to_house: Nano,
@@ -251,8 +249,8 @@ pub enum Event {
     },
     /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: contributions of one partition's rounds voided after an incident are returned. The only event of its
-    /// commit.
+    /// Pool's stream: contributions are returned for rounds of one partition that were voided after an incident. The only
+    /// event of its commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -262,12 +260,12 @@ pub enum Event {
         from_reserve: Nano,
         from_house: Nano,
     },
-    /// Pool's stream: hits up to this position may be awarded despite the suspension (BW-20).
+    /// Pool's stream: hits up to the position of this commit may be awarded despite the suspension (BW-20).
     HitsReleased {
         reason: String,
         actor: String,
     },
-    /// Pool's stream: a hit was priced (BW-16, BW-17).
+    /// Pool's stream: the award for a hit was computed (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
     /// The pool's terms change from the next cycle on (BW-20).
     PoolTermsChanged {
@@ -330,7 +328,7 @@ pub enum Event {
     /// Approves the next event, which is a change on a pool's or the system stream (PL-27), or a void on a player's stream
     /// (PL-38).
     ChangeApproved {
-        /// Position of the proposal.
+        /// Position of `ChangeProposed` or `VoidProposed`.
         change: u64,
         proposed_by: String,
         /// Approver, who must not be the proposer.
@@ -338,7 +336,6 @@ pub enum Event {
     },
     /// Rejects or withdraws a proposed change (system stream, PL-27) or void (player's stream, PL-38).
     ChangeRejected {
-        /// Position of the proposal.
         change: u64,
         actor: String,
         reason: String,
@@ -347,7 +344,7 @@ pub enum Event {
     ReversalDue {
         /// Round that this commit voids.
         round: u64,
-        /// Win less `win_taken_back`, above 0.
+        /// Win of the round less `win_taken_back`, above 0.
         amount: Minor,
     },
     ReversalTaken {

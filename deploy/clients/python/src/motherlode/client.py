@@ -103,7 +103,7 @@ class _Insisting(
             except grpc.RpcError as error:
                 refused = refusal_of(error, asking.request_id)
             except ValueError:
-                # The channel was closed after the check above.
+                # Another thread closed the channel after the check above.
                 self._check_open(asking)
                 raise
             if self._closing.is_set():

@@ -65,7 +65,7 @@ class NotFound(Refused):
 
 
 class AlreadyExists(Refused):
-    """The object already exists."""
+    """The object to be created already exists."""
 
 
 class Conflict(AlreadyExists):
@@ -73,7 +73,7 @@ class Conflict(AlreadyExists):
 
 
 class FailedPrecondition(Refused):
-    """The current state does not allow the call."""
+    """The object's current state does not allow the call."""
 
 
 class InsufficientFunds(FailedPrecondition):
@@ -89,7 +89,7 @@ class Unauthenticated(Refused):
 
 
 class ResourceExhausted(Refused):
-    """A limit of the operator is reached."""
+    """The operator has reached one of its limits."""
 
 
 class Unavailable(Refused):
@@ -137,7 +137,7 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def is_answered(error: grpc.RpcError) -> bool:
-    """Whether a server or proxy sent the status, not the gRPC library."""
+    """Whether the status came from a server or proxy, rather than from the local gRPC library."""
     report: str = getattr(error, "debug_error_string", lambda: "")() or ""
     return "from peer" in report or bool(getattr(error, "trailing_metadata", lambda: ())())
 

@@ -124,7 +124,7 @@ impl Model {
     }
 }
 
-/// The published range must equal the exact range.
+/// The published range of returns must equal the exact range.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

@@ -40,7 +40,7 @@ struct Often {
 }
 
 impl Cash {
-    /// Returns `None` for a coin with which no bet is whole.
+    /// Returns `None` if no bet in such coins is whole minor units.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::new(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);

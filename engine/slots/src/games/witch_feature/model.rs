@@ -63,7 +63,7 @@ pub enum FreeFeature {
         respin: Respin,
         multiplied: bool,
     },
-    /// Respins until a respin wins; its win is multiplied.
+    /// Respins until a respin wins; the win is multiplied.
     Multiplier,
 }
 
@@ -109,7 +109,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Does not prove the return; see [`super::par::prove`].
+    /// Compiles a data file; [`super::par::prove`] proves its return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
         let respin = windows(data, &data.respin_reels.strips, [0; 3])?;
