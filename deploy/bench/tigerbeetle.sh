@@ -1,6 +1,5 @@
 #!/bin/sh
-# Compares Motherlode with TigerBeetle's own benchmark. The two systems run alternately on one machine and disk; their order
-# changes each turn.
+# Compares Motherlode with TigerBeetle's own benchmark. The two systems run alternately on one machine and disk.
 #
 # A round is three transfers: bet, win and contribution. In the first variant, 32 clients each send the transfers of one
 # round and wait, like 32 players of Motherlode. In the second variant, one client sends full batches of 8,189 transfers,

@@ -44,7 +44,7 @@ class Pam:
         return self.result(request, self.send(request, kind, request.amount))
 
     def jackpot(self, request):
-        # Not a DEPOSIT, because a jackpot may be paid after the round is closed, and the PAM then refuses a DEPOSIT.
+        # The PAM refuses a DEPOSIT to a closed round, and a jackpot may be paid after the close.
         jackpot = {"jackpotId": short(request.jackpot.pool), "jackpotReference": short(request.jackpot.award_id)}
         jackpot["jackpotAmount"] = major(request, request.amount)
         return self.result(request, self.send(request, "PROMODEPOSIT", request.amount, jackpots=[jackpot]))

@@ -78,7 +78,7 @@ class Player:
                 return played
 
     def told(self, played, client_seed=None):
-        """Records an answer; a repeated answer does not change `self.seal`."""
+        """Records an answer; a repeated answer keeps `self.seal`."""
         self.books.told(played, client_seed)
         if played.position > self.position:
             self.position, self.seal = played.position, played.seal

@@ -15,7 +15,7 @@ export function newRequestId(): string {
   return crypto.randomUUID();
 }
 
-/** Limits of retries in milliseconds. `totalMs` limits all attempts of a call. */
+/** Limits of retries in milliseconds. `totalMs` limits the total time of a call's attempts. */
 export interface Policy {
   readonly totalMs: number;
   readonly attemptMs: number;

@@ -25,7 +25,6 @@ pub struct CollectedTop {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopWindows {
     pub windows: u32,
-    /// Coins per window.
     pub coins: u64,
     /// Decimal logarithm of the upper bound of a window's probability.
     pub log_chance: f64,

@@ -31,7 +31,7 @@ pub struct StakeLimits {
 }
 
 impl StakeLimits {
-    /// Returns a common divisor of all bets, in coins.
+    /// Number of coins that divides every bet.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };

@@ -12,8 +12,7 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Fractional coins for which rounding preserves the published return (DM-19). A check of a coin takes a second, so tests
-/// make it.
+/// Fractional coins for which rounding preserves the published return (DM-19).
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",

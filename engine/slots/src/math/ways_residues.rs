@@ -31,7 +31,7 @@ impl<'a> ReelShows<'a> {
 type State = u64;
 
 /// Returns the probabilities of the residues; their sum is `chance`. States less likely than `least` are dropped. Panics on
-/// a modulus of 0 or above 32, and on more than [`SYMBOLS`] symbols.
+/// a modulus of 0 or above 32, and on more than 11 symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");

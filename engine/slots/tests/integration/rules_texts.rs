@@ -255,7 +255,6 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "additional higher winnings at a lower probability",
             "95.01 %",
             "Malfunction voids all pays and plays",
-            // Rules missing in the source (ME-02, ME-04, ME-15, ME-16, ME-18).
             "has no scatter pay",
             "on the middle reel only",
             "a win above it may not be gambled",
@@ -310,7 +309,6 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "the payout times the total number of regular coins bet",
             "total coins won times the coin size",
             "number of coins x coin size = amount in credits",
-            // Rules missing in the source (NP-08, NP-11, NP-12).
             "96.00 %",
             "ten more each time",
             "over all objects that the paylines of one spin let you choose",

@@ -44,7 +44,7 @@ pub enum Event {
     },
     RoundStarted(Arc<RoundStarted>),
     StepResolved(Box<StepResolved>),
-    /// Jackpot won by the previous step of this commit; a commit has at most one (BW-15).
+    /// Jackpot won by the previous step of this commit; a commit wins at most one jackpot (BW-15).
     JackpotHit {
         round: u64,
         pool: SmolStr,
@@ -85,8 +85,9 @@ pub enum Event {
         /// Facts of a round that was already settled (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Proposed void of a round that hit the jackpot. Unpaid awards are held until the platform decides, for at most
-    /// [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The commit's position is the proposal's id.
+    /// Proposed void of a round that hit the jackpot. The round's unpaid awards are held until the platform approves or
+    /// rejects the void, for at most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The commit's position is the proposal's
+    /// id.
     VoidProposed {
         round: u64,
         reason: String,

@@ -125,7 +125,7 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
     """Converts a gRPC error, such as a stream's, to a refusal."""
-    # Errors raised by gRPC are also `grpc.Call` objects with a code; only errors created by tests have no code.
+    # Only errors created by tests have no code.
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""
     trailing = getattr(error, "trailing_metadata", lambda: ())() or ()
@@ -137,7 +137,7 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def is_answered(error: grpc.RpcError) -> bool:
-    """Whether the status came from a server or proxy, rather than from the local gRPC library."""
+    """Whether the status came from a server or proxy, not from the gRPC library."""
     report: str = getattr(error, "debug_error_string", lambda: "")() or ""
     return "from peer" in report or bool(getattr(error, "trailing_metadata", lambda: ())())
 

@@ -42,7 +42,7 @@ def new_request_id() -> str:
 
 @dataclass(frozen=True)
 class Policy:
-    """Limits of retries in seconds. `total_s` limits all attempts of a call."""
+    """Limits of retries in seconds. `total_s` limits the total time of a call's attempts."""
 
     total_s: float = 30.0
     attempt_s: float = 5.0
