@@ -146,7 +146,7 @@ class Session:
         )
         self.service, self.game = player.service, game
         self.id = self.service.ask(self.service.spins.OpenSession, request).session_id
-        # A broken connection ends the session, and the game stays reserved for a few seconds (BW-27).
+        # If this connection breaks, the session ends, and the game stays reserved for some seconds (BW-27).
         self.kept = direct.spins.KeepSession(spin_pb2.KeepSessionRequest(session_id=self.id), wait_for_ready=True)
         next(self.kept)
 

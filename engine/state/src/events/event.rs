@@ -187,7 +187,7 @@ pub enum Event {
         reason: String,
         code: u32,
     },
-    /// An operator released a held wallet call, which is then retried.
+    /// An operator released a held wallet call, so Motherlode retries it.
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,

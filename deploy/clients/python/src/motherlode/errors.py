@@ -29,8 +29,8 @@ class MotherlodeError(Exception):
 class Refused(MotherlodeError):
     """The call was refused, and this request has changed nothing.
 
-    `reason` and `metadata` (of ErrorInfo) are empty if the service itself did not answer. `fields` maps fields to
-    faults. `retry_after_s` is None if a retry does not help.
+    `reason` and `metadata` (of ErrorInfo) are empty if the service itself did not answer. `fields` maps each
+    invalid field's name to its fault. `retry_after_s` is None if a retry does not help.
     """
 
     def __init__(
