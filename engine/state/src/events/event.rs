@@ -54,14 +54,14 @@ pub enum Event {
     /// Reveals the draws of a round; directly follows its settlement or void.
     DrawsRevealed {
         round: u64,
-        /// Dealt values in the order of the sealed steps.
+        /// Values dealt by the draws, in the order of their steps.
         dealt: Vec<Dealt>,
     },
     /// The draws of a voided round cannot be revealed because the draw key is lost; directly follows the void.
     DrawsLost {
         round: u64,
     },
-    /// Credit of the secured part of an open round's win; directly follows the round's step (ME-16).
+    /// Credit of the secured part of an open round's win; directly follows the step that secured it (ME-16).
     WinCredited {
         round: u64,
         /// Credited amount, above 0. The sum of the round's credits is at most the win at its latest step.
