@@ -79,7 +79,7 @@ class Bets:
             self.connection.execute(statement)
 
     def send(self, name):
-        """Records that a bet is sent now. Returns how the bet ended, or an empty text if it has not."""
+        """Records that a bet is sent now. Returns how the bet ended, or an empty text if still open."""
         insert = "INSERT INTO bets VALUES (?, ?, '') ON CONFLICT (id) DO UPDATE SET sent = excluded.sent RETURNING ended"
         with self.lock:
             return self.connection.execute(insert, (name, time.time())).fetchone()[0]
