@@ -49,7 +49,7 @@ def opening_of(request):
 
 
 class NotFound(Exception):
-    """The operator has no transaction to roll back."""
+    """The operator does not know the transaction to roll back."""
 
 
 class Unanswered(Exception):
@@ -79,13 +79,13 @@ class Bets:
             self.connection.execute(statement)
 
     def send(self, name):
-        """Records that a bet is sent now. Returns how the bet ended, or an empty text."""
+        """Records that a bet is sent now. Returns how the bet ended, or an empty text if still open."""
         insert = "INSERT INTO bets VALUES (?, ?, '') ON CONFLICT (id) DO UPDATE SET sent = excluded.sent RETURNING ended"
         with self.lock:
             return self.connection.execute(insert, (name, time.time())).fetchone()[0]
 
     def end(self, name, ended):
-        """Records how a bet ended: ROLLED_BACK, or the reason of a refusal. A refusal does not replace an earlier end."""
+        """Records how a bet ended: ROLLED_BACK, or the reason of a refusal. A refusal does not replace a recorded end."""
         insert = "INSERT INTO bets VALUES (?, 0, ?) ON CONFLICT (id) DO UPDATE SET ended = excluded.ended"
         if ended != ROLLED_BACK:
             insert += " WHERE ended = ''"
@@ -127,7 +127,8 @@ class Adapter(wallet_pb2_grpc.WalletServiceServicer):
         except NotFound:
             result = unknown() if self.bets.can_arrive(name, self.late_seconds) else done()
         if result.outcome == wallet_pb2.OUTCOME_REFUSED:
-            # Motherlode does not accept a refusal of a rollback, so it repeats the call and reports it as overdue.
+            # Motherlode does not accept a refusal of a rollback, so Motherlode repeats the rollback and reports it as
+            # overdue.
             print(f"the operator refused the rollback of {name}: {result.reason}", file=sys.stderr, flush=True)
             result = unknown()
         if result.outcome == wallet_pb2.OUTCOME_DONE:

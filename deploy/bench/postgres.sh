@@ -1,9 +1,9 @@
 #!/bin/sh
 # Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL. The two systems run alternately on one machine and
-# disk, in rotating order.
+# disk.
 #
-# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. It ends with the update of the only jackpot
-# row, so that this row is locked briefly. Two variants are measured: separate statements, and one stored function.
+# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. The transaction updates the only jackpot row
+# last, so that this row is locked briefly. Two variants are measured: separate statements, and one stored function.
 # PostgreSQL does not draw or evaluate spins.
 #
 #     deploy/bench/postgres.sh [turns] [seconds per turn]

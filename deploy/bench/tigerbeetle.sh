@@ -1,6 +1,5 @@
 #!/bin/sh
-# Compares Motherlode with TigerBeetle's own benchmark. The two systems run alternately on one machine and disk, in rotating
-# order.
+# Compares Motherlode with TigerBeetle's own benchmark. The two systems run alternately on one machine and disk.
 #
 # A round is three transfers: bet, win and contribution. In the first variant, 32 clients each send the transfers of one
 # round and wait, like 32 players of Motherlode. In the second variant, one client sends full batches of 8,189 transfers,
@@ -52,7 +51,7 @@ rounds_of_tigerbeetle() {
         sed -n 's/^load accepted = \([0-9.]*\) tx.*/\1/p' | awk '{ print $1 / 3 }'
     grep -q '^load accepted' "$work/tigerbeetle.out" || { cat "$work/tigerbeetle.out" "$work/tigerbeetle.log" >&2; return 1; }
 }
-# TigerBeetle's benchmark takes a number of transfers instead of a duration. These numbers take a few seconds on two cores.
+# TigerBeetle's benchmark takes a number of transfers instead of a duration. These transfers take a few seconds on two cores.
 single=$((6000 * seconds)) batched=$((300000 * seconds))
 for turn in $(seq "$turns"); do
     for nth in 0 1 2; do

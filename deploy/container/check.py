@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Executes the Dockerfile's steps without a container engine. Each stage runs in a plain root of Debian packages.
+"""Executes the Dockerfile's steps without a container engine.
 
     deploy/container/check.py [--binary FILE] [--keep FOLDER]
 
@@ -200,8 +200,7 @@ class Container:
         user = stage.user
         root = stage.root
         inner = f"--root={root} --wd={stage.folder} --setuid={user.split(':')[0]} --setgid={user.split(':')[1]}"
-        # The container has separate namespaces and a read-only root. Only the volume and the configuration come from this
-        # machine.
+        # The container has separate namespaces and a read-only root.
         setup = (
             f"ip link set lo up && mount --bind {root} {root} && mount --bind {volume} {root}{place} && "
             f"mount -t proc proc {root}/proc && mount -o remount,bind,ro {root} && "

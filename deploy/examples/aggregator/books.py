@@ -17,7 +17,7 @@ class Round:
     credited: dict
     jackpot: int
     open: bool
-    # Free round's campaign; the operator paid the bet (PL-18).
+    # Campaign of a free round, whose bet the operator paid (PL-18).
     campaign: str
 
     @staticmethod

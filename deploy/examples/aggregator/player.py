@@ -23,7 +23,7 @@ class Player:
         self.choices = Counter()
         self.numbers = count(1)
         open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
-        # Position of the newest answer that contains the next draw's seal.
+        # Position of the answer that contained `self.seal`.
         self.position = 0
         self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 
@@ -63,7 +63,7 @@ class Player:
         self.finish(played.round_id, played.outcome, session.id)
 
     def draw(self, call, request):
-        """Sends a new client seed, so that the sealed value cannot have been chosen to match it. If other draws have
+        """Sends a new client seed, which the service could not know when it sealed its value. If other draws have
         changed the seal, retries with the new seal and another client seed."""
         while True:
             request.client_seed, request.seal = secrets.token_bytes(32), self.seal
@@ -78,7 +78,7 @@ class Player:
                 return played
 
     def told(self, played, client_seed=None):
-        """A repeated answer does not change the next seal."""
+        """Records an answer; a repeated answer keeps `self.seal`."""
         self.books.told(played, client_seed)
         if played.position > self.position:
             self.position, self.seal = played.position, played.seal
@@ -97,7 +97,7 @@ class Player:
             self.choices[before] += 1
 
     def choice(self, outcome, before):
-        """Returns None if the round is settled."""
+        """Returns the next choice, or None if the round is settled."""
         made = round_pb2.Choice
         match outcome.awaiting:
             case round_pb2.AWAITING_NOTHING:
@@ -146,7 +146,7 @@ class Session:
         )
         self.service, self.game = player.service, game
         self.id = self.service.ask(self.service.spins.OpenSession, request).session_id
-        # A broken connection ends the session, and the game stays reserved for a few seconds (BW-27).
+        # If this connection breaks, the session ends, and the game stays reserved for some seconds (BW-27).
         self.kept = direct.spins.KeepSession(spin_pb2.KeepSessionRequest(session_id=self.id), wait_for_ready=True)
         next(self.kept)
 

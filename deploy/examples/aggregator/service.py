@@ -18,8 +18,7 @@ from motherlode.spin.v1 import spin_pb2_grpc
 TRIES_MAX = 20
 FIRST_WAIT_S, WAIT_MAX_S = 0.05, 1.0
 
-# Statuses that can mean that the answer was lost. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN
-# or INTERNAL.
+# Statuses that can mean that the answer was lost.
 LOST = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -47,7 +46,7 @@ class Refused(Exception):
 
 
 class Service:
-    """Connection shared by all threads. `lost` counts retried calls by status."""
+    """Connection shared by all threads."""
 
     def __init__(self, address, ca, token, name=None, answer_s=5.0):
         credentials = grpc.composite_channel_credentials(

@@ -46,12 +46,12 @@ class Books:
             return DONE, account.balance, ""
 
     def roll_back(self, transaction, player, currency, minor, round_id=""):
-        """Undoes a debit or the opening of a free round. If that call has not arrived yet, it is refused when it arrives."""
+        """Undoes a debit or the opening of a free round. If the undone call arrives later, the wallet refuses it."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)
             if known and known[:2] != (player, currency):
-                # Motherlode never sends a rollback for another account, so it is not applied and the operator has to act.
+                # Motherlode never sends a rollback that names another account, so this rollback is refused with an error.
                 raise ValueError(f"the rollback of {transaction} names another account")
             if known and known[3] == "rolled back":
                 return DONE_BEFORE, account.balance, ""

@@ -25,7 +25,6 @@ class Signatures:
         digest = hashlib.sha256(body).hexdigest()
         text = f"motherlode/wallet/v1\n{method}\n{path}\n{moment}\n{nonce}\n{digest}\n"
         right = hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
-        # Compares signatures in constant time.
         if not hmac.compare_digest(right.encode(), signature.encode()):
             raise Unsigned("the signature does not match")
         now = time.time_ns() // 1_000_000

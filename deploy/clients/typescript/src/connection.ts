@@ -73,7 +73,7 @@ export class Connection {
     const timer = setTimeout(() => this.#sessions.abort(late), OPENING_MS_MAX);
     let probe: ClientHttp2Stream | undefined;
     try {
-      // Only a stream gives access to the session, so this stream is opened and cancelled.
+      // Opens and cancels a stream, because connect-node gives access to the HTTP/2 session only through a stream.
       probe = await this.#sessions.request("POST", "/", {}, {});
       const { session } = probe;
       await new Promise<void>((resolve, reject) => {

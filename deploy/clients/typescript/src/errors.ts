@@ -10,7 +10,8 @@ const DOMAIN = "motherlode";
 // Statuses that can mean that the answer was lost. A connection that breaks during an answer can appear as Canceled, Unknown
 // or Internal. If the service itself returns one of these statuses, the error has a reason.
 const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown, Code.Internal]);
-// The service refuses with these statuses before it checks the request id, so an earlier attempt may have been applied.
+// The service refuses with these statuses before it checks the request id, so an earlier attempt of the call may have been
+// applied.
 const AT_THE_DOOR: ReadonlySet<Code> = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.ResourceExhausted]);
 
 /** Error of a call. `requestId` is empty for calls without a request id. */
@@ -59,7 +60,7 @@ export class Refused extends MotherlodeError {
     return LOST.has(this.code);
   }
 
-  /** Whether an earlier attempt may have been applied. */
+  /** Whether an attempt before this refusal may have been applied. */
   get leavesOpen(): boolean {
     return this.isLost || AT_THE_DOOR.has(this.code);
   }
@@ -83,13 +84,13 @@ export class InvalidArgument extends Refused {}
 /** An account, round or game is unknown, or belongs to another operator. */
 export class NotFound extends Refused {}
 
-/** The object already exists. */
+/** The object to be created already exists. */
 export class AlreadyExists extends Refused {}
 
 /** The request id was used for another request (REQUEST_ID_REUSED). */
 export class Conflict extends AlreadyExists {}
 
-/** The current state does not allow the call. */
+/** The object's current state does not allow the call. */
 export class FailedPrecondition extends Refused {}
 
 /** The balance is below the bet or the withdrawal (INSUFFICIENT_FUNDS). */
@@ -101,7 +102,7 @@ export class PermissionDenied extends Refused {}
 /** The token is missing, unknown or expired. */
 export class Unauthenticated extends Refused {}
 
-/** A limit of the operator is reached. */
+/** The operator has reached one of its limits. */
 export class ResourceExhausted extends Refused {}
 
 /** A read-only call got no answer from the service in time. */
@@ -158,7 +159,7 @@ export function refusalOf(error: unknown, requestId = ""): Refused {
   return new kind(refusal, requestId, error);
 }
 
-/** Returns the status's code, or Unavailable without a status: Connect's own code would describe only the connection. */
+/** Returns the gRPC status's code. Without a status, returns Unavailable: Connect's code describes only the connection. */
 function codeOf(error: ConnectError): Code {
   return LOST.has(error.code) || error.metadata.has("grpc-status") ? error.code : Code.Unavailable;
 }

@@ -29,7 +29,7 @@ export * from "./errors.js";
 export { newRequestId, POLICY, type Policy } from "./retry.js";
 
 /**
- * Client with one connection for concurrent calls. `timeoutMs` limits all attempts of a call.
+ * Client with one connection for concurrent calls. `timeoutMs` limits the total time of a call's attempts.
  *
  * Unary calls throw `Refused` or `OutcomeUnknown`. Streams are not retried; they throw Connect's error (see `refusalOf`).
  */

@@ -15,7 +15,7 @@ export function newRequestId(): string {
   return crypto.randomUUID();
 }
 
-/** Limits of retries in milliseconds. `totalMs` limits all attempts of a call. */
+/** Limits of retries in milliseconds. `totalMs` limits the total time of a call's attempts. */
 export interface Policy {
   readonly totalMs: number;
   readonly attemptMs: number;
@@ -91,7 +91,7 @@ export class Asking<I extends DescMessage> {
       this.giveUp(refused);
     }
     const backoff = Math.min(this.#policy.firstWaitMs * 2 ** (this.#attempts - 1), this.#policy.waitMsMax);
-    // Full jitter spreads the retries of many callers. Retries end at the deadline.
+    // The delay is random, so that many callers do not retry at once. No retry starts after the deadline.
     return least + Math.min(this.draw(0, backoff), left / 2);
   }
 

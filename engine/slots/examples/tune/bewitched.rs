@@ -55,8 +55,9 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, for the mean money m. The
-/// probability of the jackpot per coin is y / (1 - phi) times the jackpot's share of the weight.
+/// Solves T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, for the mean money m; T is the return,
+/// other letters are the means of those in `moments.rs`. The probability of the jackpot per coin is y / (1 - phi) times the
+/// jackpot's share of the weight.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let whole = |n: u64| Exact::from_integer(n.into());

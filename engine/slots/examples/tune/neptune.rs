@@ -54,7 +54,8 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves R = (l + s + m n) + phi / (1 - phi) (k l + s + m n) for the mean amount m.
+/// Solves R = (l + s + m n) + phi / (1 - phi) (k l + s + m n) for the mean amount m; R is the return, n the mean of `N` in
+/// `moments.rs`.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::new(model, 1);
     let phi = &window.spins;

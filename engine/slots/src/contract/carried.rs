@@ -19,7 +19,8 @@ impl Carried {
 pub struct Carries {
     pub keys: &'static [&'static str],
     pub scope: CarriedScope,
-    /// Keys whose figures are shared by all real-money currencies; the highest currency's figure counts (DM-14).
+    /// Keys whose figures are shared by all real-money currencies: each counts as the highest of the currencies' figures
+    /// (DM-14).
     pub shared: &'static [&'static str],
 }
 

@@ -21,7 +21,7 @@ impl Draws {
         self.0.next_u32()
     }
 
-    /// Returns a uniform number in `0..n` by Lemire's method (2019). `n` = 0 is treated as 1.
+    /// Returns a uniform number in `0..n` by Lemire's method (2019).
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
         let n = n.max(1);

@@ -41,7 +41,7 @@ impl Edition {
     }
 }
 
-/// Version of a game. Methods that take an invalid stake return its first fault.
+/// Version of a game. Given an invalid stake, methods return the stake's first fault.
 pub trait Game: Sync + Send {
     fn edition(&self) -> &Edition;
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;

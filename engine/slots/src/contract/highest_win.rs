@@ -7,7 +7,7 @@ pub struct HighestWin {
     pub bets: Exact,
     /// Exponent of the power of ten that bounds this win's probability from above.
     pub chance_exponent: i32,
-    /// Whether free spins can retrigger without limit. `bets` excludes such retriggers.
+    /// Whether free spins can retrigger without limit. If so, `bets` is for a round without retriggers.
     pub unlimited: bool,
     /// Highest windows that pay at the mean coin value of earlier rounds; `bets` assumes a constant coin value.
     pub collected: Option<CollectedTop>,
@@ -25,7 +25,6 @@ pub struct CollectedTop {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TopWindows {
     pub windows: u32,
-    /// Coins per window.
     pub coins: u64,
     /// Decimal logarithm of the upper bound of a window's probability.
     pub log_chance: f64,

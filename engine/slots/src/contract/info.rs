@@ -19,7 +19,7 @@ pub struct GameInfo {
     pub bonus_on_line: bool,
     pub picks: (u8, u8),
     pub multipliers: Vec<u32>,
-    /// Lowest and highest return including the jackpot, in millionths (BW-21).
+    /// Lowest and highest return over all stakes, including the jackpot, in millionths (BW-21).
     pub rtp_span_micros: Option<(u64, u64)>,
     pub jackpot_assumes: String,
     pub prizes: Vec<PrizeInfo>,

@@ -2,7 +2,7 @@
 
 use crate::contract::par::{Exact, exact, ratio};
 
-/// Returns in total bets, excluding jackpots and rounding.
+/// Mean returns as multiples of the total bet, excluding jackpots and rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MostExpected {
     /// In the best state, mean return of the part that pays at the round's coin value.

@@ -196,7 +196,6 @@ pub struct Stops {
 }
 
 impl Stops {
-    /// Ignores reels beyond [`REELS_MAX`].
     #[inline]
     pub fn push(&mut self, stop: u16) {
         if let Some(slot) = self.at.get_mut(usize::from(self.len)) {
@@ -234,7 +233,7 @@ pub enum Prize {
     Jackpot,
 }
 
-/// Playing card. A guess of red is the heart, of black the spade.
+/// Playing card. A guess of red is `RedHeart`, a guess of black `BlackSpade`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
     RedHeart,
@@ -263,7 +262,6 @@ pub struct Strip {
 }
 
 impl Strip {
-    /// Ignores cards beyond [`CARDS_MAX`].
     pub fn push(&mut self, card: Card) {
         if let Some(slot) = self.cards.get_mut(usize::from(self.len)) {
             *slot = Some(card);

@@ -6,9 +6,9 @@ use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Whether the pool is open. While it is closed, the jackpot's probability goes to money prizes.
+    /// Whether the pool is open. While the pool is closed, the jackpot's probability goes to money prizes.
     pub jackpot: bool,
-    /// Whether the round waits for the gamble of a win (BW-23, ME-14).
+    /// Whether the player may gamble a win (BW-23, ME-14).
     pub double: bool,
     pub minor_micros: u64,
     /// See ME-14, ME-15.

@@ -23,7 +23,7 @@ impl CoinFraction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
     pub rtp: Exact,
-    /// Change of the return by rounding, in coins.
+    /// Mean change of a round's win by rounding, in coins.
     pub adds: Exact,
     pub adds_to_own: Exact,
     /// Upper bound of the increase of the standard deviation, in bets.

@@ -31,14 +31,14 @@ pub struct StakeLimits {
 }
 
 impl StakeLimits {
-    /// Returns the common divisor of all bets, in coins.
+    /// Number of coins that divides every bet.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// Returns `None` for a game with coin ladders.
+    /// Lowest and highest coin value; `None` for coin ladders.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));

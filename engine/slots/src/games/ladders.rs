@@ -12,8 +12,7 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Fractional coins for which rounding preserves the published return (DM-19). A check takes a second, so it is made in a
-/// test.
+/// Fractional coins for which rounding preserves the published return (DM-19).
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",

@@ -27,7 +27,7 @@ fn built_in() -> Vec<&'static dyn Game> {
     .concat()
 }
 
-/// Adds games; returns false if the list was read before.
+/// Adds games, or returns false if [`games`] was called before.
 pub fn add_games(games: &[&'static dyn Game]) -> bool {
     GAMES.set([&built_in(), games].concat()).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Highest win of a round in cash, or an upper bound of it (PL-43). Each window is rounded separately (DM-17).
+//! Highest win of a round in cash, or an upper bound of it (PL-43).
 
 use num_bigint::BigInt;
 

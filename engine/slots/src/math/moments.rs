@@ -38,8 +38,8 @@ impl SpinTable {
     }
 }
 
-/// Counts the ways to each final state of an automaton. `letter` maps a stop to the automaton's input; `read` returns the
-/// next state, if any.
+/// Counts the stop combinations that lead to each final state of an automaton. `letter` maps a stop to the automaton's
+/// input; `read` returns the next state, if any.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,

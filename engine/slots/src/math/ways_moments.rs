@@ -137,7 +137,7 @@ pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
     sum * &fourth.all * &fifth.all
 }
 
-/// Returns the mean square with a relative error below 1e-13.
+/// Returns the mean square of a window's win, with a relative error below 1e-13.
 #[must_use]
 pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
     let n = paying.symbols.len();

@@ -1,7 +1,7 @@
 //! Win of a ways window modulo a small number. The residue determines how the win is rounded to minor units (DM-17).
 //!
-//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if halves occur. Probabilities have a
-//! relative error of at most 1e-13.
+//! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if a win can end in half a minor unit.
+//! Probabilities have a relative error of at most 1e-13.
 
 use crate::math::ways_moments::{Law, Paying};
 use crate::parts::expansion::CRYSTALS;
@@ -31,7 +31,7 @@ impl<'a> ReelShows<'a> {
 type State = u64;
 
 /// Returns the probabilities of the residues; their sum is `chance`. States less likely than `least` are dropped. Panics on
-/// a modulus of 0 or above 32, and on too many symbols.
+/// a modulus of 0 or above 32, and on more than 11 symbols.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");

@@ -55,7 +55,6 @@ pub struct Collections {
 }
 
 impl Collections {
-    /// Treats negative figures as 0.
     #[must_use]
     pub fn from_carried(carried: &Carried) -> Self {
         let figure = |place: usize| u64::try_from(carried.0[place]).unwrap_or(0);

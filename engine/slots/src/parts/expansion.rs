@@ -1,4 +1,4 @@
-//! Rows added to a window (DM-08). Cells are drawn reel by reel, from the top. Each crystal lands at most once
+//! Rows added to a window (DM-08). Cells are drawn reel by reel, from the top. Each of the four crystals lands at most once
 //! (DM-09).
 
 use crate::contract::draws::Draws;

@@ -92,7 +92,7 @@ impl Board {
 pub struct HoldAndWin {
     pub symbol: u8,
     pub needs: u8,
-    /// Each new Bonus symbol resets the count to this number.
+    /// Number to which each new Bonus symbol resets the remaining respins.
     pub respins: u8,
     pub strip: Vec<u8>,
     pub outer: Weights<Bonus>,

@@ -8,7 +8,7 @@ use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 pub const SYMBOLS_MAX: usize = 16;
 pub const LINES_MAX: usize = 64;
 
-/// Limit that keeps sums over a cycle within 64 bits.
+/// Highest pay; keeps sums over a cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
 /// Set of lines; bit 0 is the first line.

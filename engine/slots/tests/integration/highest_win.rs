@@ -56,7 +56,8 @@ fn me_21_the_highest_feature_of_mystery_elves() {
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
 }
 
-/// WF-04: a paid spin with a High Symbols Respin of Wilds only, then ten free spins with such Wilds, multiplied by 10.
+/// WF-04: the highest win is a paid spin with a High Symbols Respin of Wilds only, then ten free spins with such Wilds, each
+/// multiplied by 10.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
@@ -85,7 +86,7 @@ fn np_11_the_highest_round_of_neptune() {
     assert_eq!(highest("neptune").bets, &window + exact(30) * &window + treasures);
 }
 
-/// BW-06: scatters award 20 free spins and the bonus 60. Each free spin has doubled lines and a bonus of 300 bets.
+/// BW-06: scatters award 20 free spins, the bonus awards 60. Each free spin has doubled lines and a bonus of 300 bets.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");

@@ -341,7 +341,7 @@ fn the_variance_holds_where_free_spins_breed() {
     assert!(spread < moments.variance.to_f64().unwrap() / 10.0, "the sample is too small to tell");
 }
 
-/// Computes without products of moments, so that a missing covariance would show as a difference.
+/// Sums over windows and prizes instead of multiplying moments, so that a missing covariance would show.
 #[test]
 fn the_moments_are_those_of_every_window_and_prize() {
     let strip = "Wi Sc Fw Me Re Gr Fw Wi";

@@ -44,7 +44,7 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "maximum bet",
             "paytable times the coin value times the coins bet on the line",
             "the total win in coins times the coin value",
-            // 3. Special symbols and features.
+            // 3.
             "replaces any other symbol except Scatter and Bonus",
             "2 to 5 Scatter symbols appear anywhere",
             "the witches battle",
@@ -255,7 +255,6 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "additional higher winnings at a lower probability",
             "95.01 %",
             "Malfunction voids all pays and plays",
-            // Rules added to the source (ME-02, ME-04, ME-15, ME-16, ME-18).
             "has no scatter pay",
             "on the middle reel only",
             "a win above it may not be gambled",
@@ -310,7 +309,6 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "the payout times the total number of regular coins bet",
             "total coins won times the coin size",
             "number of coins x coin size = amount in credits",
-            // Rules added to the source (NP-08, NP-11, NP-12).
             "96.00 %",
             "ten more each time",
             "over all objects that the paylines of one spin let you choose",

@@ -28,7 +28,7 @@ pub struct LiabilityReserved {
     pub operator: SmolStr,
     pub campaign: SmolStr,
     pub players: u32,
-    /// Reserved amount in EUR, above 0, which is the highest possible sum of wins.
+    /// Reserved amount in EUR, above 0, which is the highest possible sum of the campaign's wins.
     pub max_liability: Nano,
     pub expires_ms: i64,
     /// Cap in EUR on the cost of the operator's open campaigns; 0 for no cap.

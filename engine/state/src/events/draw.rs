@@ -49,8 +49,8 @@ pub struct DrawSealed {
 pub enum SealReason {
     Opened,
     Unsealed,
-    /// The draw's key is lost. Each draw with a lost key is reported, because a request with an unknown outcome could be
-    /// retried.
+    /// The draw's key is lost. Each such draw is reported, because a request with an unknown outcome could get another
+    /// outcome when retried.
     KeyLost,
     /// A restart revoked the unused seals of earlier generations (PL-40).
     SealsEnded,
@@ -63,9 +63,9 @@ pub struct GenerationBegun {
     pub salt: Salt,
     pub unused_seals_end: bool,
     pub evidence: StartEvidence,
-    /// Last position that was accepted as lost; 0 if no commits were lost.
+    /// Last position of lost commits whose loss was accepted at the start; 0 for none.
     pub lost_to: u64,
-    /// Names of keys that are used for the first time.
+    /// Names of draw keys that no earlier generation had.
     pub keys_added: Vec<Epoch>,
     pub keys_lost: Vec<Epoch>,
 }
@@ -73,9 +73,9 @@ pub struct GenerationBegun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
-    /// The log matches a page in memory-backed storage, which is written before each answer.
+    /// The log's end matches a page in memory-backed storage, which the writer updates before each answer.
     MemoryPage,
-    /// The log's end matches a mark on another volume, which is written at an orderly stop.
+    /// The log's end matches a mark on another volume, which the writer leaves at an orderly stop.
     StopMark,
     /// This process followed the log before it became writer.
     Followed,

@@ -37,14 +37,14 @@ pub enum Event {
     },
     CollectionChanged {
         game: SmolStr,
-        /// Bet level; empty for all levels.
+        /// Bet level whose figures change; empty if levels share figures.
         scope: SmolStr,
-        /// Keys with new values; the value 0 removes a key.
+        /// Changed keys with their new values; the value 0 removes a key.
         changes: Vec<(SmolStr, i64)>,
     },
     RoundStarted(Arc<RoundStarted>),
     StepResolved(Box<StepResolved>),
-    /// Jackpot won by the previous step of this commit; a commit has at most one (BW-15).
+    /// Jackpot won by the previous step of this commit; a commit wins at most one jackpot (BW-15).
     JackpotHit {
         round: u64,
         pool: SmolStr,
@@ -54,39 +54,40 @@ pub enum Event {
     /// Reveals the draws of a round; directly follows its settlement or void.
     DrawsRevealed {
         round: u64,
-        /// Dealt values in the order of the sealed steps.
+        /// Values dealt by the draws, in the order of their steps.
         dealt: Vec<Dealt>,
     },
-    /// The draws of a voided round cannot be revealed because the key is lost; directly follows the void.
+    /// The draws of a voided round cannot be revealed because the draw key is lost; directly follows the void.
     DrawsLost {
         round: u64,
     },
-    /// Credit of the secured part of an open round's win; directly follows the round's step (ME-16).
+    /// Credit of the secured part of an open round's win; directly follows the step that secured it (ME-16).
     WinCredited {
         round: u64,
         /// Credited amount, above 0. The sum of the round's credits is at most the win at its latest step.
         amount: Minor,
     },
-    /// Credits the uncredited part of the win.
+    /// Credits the uncredited part of the round's win.
     RoundSettled {
         round: u64,
         win: Minor,
     },
-    /// Void (PL-04, BW-28). If the round hit the jackpot, the approval precedes this event (PL-38).
+    /// Void (PL-04, BW-28). If the round hit the jackpot, `ChangeApproved` precedes this event (PL-38).
     RoundVoided {
         round: u64,
         reason: String,
         actor: String,
         /// Refunded amount; 0 for a free round, which is returned to its campaign (PL-18).
         refund: Minor,
-        /// Credited win that is taken back (ME-16), at most the balance after the refund (PL-09).
+        /// Part of the credited win that is taken back (ME-16), at most the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
         /// Facts of a round that was already settled (PL-37); `None` for an open round and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Proposed void of a round that hit the jackpot. Unpaid awards are held until the platform decides, for at most
-    /// [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The commit's position is the proposal's id.
+    /// Proposed void of a round that hit the jackpot. The round's unpaid awards are held until the platform approves or
+    /// rejects the void, for at most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The commit's position is the proposal's
+    /// id.
     VoidProposed {
         round: u64,
         reason: String,
@@ -99,7 +100,7 @@ pub enum Event {
         amount: Minor,
         currency: Currency,
     },
-    /// The account has no room for the award, which remains a debt.
+    /// The award would exceed the account's limits, so it remains a debt.
     AwardSetAside {
         round: u64,
         pool: SmolStr,
@@ -120,7 +121,7 @@ pub enum Event {
     /// A session was closed or disconnected (BW-27). Idle sessions expire without an event.
     SessionEnded {
         session: SessionName,
-        /// Time for which the game stays reserved; 0 for a closed session.
+        /// Time for which the game stays reserved for the session; 0 if the session was closed.
         hold_ms: u32,
     },
     RealityCheckAcknowledged {
@@ -181,13 +182,12 @@ pub enum Event {
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
-        /// Round whose end is reported by the call; 0 for a credit.
+        /// Round whose end the held call reports; 0 if the held call is a credit.
         close: u64,
         reason: String,
-        /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
-    /// An operator released a held call, which is retried.
+    /// An operator released a held wallet call, so Motherlode retries it.
     WalletCallReleased {
         request_id: SmolStr,
         currency: Currency,
@@ -225,14 +225,14 @@ pub enum Event {
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Last position of the contributions, before any undecided hit or void.
+        /// Last position of the added contributions, before any undecided hit or void.
         to: u64,
         amount: Nano,
     },
     /// Pool's stream: the contribution of a voided round is taken back (BW-19).
     ContributionTakenBack {
         partition: u32,
-        /// Position of the void.
+        /// Position of the commit that voids the round.
         position: u64,
         /// Sum of the three amounts below, in EUR.
         amount: Nano,
@@ -243,7 +243,6 @@ pub enum Event {
     /// Pool's stream: the award of a voided round is reversed (PL-38).
     AwardReversed {
         partition: u32,
-        /// Position of the void.
         position: u64,
         amount: Nano,
         to_house: Nano,
@@ -251,8 +250,8 @@ pub enum Event {
     },
     /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: contributions of one partition's rounds voided after an incident are returned. The only event of its
-    /// commit.
+    /// Pool's stream: contributions are returned for rounds of one partition that were voided after an incident. The only
+    /// event of its commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -262,12 +261,12 @@ pub enum Event {
         from_reserve: Nano,
         from_house: Nano,
     },
-    /// Pool's stream: hits up to this position may be awarded despite the suspension (BW-20).
+    /// Pool's stream: hits up to the position of this commit may be awarded despite the suspension (BW-20).
     HitsReleased {
         reason: String,
         actor: String,
     },
-    /// Pool's stream: a hit was priced (BW-16, BW-17).
+    /// Pool's stream: the award for a hit was computed (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
     /// The pool's terms change from the next cycle on (BW-20).
     PoolTermsChanged {
@@ -330,7 +329,7 @@ pub enum Event {
     /// Approves the next event, which is a change on a pool's or the system stream (PL-27), or a void on a player's stream
     /// (PL-38).
     ChangeApproved {
-        /// Position of the proposal.
+        /// Position of `ChangeProposed` or `VoidProposed`.
         change: u64,
         proposed_by: String,
         /// Approver, who must not be the proposer.
@@ -338,7 +337,6 @@ pub enum Event {
     },
     /// Rejects or withdraws a proposed change (system stream, PL-27) or void (player's stream, PL-38).
     ChangeRejected {
-        /// Position of the proposal.
         change: u64,
         actor: String,
         reason: String,
@@ -347,7 +345,7 @@ pub enum Event {
     ReversalDue {
         /// Round that this commit voids.
         round: u64,
-        /// Win less `win_taken_back`, above 0.
+        /// Win of the round less `win_taken_back`, above 0.
         amount: Minor,
     },
     ReversalTaken {

@@ -20,7 +20,7 @@ from motherlode.spin.v1.spin_pb2_grpc import SpinServiceStub
 
 
 class Client:
-    """Client with one connection for any number of threads. `timeout` limits all attempts of a call, in seconds.
+    """Client with one connection for any number of threads. `timeout` is the total time of a call's attempts, in seconds.
 
     Unary calls raise `Refused` or `OutcomeUnknown`. Streams are not retried; they raise gRPC's error (see `refusal_of`).
     """
@@ -103,7 +103,7 @@ class _Insisting(
             except grpc.RpcError as error:
                 refused = refusal_of(error, asking.request_id)
             except ValueError:
-                # The channel was closed after the check above.
+                # Another thread closed the channel after the check above.
                 self._check_open(asking)
                 raise
             if self._closing.is_set():

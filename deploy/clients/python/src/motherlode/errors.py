@@ -29,8 +29,8 @@ class MotherlodeError(Exception):
 class Refused(MotherlodeError):
     """The call was refused, and this request has changed nothing.
 
-    `reason` and `metadata` (of ErrorInfo) are empty if the service itself did not answer. `fields` maps fields to
-    faults. `retry_after_s` is None if a retry does not help.
+    `reason` and `metadata` (of ErrorInfo) are empty if the service itself did not answer. `fields` maps each
+    invalid field's name to its fault. `retry_after_s` is None if a retry does not help.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class NotFound(Refused):
 
 
 class AlreadyExists(Refused):
-    """The object already exists."""
+    """The object to be created already exists."""
 
 
 class Conflict(AlreadyExists):
@@ -73,7 +73,7 @@ class Conflict(AlreadyExists):
 
 
 class FailedPrecondition(Refused):
-    """The current state does not allow the call."""
+    """The object's current state does not allow the call."""
 
 
 class InsufficientFunds(FailedPrecondition):
@@ -89,7 +89,7 @@ class Unauthenticated(Refused):
 
 
 class ResourceExhausted(Refused):
-    """A limit of the operator is reached."""
+    """The operator has reached one of its limits."""
 
 
 class Unavailable(Refused):
@@ -125,7 +125,7 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
     """Converts a gRPC error, such as a stream's, to a refusal."""
-    # Errors raised by gRPC are also `grpc.Call` objects with a code; only errors created by tests have no code.
+    # Only errors created by tests have no code.
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""
     trailing = getattr(error, "trailing_metadata", lambda: ())() or ()
@@ -137,7 +137,7 @@ def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
 
 
 def is_answered(error: grpc.RpcError) -> bool:
-    """Whether a server or proxy sent the status, not the gRPC library."""
+    """Whether the status came from a server or proxy, not from the gRPC library."""
     report: str = getattr(error, "debug_error_string", lambda: "")() or ""
     return "from peer" in report or bool(getattr(error, "trailing_metadata", lambda: ())())
 

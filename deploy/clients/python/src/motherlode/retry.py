@@ -24,7 +24,8 @@ LOST = frozenset(
         grpc.StatusCode.INTERNAL,
     }
 )
-# The service refuses with these statuses before it checks the request id, so an earlier attempt may have been applied.
+# The service refuses with these statuses before it checks the request id, so an earlier attempt of the call may have been
+# applied.
 AT_THE_DOOR = frozenset(
     {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 )
@@ -41,7 +42,7 @@ def new_request_id() -> str:
 
 @dataclass(frozen=True)
 class Policy:
-    """Limits of retries in seconds. `total_s` limits all attempts of a call."""
+    """Limits of retries in seconds. `total_s` limits the total time of a call's attempts."""
 
     total_s: float = 30.0
     attempt_s: float = 5.0
@@ -90,7 +91,7 @@ class Asking:
         if left <= self.policy.first_wait_s or not self.may_repeat() or not may_pass(refused):
             self.give_up(refused)
         backoff = min(self.policy.first_wait_s * 2.0 ** min(self.attempts - 1, 64), self.policy.wait_s_max)
-        # Full jitter spreads the retries of many callers. Retries end at the deadline.
+        # The delay is random, so that many callers do not retry at once. No retry starts after the deadline.
         return least + min(self.draw(0.0, backoff), left / 2)
 
     def give_up(self, refused: Refused) -> None:

@@ -22,7 +22,6 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("free_spins", "all wins in free spins, including their bonuses"),
 ];
 
-/// Short names for version 1.6, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
 const ROWS: usize = 3;
 const MULTIPLIER_MAX: u32 = 100;
@@ -124,7 +123,7 @@ impl Model {
     }
 }
 
-/// The published range must equal the exact range.
+/// The published range of returns must equal the exact range.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

@@ -1,5 +1,5 @@
-//! A round consists of the paid spin, its bonus rounds and free spins, then a gamble of the paid spin's line win. The witch
-//! has no effect (BW-05).
+//! A round consists of the paid spin, its bonus rounds and free spins, then a gamble of the paid spin's line win. The
+//! player's witch does not affect outcomes (BW-05).
 
 use super::model::{BASE_LINES, BONUS, DOUBLES_MAX, FREE_SPINS, Model, SCATTER, VIALS_PICKED as VIALS};
 use crate::contract::carried::Carried;

@@ -1,5 +1,5 @@
-//! Effect of rounding on the return (DM-17, DM-19), computed from the residues of all windows at a constant coin
-//! value. The first call for a modulus takes a second.
+//! Effect of rounding on the return (DM-17, DM-19), computed from the residues of all windows' wins (see
+//! `math/ways_residues.rs`) at a constant coin value. The first call for a modulus takes a second.
 
 use std::sync::OnceLock;
 
@@ -40,7 +40,7 @@ struct Often {
 }
 
 impl Cash {
-    /// Returns `None` for a coin with which no bet is whole.
+    /// Returns `None` if no bet in such coins is whole minor units.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::new(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);

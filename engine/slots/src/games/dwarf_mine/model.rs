@@ -20,7 +20,6 @@ pub(super) const PARTS: [PartName; 3] = [
     PartName::collected("collections", "all wins in Collection Free Spins, in the long run"),
 ];
 
-/// Short names for version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 8] = [
     ("Emerald Dwarf", "Emerald"),
     ("Topaz Dwarf", "Topaz"),

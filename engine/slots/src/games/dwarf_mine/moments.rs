@@ -89,7 +89,7 @@ impl<'a> Returns<'a> {
     }
 
     /// Returns the variance in bets. A round has the paid spin `A`, the free spins `F` and, per colour, a collection `C`.
-    /// Each crystal completes it with probability 1 / needs.
+    /// Each crystal completes its collection with probability 1 / needs.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let colours = CRYSTALS as f64;

@@ -29,7 +29,7 @@ pub struct PaidSpin {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     pub chance: Exact,
-    /// Contribution of this cell's windows to the mean coins of a spin.
+    /// Contribution of this cell's windows to a spin's mean win, in coins.
     pub coins: Exact,
 }
 

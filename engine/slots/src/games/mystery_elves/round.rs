@@ -13,7 +13,7 @@ pub struct MysteryElvesRound<'a> {
     model: &'a Model,
     bet: LineBet,
     bought: bool,
-    /// Limit of the gamble; 0 if none is offered.
+    /// Limit of the gamble; 0 if no gamble is offered.
     gamble_max_minor: u64,
     awaiting: Awaiting,
     board: Board,

@@ -12,7 +12,7 @@ pub struct TreasureTable {
     pub runs: [u64; REELS + 1],
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,
-    /// Sum of objects times line win, at one coin per line.
+    /// Sum over windows of objects times line win, at one coin per line.
     pub objects_line_coins: u128,
     pub windows: u64,
 }

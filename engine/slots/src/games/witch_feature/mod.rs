@@ -1,9 +1,10 @@
 //! Witch Feature (WF-01 to WF-18, WF-21): 50 lines, Potions that trigger four kinds of respins, the Explosion, and
 //! free spins with random features.
 //!
-//! The rules leave these points open. A Potion is an additional cell that falls out before evaluation, so wins and Potions
-//! are independent (WF-05). Potions after the third Potion count for the next combination (WF-06). The Explosion starts from
-//! the paid window (WF-13). In free spins all features are possible, but they do not unlock other features (WF-15).
+//! Decisions where the rules are silent: A Potion is an additional cell that falls out before evaluation, so wins and
+//! Potions are independent (WF-05). Potions after the third Potion count for the next combination (WF-06). The Explosion
+//! starts from the paid window (WF-13). In free spins all features are possible, but they do not unlock other features
+//! (WF-15).
 
 pub mod data;
 mod highest;

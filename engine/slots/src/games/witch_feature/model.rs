@@ -29,7 +29,6 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName::cash("free_spins", "all wins in free spins, including their features"),
 ];
 
-/// Short names for version 1.0, whose frozen data file has none.
 const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 pub const ROWS: usize = 4;
 pub const CELLS: usize = REELS * ROWS;
@@ -63,7 +62,7 @@ pub enum FreeFeature {
         respin: Respin,
         multiplied: bool,
     },
-    /// Respins until a respin wins; its win is multiplied.
+    /// Respins until a respin wins; the win is multiplied.
     Multiplier,
 }
 
@@ -109,7 +108,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Does not prove the return; see [`super::par::prove`].
+    /// Compiles a data file; [`super::par::prove`] proves its return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
         let respin = windows(data, &data.respin_reels.strips, [0; 3])?;

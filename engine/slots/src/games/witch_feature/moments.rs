@@ -1,8 +1,8 @@
 //! Exact mathematics of Witch Feature, computed without the evaluator in about a second, mostly for the variance.
 //!
 //! All fifty lines have the same return, which is computed from the cells of one line. Randomly placed cells have
-//! hypergeometric weights; Mega Wilds are summed over all placements. Combinations of Potions are a Markov chain with
-//! ten states (WF-21). Only the second moments of four features are sampled.
+//! hypergeometric weights; Mega Wilds are summed over all placements. Combinations of Potions are a Markov chain with ten
+//! states (WF-21).
 
 use std::collections::BTreeMap;
 

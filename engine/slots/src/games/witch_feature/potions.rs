@@ -19,13 +19,9 @@ impl Potion {
 /// Features in the order of unlocking (WF-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
-    /// Potions: red, blue, green.
     HighSymbols = 1,
-    /// Potions: red, blue, blue.
     RandomWilds = 2,
-    /// Potions: red, green, green.
     Multiplier = 3,
-    /// Potions: blue, blue, green.
     MegaWild = 4,
 }
 

@@ -12,7 +12,7 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-/// Windows per step; the next step continues the series.
+/// Most windows per step; the next step continues the series.
 const WINDOWS_PER_STEP: usize = 100;
 
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
@@ -24,7 +24,7 @@ pub struct WitchRound<'a> {
     pub(super) bet: LineBet,
     awaiting: Awaiting,
     shelf: Shelf,
-    /// Multiplier of pending respins.
+    /// Multiplier of pending respins, if any.
     respins: Option<u64>,
     free_spins: FreeSpins,
     in_free_spins: bool,
