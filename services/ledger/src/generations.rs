@@ -1,5 +1,5 @@
 //! Start of a writer (PL-40): checks whether the log may have lost records, checks the log's draw keys, and commits the
-//! next draw generation. Marks are files named `<keys>.log-<partition>`.
+//! next draw generation. The log's end is marked in files named `<keys>.log-<partition>`.
 
 use crate::{
     append::{AppendError, Proposal},

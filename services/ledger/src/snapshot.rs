@@ -210,7 +210,7 @@ impl SnapshotWriter {
     }
 
     fn write(&self, shared: &LedgerCore) -> io::Result<Position> {
-        // The view is written before the freeze, so that it contains no commits after it.
+        // The follower view is written before players are frozen, so that it contains no commits after the snapshot.
         let views = shared.follower_views.write().map_err(io::Error::from);
         let begun = Begun::new(shared);
         let mut written = Written::default();

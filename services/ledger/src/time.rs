@@ -128,7 +128,8 @@ impl LogTime {
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// Returns a jump of the clock that is not yet logged. A clock behind the log at startup counts as a backward jump.
+    /// Returns a jump of the clock that is not yet logged, in milliseconds. A clock behind the log at startup counts as a
+    /// backward jump.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)

@@ -21,7 +21,7 @@ use motherlode_state::Currency;
 use motherlode_tables::{Column, Kind, Value, column};
 use std::cmp::Reverse;
 
-/// Rounds after which a list ends; its last page of answers can add more.
+/// Number of matching rounds after which nothing further is read; a list can have more, because each answer is used whole.
 const ROWS: usize = 20;
 const READ: i32 = 50;
 /// Maximum answers read for one list.
@@ -73,7 +73,7 @@ impl<'a> Filter<'a> {
     /// Returns the matching rounds from a page on, and the token of the next page.
     async fn read(&self) -> Result<(Vec<Round>, String), tonic::Status> {
         let (mut found, mut page_token) = (vec![], self.get("page").to_owned());
-        // A list in another order needs all rounds in reach.
+        // Before a list can be sorted, all answers up to [`READS_MAX`] must be read.
         let sorted = !self.get("sort").is_empty();
         for _ in 0..READS_MAX {
             let request = ListRoundsRequest {
@@ -99,7 +99,7 @@ impl<'a> Filter<'a> {
         Ok((found, page_token))
     }
 
-    /// Returns the address of the list with other values of some filters.
+    /// Returns the list's address with the filters in `others` replaced.
     fn with(&self, others: &[(&str, &str)]) -> String {
         let value =
             |name: &str| others.iter().find(|(other, _)| *other == name).map_or(self.get(name), |(_, value)| value);
@@ -301,7 +301,7 @@ const COLUMNS: &[Column] = &[
     column("balance_after_minor", Kind::Integer),
 ];
 
-/// Wins of the rounds of a player's campaigns, by campaign; `None` of a campaign with more rounds than are read.
+/// Wins of the rounds of a player's campaigns, by campaign; `None` for a campaign with more rounds than are read.
 pub(super) async fn paid(
     visit: &Visit,
     account: &Account,

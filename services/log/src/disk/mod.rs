@@ -54,7 +54,7 @@ pub trait File: fmt::Debug + Send + Sync {
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Returns the number of bytes written, which may be fewer.
+    /// Returns the number of bytes written, which may be below the length of `bytes`.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
     fn set_len(&self, bytes: u64) -> io::Result<()>;
