@@ -116,8 +116,8 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// Returns the records in the fields with the numbers `kinds`. Ranges copied from earlier records are restored
-// (ProvenRecord.copied).
+// Returns the records in the fields with the numbers `kinds`. Bytes that the proof omits because earlier records contain
+// them are restored (ProvenRecord.copied).
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];

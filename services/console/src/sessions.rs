@@ -163,7 +163,7 @@ impl Bounds {
     }
 }
 
-/// Of the operator's credential that has the most sessions, ends the longest idle session. Never ends the session `newest`.
+/// Of the operator's credential that has the most sessions, ends the longest idle session except `newest`.
 fn make_way(open: &mut BTreeMap<[u8; 32], Open>, newest: &[u8; 32], operator: &str) {
     let theirs = || open.iter().filter(|(_, one)| one.session.who.operator == operator);
     let of_credential =

@@ -32,7 +32,7 @@ pub enum FeedError {
     Unreachable { servers: String, cause: String },
     #[error("{0}")]
     Refused(String),
-    /// Temporary failure; the message may have been stored. The caller can retry.
+    /// Temporary failure; the message may have been stored.
     #[error("{0}")]
     Passing(String),
 }

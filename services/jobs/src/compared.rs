@@ -12,8 +12,8 @@ use std::time::Duration;
 /// Maximum probability that a simulation of a correct game reports a contradiction. It is divided among the figures that the
 /// simulation compares (Bonferroni correction).
 const FALSE_ALARMS: f64 = 1e-3;
-/// If the effective number of equal wins of a component is lower, the standard deviation of the whole win is used, unless
-/// the component's own standard deviation is larger.
+/// If the effective number of equal wins of a component is below this, the standard deviation of the whole win is used,
+/// unless the component's own standard deviation is larger.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
 /// Assumed maximum of the expected number of wins above the sample's highest win. If the expected number were larger, the
 /// probability of a sample without such a win would be below exp(-10), or 1 in 22,026.
@@ -79,8 +79,7 @@ impl Estimate {
         Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas, judged: sigmas }
     }
 
-    /// Estimates a component of the return. If a few rounds account for most of its wins, the standard deviation of the
-    /// whole win is used as a bound.
+    /// Estimates a component of the return.
     fn of_part(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_whole: f64) -> Self {
         let of = Self::from_sum(sum, rounds, bet, exact, None);
         let equal_wins = float(sum.coins) * float(sum.coins) / float(sum.squares).max(1.0);

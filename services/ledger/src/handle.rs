@@ -39,9 +39,9 @@ use tokio::{
 };
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Maximum age of the store's confirmation at which reads are answered. A standby takes over no sooner than 2.5 s after the
-/// writer's last answer, so within this time no other process acknowledges a commit. The exception is a process with all
-/// roles, which takes over when it starts.
+/// The writer answers reads only if the store's latest confirmation that it is the writer is at most this old. A standby
+/// takes over no sooner than 2.5 s after the writer's last answer, so within this time no other process acknowledges a
+/// commit. The exception is a process with all roles, which takes over when it starts.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 

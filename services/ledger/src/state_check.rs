@@ -4,9 +4,8 @@
 //! Builds with the same [state version](crate::snapshot) share snapshots. Figures that depend on all players, such as
 //! operators' totals, are not checked.
 //!
-//! The sample starts with all players. When it fills up, a keyed hash selects the half of the players that stay, down to
-//! 1/256 of all players. A smaller sample is a subset of the larger one, so each sampled player is computed from the first
-//! record on.
+//! The sample starts with all players. A keyed hash selects the half that stays at each halving ([`BITS`]). A smaller
+//! sample is a subset of the larger one, so each sampled player is computed from the first record on.
 
 use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};

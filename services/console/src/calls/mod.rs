@@ -136,7 +136,7 @@ impl LetIn {
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
     for name in TAKEN_ALONG {
-        // Repeated headers are all copied, because the services refuse them.
+        // Repeated headers are copied too, so that the services refuse them.
         for value in request.headers().get_all(name) {
             call.headers_mut().append(name, value.clone());
         }

@@ -26,7 +26,6 @@ pub(super) fn kinds() -> Vec<String> {
     event.map(|event| event.fields().map(|field| field.name().to_owned()).collect()).unwrap_or_default()
 }
 
-/// An event's kind, and its fields in words.
 pub(super) struct Told {
     pub(super) kind: String,
     pub(super) fields: Vec<(String, String)>,

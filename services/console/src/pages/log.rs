@@ -47,7 +47,6 @@ pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
     live::shared(&visit, async { Ok(shown(&visit).await?.1) }).await
 }
 
-/// Filters of the list; they stay in the address.
 const FILTERS: [&str; 4] = ["stream", "kind", "from", "until"];
 
 struct Filter<'a> {

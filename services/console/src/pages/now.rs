@@ -299,7 +299,6 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// Number of the open rounds of the credential's own operator.
 async fn open(visit: &Visit) -> Result<Markup, Failure> {
     let Some(path) = own(visit) else { return Ok(Markup::default()) };
     let operator_id = visit.who().operator.clone();

@@ -59,7 +59,6 @@ pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> 
     table_of("scroll figures", label, &texts(head), rows, vec![])
 }
 
-/// A wide table whose last rows are totals.
 pub(crate) fn summed_table(label: &str, head: &[Markup], rows: Vec<Vec<Markup>>, totals: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, head, rows, totals)
 }

@@ -69,7 +69,7 @@ async fn read(visit: &Visit, date: &str, reads_max: usize) -> Result<(Vec<Transa
     Ok((all, false))
 }
 
-/// Returns recently active players whose names begin with, or else contain, a text.
+/// Returns recently active players whose names begin with a text or, if there are none, contain it.
 pub(super) async fn near(visit: &Visit, text: &str) -> Vec<String> {
     let Ok((all, _)) = read(visit, "", NEAR_READS_MAX).await else { return vec![] };
     let mut names: Vec<_> = all.into_iter().filter_map(|of| of.account).map(|account| account.player_id).collect();

@@ -113,7 +113,6 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Reports", content).await)
 }
 
-/// Links to the revenue and the reconciliation of intervals.
 fn money_of_days(visit: &Visit) -> Markup {
     let now_ms = visit.app.sessions.now_ms();
     let ways = |title: &str, path: &str| {

@@ -70,7 +70,7 @@ impl<'a> Filter<'a> {
             && (campaign.is_empty() || of.campaign_id == campaign)
     }
 
-    /// Returns the matching rounds from a page on, and the token of the next page.
+    /// Returns the matching rounds from the requested page on, and the token of the next page.
     async fn read(&self) -> Result<(Vec<Round>, String), tonic::Status> {
         let (mut found, mut page_token) = (vec![], self.get("page").to_owned());
         // Before a list can be sorted, all answers up to [`READS_MAX`] must be read.
@@ -107,7 +107,6 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Address of a player's page.
 pub(super) fn path(account: &Account, more: &[(&str, &str)]) -> String {
     let fields: Vec<_> =
         [("currency", account.currency_code.as_str())].into_iter().chain(more.iter().copied()).collect();
@@ -245,7 +244,7 @@ fn state(of: &Round) -> Markup {
     }
 }
 
-/// Sums of bets and wins; voided and free rounds are included as listed.
+/// Sums of bets and wins; voided and free rounds count with the amounts in the list.
 fn total(filter: &Filter<'_>, rounds: &[Round]) -> Vec<Markup> {
     let sum = |of: fn(&Round) -> &Option<Money>| {
         let minor: i64 =

@@ -115,8 +115,7 @@ impl Requests {
         self.state.read().to()
     }
 
-    /// Returns the positions of commits that may belong to the request. Fails if a run that may contain the request is
-    /// unreadable.
+    /// Returns the positions of commits that may belong to the request.
     pub(crate) fn candidates(&self, name: Name) -> Result<Vec<Position>, Unreadable> {
         let (prefix, mut found) = (name.prefix(), vec![]);
         let hash = filter_hash(&prefix);
