@@ -51,7 +51,7 @@ pub(super) fn told(event: &Event, currency: &str) -> Told {
     }
 }
 
-/// Returns the currency of a commit's amounts: that of its bet, or of the only balance it states.
+/// Returns the currency of a commit's amounts: that of the commit's bet, or of its only balance.
 pub(super) fn currency(commit: &Commit) -> &str {
     use motherlode_proto::log::v1::event::Kind;
     let of_bet = commit.events.iter().find_map(|event| match &event.kind {

@@ -314,7 +314,6 @@ async fn open(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// Path of the page with the open rounds of the credential's operator.
 fn own(visit: &Visit) -> Option<String> {
     let operator = &visit.who().operator;
     (!visit.sees_all() && visit.may("ListOpenRounds")).then(|| format!("/open/{operator}"))
