@@ -201,7 +201,7 @@ async function draws(roundId, number, settled, records, sealing) {
   return found;
 }
 
-// Verifies a proof of a round and reports each passed check. Returns whether the proof contains the seals of all draws.
+// Verifies a round's proof and reports each passed check. Returns whether the proof contains the seals of all draws.
 async function verify(proof, key, wanted, tell) {
   const end = proof.indexOf("\n\n");
   const [header, extra, index, ...path] = proof.slice(0, Math.max(end, 0)).split("\n");

@@ -213,7 +213,7 @@ impl Index {
         Ok(())
     }
 
-    /// Writes the replayed entries; merges runs only if there are more than [`RUNS_MAX`].
+    /// Writes entries only if they fill a run; merges runs only if there are more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
         while self.state.read().runs.iter().any(|runs| runs.len() > RUNS_MAX) && self.merge()? {}

@@ -83,7 +83,7 @@ impl Recovered {
         }
     }
 
-    /// Returns whether the state was recovered from the log in `store`, through the store's own reader.
+    /// Returns whether the state was recovered from the log in `store`, with the reader of `store`.
     pub(crate) fn is_for(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let ChainHead { position, hash } = *shared.head.borrow();

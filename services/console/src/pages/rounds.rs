@@ -21,7 +21,7 @@ use motherlode_state::Currency;
 use motherlode_tables::{Column, Kind, Value, column};
 use std::cmp::Reverse;
 
-/// Number of matching rounds after which nothing further is read; a list can have more, because each answer is used whole.
+/// Number of matching rounds after which no further answer is read; the last answer can add more rounds.
 const ROWS: usize = 20;
 const READ: i32 = 50;
 /// Maximum answers read for one list.
@@ -113,7 +113,6 @@ pub(super) fn path(account: &Account, more: &[(&str, &str)]) -> String {
     query(&format!("/player/{}/{}", account.operator_id, account.player_id), &fields)
 }
 
-/// Parses an amount in units of a currency.
 fn amount(text: &str, currency: &str) -> Result<i64, Failure> {
     let wrong = || Failure::bad("An amount must be a number such as 84.00.");
     let digits = currency.parse::<Currency>().map_or(2, Currency::digits) as usize;

@@ -172,7 +172,7 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Writes the replayed names; merges runs only if there are more than [`RUNS_MAX`].
+    /// Writes names only if they fill a run; merges runs only if there are more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
