@@ -65,7 +65,7 @@ enum Leaving {
 pub struct Presence {
     stream: Stream,
     taken: Vec<Taken>,
-    /// Time without a stream leader after which the writer steps down; longer than a leader's election.
+    /// Time without a stream leader after which the writer steps down; longer than an election.
     leaderless_max: Duration,
     leaving: Arc<watch::Sender<Leaving>>,
 }

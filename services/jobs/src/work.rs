@@ -149,7 +149,8 @@ fn audited(parts: &[Options], going: &Going) -> Ended {
     }
 }
 
-/// Exports the metrics for end time and last position of an audit without divergence, so that alarms can check its age.
+/// Exports the metrics for end time and last position of an audit without divergence, so that alarms can check the audit's
+/// age.
 fn measure(whole: &Whole) {
     let meter = global::meter("motherlode");
     let position = meter.u64_gauge("motherlode.audit.position").with_description("Position of the last sound audit.");

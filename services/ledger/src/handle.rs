@@ -97,8 +97,9 @@ impl Handle {
     }
 
     /// Waits until the state includes every commit acknowledged before this call. A replica requests the log's end once for
-    /// all waiting calls. If another process can take over the log, the writer waits for a new confirmation that it is still
-    /// the writer, when the last one is older than [`AUTHORITY_AGE_MAX`]. Fails with NOT_THE_WRITER, or with NOT_CURRENT after a timeout.
+    /// all waiting calls. If another process can take over the log, the writer waits for a new confirmation that it is
+    /// still the writer, when the last one is older than [`AUTHORITY_AGE_MAX`]. Fails with NOT_THE_WRITER, or with
+    /// NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
         match &self.way {

@@ -27,7 +27,7 @@ use tracing::Span;
 /// Maximum size of an answer. A record that exceeds it is sent alone.
 const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
-/// Maximum proposals in flight per stream. A stream with this number is not read.
+/// Maximum proposals in flight per stream. A stream that has reached this number is not read.
 const IN_FLIGHT_MAX: usize = 16_384;
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 

@@ -80,7 +80,7 @@ const ALARMING: [(SignificantKind, &str); 6] = [
 ];
 const NAMED_MAX: u8 = 5;
 
-/// A follower that lacks at least this number of the log's records causes an alert.
+/// A follower that lacks at least this number of records causes an alert.
 const BEHIND: u64 = 1_000;
 
 /// A state that needs a person; the gravest are listed first.
