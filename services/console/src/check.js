@@ -116,8 +116,8 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// Returns the records in the fields with the numbers `kinds`. Ranges copied from earlier records are restored
-// (ProvenRecord.copied).
+// Returns the records in the fields with the numbers `kinds`. Bytes that the proof omits because earlier records contain
+// them are restored (ProvenRecord.copied).
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];
@@ -150,8 +150,8 @@ async function recordsOf(extra, ...kinds) {
   return found;
 }
 
-// Checks that the records contain the round's bet, all steps and its end. Returns the number of steps and whether the round
-// was settled.
+// Checks that the records contain the round's bet, all steps, and its settlement or void. Returns the number of steps and
+// whether the round was settled.
 function whole(number, records) {
   const events = records.flatMap(({ record }) => parts(record, 10));
   const has = (kind) => events.some((event) => one(event, kind, 1) === number);
@@ -184,7 +184,7 @@ async function draws(roundId, number, settled, records, sealing) {
       lost ||= one(event, 45, 1) === number;
     }
   }
-  // Draws of a settled round were revealed at its end.
+  // The records of a settled round must reveal the values of all its draws.
   check((lost && !settled) || dealt.length === used.length, "a dealt value is not revealed");
   const found = [];
   for (const [at, value] of dealt.slice(0, used.length).entries()) {
@@ -201,7 +201,7 @@ async function draws(roundId, number, settled, records, sealing) {
   return found;
 }
 
-// Verifies a proof of a round and reports each passed check. Returns whether the proof contains the seals of all draws.
+// Verifies a round's proof and reports each passed check. Returns whether the proof contains the seals of all draws.
 async function verify(proof, key, wanted, tell) {
   const end = proof.indexOf("\n\n");
   const [header, extra, index, ...path] = proof.slice(0, Math.max(end, 0)).split("\n");

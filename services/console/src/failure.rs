@@ -19,7 +19,7 @@ pub(crate) enum Failure {
 
 #[derive(Debug)]
 pub(crate) struct RefusedForm {
-    /// HTTP status of the page; `None` to derive it from `why`.
+    /// HTTP status of the page; `None` to derive it from the error `why`.
     pub(crate) code: Option<StatusCode>,
     pub(crate) why: Box<Status>,
     pub(crate) action: String,

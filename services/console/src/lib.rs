@@ -1,15 +1,13 @@
 //! The console: web pages for support, audit and administration.
 //!
 //! It is a client of the gRPC services and has neither data nor permissions of its own, because pages show the answers of
-//! calls that are made with the session's token. Pages work without JavaScript, and their security policy permits only the
-//! console's own scripts and styles.
+//! calls that are made with the session's token. Pages work without JavaScript.
 //!
-//! Tokens are kept only in memory. A session's cookie has 256 random bits. A session ends at log-out, when it is idle for
-//! too long, or after [`Bounds::lasts_ms_max`]. Each form carries an anti-forgery token and must be sent with the console's
-//! own origin.
+//! Users' tokens are kept only in memory. A session ends at log-out, when it is idle for too long, or after
+//! [`Bounds::lasts_ms_max`]. Each form carries an anti-forgery token and must be sent with the console's own origin.
 //!
-//! The listener also serves all calls as `POST /v1/...` in JSON, with the caller's token and without a session, and
-//! `/openapi.json`.
+//! The listener also serves `/openapi.json`, and all calls as `POST /v1/...` in JSON, which need the caller's token but no
+//! session.
 
 mod api;
 mod app;

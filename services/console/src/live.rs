@@ -14,7 +14,7 @@ use std::time::Instant;
 pub(crate) const SCRIPT: &str = "/htmx.js";
 const EVERY: &str = "5";
 
-/// Renders a live part. It is not updated if `address` is `None` or updates are paused.
+/// Renders a live part, which is not updated if `address` is `None` or updates are paused.
 pub(crate) fn part(visit: &Visit, address: Option<&str>, seconds: u32, content: Markup) -> Markup {
     match address.filter(|_| visit.query.get("live") != "off") {
         Some(address) => html! {
@@ -49,7 +49,6 @@ pub(crate) fn answer(part: Markup) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], part.into_string()).into_response()
 }
 
-/// Returns the part if it was rendered within the last second for a caller with the same rights; otherwise renders it.
 pub(crate) async fn shared(
     visit: &Visit,
     made: impl Future<Output = Result<Markup, Failure>>,

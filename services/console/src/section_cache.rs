@@ -11,7 +11,7 @@ use std::{
 pub(crate) const FRESH: Duration = Duration::from_secs(1);
 const PARTS_MAX: usize = 256;
 
-/// The lock is held while the part is rendered.
+/// The lock is held during rendering, so that the part is rendered only once.
 pub(crate) type CachedSection = Arc<tokio::sync::Mutex<Option<(Instant, String)>>>;
 
 #[derive(Default)]

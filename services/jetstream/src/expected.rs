@@ -1,4 +1,5 @@
-//! Checks repeatedly that a stream in use was neither reconfigured nor recreated. If it was, the writer stops writing.
+//! Checks repeatedly that a stream in use was neither reconfigured nor recreated. If it was reconfigured or recreated, the
+//! writer stops writing.
 
 use crate::check;
 use motherlode_runtime::config::Store as Config;

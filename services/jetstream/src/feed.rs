@@ -32,7 +32,7 @@ pub enum FeedError {
     Unreachable { servers: String, cause: String },
     #[error("{0}")]
     Refused(String),
-    /// Temporary failure; the message may have been stored. The caller can retry.
+    /// Temporary failure; the message may have been stored.
     #[error("{0}")]
     Passing(String),
 }
@@ -75,7 +75,7 @@ pub struct Feed {
 #[derive(Debug)]
 struct StreamEnd {
     last: u64,
-    /// Last sequence number of the subject; only the next message states it as expected.
+    /// Sequence number of the subject's last message, which only the next message states as its predecessor.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }

@@ -1,4 +1,5 @@
-//! In-memory index from positions to sequence numbers, with an entry of 56 bytes per 32 messages or 32 KiB.
+//! In-memory index from positions to sequence numbers, with one 56-byte entry per 32 messages or 32 KiB, whichever is
+//! reached first.
 
 use crate::message::Walk;
 use motherlode_log::{Hash, Position};

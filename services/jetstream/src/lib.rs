@@ -5,9 +5,9 @@
 //! its writer. A `<stream>.epoch` message begins an epoch. Messages are never deleted, and each message states its expected
 //! predecessor, so each sequence number is used exactly once.
 //!
-//! * **One writer.** Opening publishes an epoch message, after which the previous writer's appends fail.
+//! * **One writer.** Opening the log publishes an epoch message, after which the previous writer's appends fail.
 //! * **Unknown outcomes.** After an unknown outcome, the writer reads the message at the expected sequence number. If there
-//!   is no message, it publishes its own again.
+//!   is none, the writer publishes its own message again.
 //! * **Authentication.** Messages without a valid MAC ([`key`]) are skipped, counted and logged.
 //!
 //! Costs: an append is one request to the stream's leader; a read is one request or a cache hit.

@@ -114,7 +114,7 @@ pub(crate) struct Walk {
     pub sequence: u64,
     pub next: Position,
     pub head: Hash,
-    /// Sequence number of the message that began the current epoch, or 0.
+    /// Sequence number of the message that began the current epoch; 0 before the first epoch.
     pub epoch: u64,
     pub foreign: u64,
     pub authentic: bool,

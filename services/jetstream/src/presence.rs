@@ -65,7 +65,7 @@ enum Leaving {
 pub struct Presence {
     stream: Stream,
     taken: Vec<Taken>,
-    /// Time without a leader after which the writer steps down; longer than an election.
+    /// Time without a stream leader after which the writer steps down; longer than an election.
     leaderless_max: Duration,
     leaving: Arc<watch::Sender<Leaving>>,
 }
@@ -194,8 +194,7 @@ impl Presence {
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // If the leader had contact with a majority since the request was sent, no other leader existed at
-                        // that time.
+                        // Until the leader's latest contact with a majority, no other leader existed.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }
@@ -256,9 +255,9 @@ async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure
     answered(&asked.map_err(|error| unknown(&error))?.map_err(|error| unknown(&error))?)
 }
 
-/// Waits until the first partition's writer has been silent for too long or has left. Returns the latest epoch of each
-/// readable partition, or 0. `silent` is set while the writer is silent. Time without a connection does not count as
-/// silence.
+/// Waits until the first partition's writer has been silent for too long or has left. Returns each readable partition's
+/// latest epoch, or 0 if it has none. `silent` is set while the writer is silent. Time without a connection does not count
+/// as silence.
 pub fn vacant<'a>(
     config: &'a Config,
     partitions: &'a [u32],

@@ -1,4 +1,4 @@
-//! Reads records of a stream. A read that misses the cache costs one request.
+//! Reads records of a stream.
 
 use crate::{
     index::Index,

@@ -12,8 +12,8 @@ use std::time::Duration;
 /// Maximum probability that a simulation of a correct game reports a contradiction. It is divided among the figures that the
 /// simulation compares (Bonferroni correction).
 const FALSE_ALARMS: f64 = 1e-3;
-/// If the effective number of equal wins of a component is at least this, the component's own standard deviation is used;
-/// otherwise the larger one of the whole win.
+/// If the effective number of equal wins of a component is below this, the standard deviation of the whole win is used,
+/// unless the component's own standard deviation is larger.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
 /// Assumed maximum of the expected number of wins above the sample's highest win. If the expected number were larger, the
 /// probability of a sample without such a win would be below exp(-10), or 1 in 22,026.
@@ -79,8 +79,7 @@ impl Estimate {
         Self { simulated, exact, std_dev_sample, std_dev_exact, sigmas, judged: sigmas }
     }
 
-    /// Estimates a component of the return. If a few rounds account for most of its wins, the standard deviation of the
-    /// whole win is used as a bound.
+    /// Estimates a component of the return.
     fn of_part(sum: &Sum, rounds: f64, bet: f64, exact: &Exact, std_dev_whole: f64) -> Self {
         let of = Self::from_sum(sum, rounds, bet, exact, None);
         let equal_wins = float(sum.coins) * float(sum.coins) / float(sum.squares).max(1.0);
@@ -107,7 +106,7 @@ impl Estimate {
     }
 
     /// Estimates the variance. A sample without the rarest wins underestimates the variance and its standard error, so if
-    /// the estimate is too low, [`Self::unseen`] is subtracted from the difference.
+    /// the estimate is below the exact variance, [`Self::unseen`] is subtracted from the difference.
     fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
         let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);
         let fourth = float(tally.win_fourths) / rounds / bet.powi(4);
@@ -123,7 +122,8 @@ impl Estimate {
 
     /// Returns an upper bound of the variance that wins above the sample's highest win can add: twice the square of the
     /// highest win, times the probability of a higher win. The bound assumes that this probability falls at least with the
-    /// fourth power of the win. Otherwise a few rounds account for most of the variance, which is then not compared.
+    /// fourth power of the win. If it falls more slowly, a few rounds account for most of the variance, which is then not
+    /// compared.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }

@@ -10,10 +10,9 @@ use std::{
     thread,
 };
 
-/// Rounds per chunk. It must never change, because the result of a seed depends on it.
+/// Rounds per chunk. This number and [`WARM_UP_ROUNDS`] must never change, because the result of a seed depends on them.
 pub const CHUNK_ROUNDS: u64 = 100_000;
-/// Uncounted rounds that each chunk's player plays first to unlock features. It must never change, because the result of a
-/// seed depends on it.
+/// Uncounted rounds that each chunk's player plays first to unlock features.
 pub const WARM_UP_ROUNDS: u64 = 10_000;
 const PLAY: &[u8] = b"motherlode simulate 1";
 const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";

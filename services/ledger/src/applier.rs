@@ -32,7 +32,7 @@ impl Applier {
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             let mut staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             if staged.is_err() && !group.logged.is_empty() {
-                // The commit may depend on earlier records of the group, which are not published yet.
+                // The commit may depend on earlier records of the group, so they are published first.
                 group = self.publish(group);
                 staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             }

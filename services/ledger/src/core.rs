@@ -71,7 +71,7 @@ pub(crate) struct LedgerCore {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// Set after the writer has committed its draw generation.
+    /// The page is set after the writer has committed its draw generation.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }

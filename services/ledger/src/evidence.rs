@@ -101,7 +101,7 @@ pub(crate) fn judge<E>(
     if lost_to > 0 {
         return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
     }
-    // A file of an earlier generation does not cover records of the current one.
+    // A file of an earlier generation does not cover the current generation's records.
     let is_latest = |of: &EndMark| of.generation == generations.current().number;
     let stopped_here = |mark: &EndMark| mark.stopped && mark.head == end && is_latest(mark);
     let evidence = if end.position == 0 {

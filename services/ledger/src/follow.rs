@@ -23,7 +23,7 @@ const BYTES_MAX: usize = 64 << 10;
 const STREAMS_MAX: usize = 64;
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Number of open streams per operator; the platform's key is the empty string.
+/// Number of open streams per operator, by operator id; the platform's id is empty.
 #[derive(Clone, Default)]
 pub(crate) struct Followers(Arc<Mutex<BTreeMap<String, usize>>>);
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 const OWN: [&str; 5] = ["requests", "players", "rounds", "awards", "hashes"];
 
 pub trait FollowerView: Send + Sync {
-    /// Returns the number of commits that the view's tables lack; `u64::MAX` if they must be written now.
+    /// Returns the number of commits that the view's tables lack; `u64::MAX` if the tables must be written now.
     fn unwritten(&self) -> u64;
 
     /// Writes the view's tables, which may contain only published commits. If a table is missing, the next start replays the

@@ -1,5 +1,5 @@
 //! Start of a writer (PL-40): checks whether the log may have lost records, checks the log's draw keys, and commits the
-//! next draw generation. Marks are files named `<keys>.log-<partition>`.
+//! next draw generation. The log's end is marked in files named `<keys>.log-<partition>`.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -140,7 +140,7 @@ pub fn check_keys(ledger: &Handle, keys: &DrawKeys) -> Result<(), StartRefused> 
 }
 
 impl JudgedStart {
-    /// Commits the draw generation. After that, the page is written before each answer.
+    /// Commits the draw generation.
     pub async fn begin(self, keys: &DrawKeys, policy: &StartPolicy) -> Result<(), StartRefused> {
         let Self { ledger, verdict, lost, page } = self;
         let (partition, generations) = (ledger.partition(), ledger.generations());

@@ -39,9 +39,9 @@ use tokio::{
 };
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Maximum age of the store's confirmation at which reads are answered. A standby takes over no sooner than 2.5 s after the
-/// writer's last answer, so within this time no other process acknowledges a commit. The exception is a process with all
-/// roles, which takes over when it starts.
+/// The writer answers reads only if the store's latest confirmation that it is the writer is at most this old. A standby
+/// takes over no sooner than 2.5 s after the writer's last answer, so within this time no other process acknowledges a
+/// commit. The exception is a process with all roles, which takes over when it starts.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
@@ -97,8 +97,9 @@ impl Handle {
     }
 
     /// Waits until the state includes every commit acknowledged before this call. A replica requests the log's end once for
-    /// all waiting calls. If another process can take over the log, the writer waits for a new confirmation that it is still
-    /// the writer, when the last one is older than [`AUTHORITY_AGE_MAX`]. Fails with NOT_THE_WRITER, or with NOT_CURRENT after a timeout.
+    /// all waiting calls. If another process can take over the log, the writer waits for a new confirmation that it is
+    /// still the writer, when the last one is older than [`AUTHORITY_AGE_MAX`]. Fails with NOT_THE_WRITER, or with
+    /// NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
         match &self.way {

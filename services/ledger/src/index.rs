@@ -196,7 +196,8 @@ impl Index {
             let runs = ALL.map(|keyspace| self.write_run(keyspace, &notes));
             let mut state = self.state.write();
             for (all, run) in state.runs.iter_mut().zip(runs.into_iter().collect::<Result<Vec<_>, _>>()?) {
-                // The run is inserted in order, because after a failed rebuild the notes may be older than some runs.
+                // The new run is inserted by position, because after a failed rebuild its entries may be older than some
+                // runs.
                 let at = all.partition_point(|of| of.from() < run.from());
                 all.insert(at, run);
             }
@@ -212,7 +213,7 @@ impl Index {
         Ok(())
     }
 
-    /// Merges runs only if there are more than [`RUNS_MAX`].
+    /// Writes entries only if they fill a run; merges runs only if there are more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
         while self.state.read().runs.iter().any(|runs| runs.len() > RUNS_MAX) && self.merge()? {}

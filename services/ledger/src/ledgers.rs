@@ -249,7 +249,7 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// Of a pool, only terms and status are compared with the home partition.
+    /// A partition lacks a decision on a pool if its terms or status of the pool differ from the home partition's.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
             return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());

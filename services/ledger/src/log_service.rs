@@ -27,7 +27,7 @@ use tracing::Span;
 /// Maximum size of an answer. A record that exceeds it is sent alone.
 const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
-/// Maximum proposals in flight per stream. At this number the stream is not read.
+/// Maximum proposals in flight per stream. A stream that has reached this number is not read.
 const IN_FLIGHT_MAX: usize = 16_384;
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
@@ -102,7 +102,7 @@ impl LogService for LogApi {
         let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
         let name = Caller::from_request(&request).actor().unwrap_or(from);
         let tail = ledger.tail();
-        // The end is read after the subscription. Otherwise an append between the two could be missed.
+        // The log's end is read after the subscription, so that no append between the two is missed.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
         if sent > end {
             let message = "the log is shorter than the replica's state: the replica belongs to another log or is ahead of this log";

@@ -25,9 +25,9 @@ pub struct Options {
     pub request_filter_bytes_max: u64,
     /// If an append, a confirmation or a replica's writer gives no answer for this time, proposals are refused.
     pub silence_max: Duration,
-    /// `silence_max` of a replica's writer during a takeover.
+    /// Replaces `silence_max` for a replica while another process takes over as the writer.
     pub takeover_max: Duration,
-    /// Time for which a replica may be ahead of the log before it stops.
+    /// Time for which a replica may be ahead of the writer's log before the replica stops.
     pub ahead_max: Duration,
     pub draws: DrawKeys,
     pub clock: Clock,

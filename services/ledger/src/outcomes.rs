@@ -155,7 +155,7 @@ async fn outcome(
     let ledger = ledgers.for_stream(&stream)?.clone();
     // The position is read before the search, so that the search covers all commits up to it.
     let durable = ledger.durable();
-    // This is read before the commits. If the debit closes in between, the commits include its end.
+    // The open debit is read before the commits: if the debit ends in between, the commits include its end.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 
 /// Bytes per turn of an operator with weight 1; enough for a few bets.
 const TURN_BYTES: usize = 2 << 10;
-/// Minimum and maximum group size while operators compete. A proposal waits for at most two groups, so larger groups would
-/// delay it more.
+/// Minimum and maximum proposals per group while operators compete. A proposal waits for at most two groups, so larger
+/// groups would delay it more.
 const COMPETING_MIN: usize = 32;
 const COMPETING_MAX: usize = 256;
 const DECIDED_US: u128 = 16;

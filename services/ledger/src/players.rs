@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 /// Version of the state in a snapshot. A build uses only snapshots with its own version; without one, it replays the log.
 ///
-/// Raise it by 1 in a change of the code after which
+/// Raise the version by 1 in a change of the code after which
 /// * the same log results in a different state, because an event is used differently, or an amount or a field has another
 ///   value;
 /// * the same state is encoded differently, because a field or variant of the books, of a player's state, or of the key
@@ -36,7 +36,7 @@ pub(crate) static PLAYERS: Keyspace =
     Keyspace { name: "players", version: STATE_VERSION, widths: None, filtered: u16::MAX };
 
 const AT_ONCE: usize = 16;
-/// Maximum number of slots visited per lock of the books. The writer may have to wait for this lock.
+/// Maximum number of player slots visited during one lock of the books, because the writer may wait for this lock.
 pub(crate) const LOOKED_AT: usize = 64;
 const BATCH: usize = 1 << 17;
 
@@ -271,7 +271,7 @@ fn decode(state: &[u8]) -> Result<PlayerState, ViewError> {
     postcard::from_bytes(state).map_err(wrong)
 }
 
-/// Names never contain a zero byte, so it separates them in the key.
+/// Names contain no zero byte, so a zero byte separates the names in the key.
 pub(crate) fn key(operator: &str, player: &str) -> Vec<u8> {
     [operator.as_bytes(), &[0], player.as_bytes()].concat()
 }

@@ -40,7 +40,7 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// May block until the executable is hashed.
+    /// Returns the program's digest. May block until the executable is hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }

@@ -83,7 +83,7 @@ impl Recovered {
         }
     }
 
-    /// Returns whether the state was recovered from the log in `store`, through the store's own reader.
+    /// Returns whether the state was recovered from the log in `store`, with the reader of `store`.
     pub(crate) fn is_for(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let ChainHead { position, hash } = *shared.head.borrow();
@@ -155,8 +155,8 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
     Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))
 }
 
-/// Recovers the state. `first` is set if the hash chain is not verified yet. `settle` makes the log durable; it is called
-/// after the last check that can refuse the log, and before a snapshot is written.
+/// Recovers the state. If the hash chain is not verified yet, `first` is the hash before the log's first record. `settle`
+/// makes the log durable; it is called after the last check that can refuse the log, and before a snapshot is written.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -429,8 +429,8 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// PL-37: a void that states its settled round is applied without earlier records. A void of an older version needs
-    /// them.
+    /// PL-37: a void that states its settled round is applied without earlier records. A void of an older version needs the
+    /// earlier records.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

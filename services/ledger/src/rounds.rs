@@ -60,7 +60,7 @@ pub struct Places {
     pub over: bool,
 }
 
-/// `sealing` omits records that are too far before the round.
+/// `sealing` omits seals that are too far before the round: at most `WALK_MAX` commits are read.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {

@@ -155,7 +155,7 @@ impl SnapshotWriter {
             return;
         }
         self.pause = None;
-        // Players can be evicted after they are written. The second pass also evicts recently used players.
+        // Players can be evicted only after they are written. The second pass also evicts recently used players.
         let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
         for _ in 0..rounds {
             while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}
@@ -210,7 +210,7 @@ impl SnapshotWriter {
     }
 
     fn write(&self, shared: &LedgerCore) -> io::Result<Position> {
-        // The view is written before the freeze, so that it contains no commits after it.
+        // The follower view is written before players are frozen, so that it contains no commits after the snapshot.
         let views = shared.follower_views.write().map_err(io::Error::from);
         let begun = Begun::new(shared);
         let mut written = Written::default();

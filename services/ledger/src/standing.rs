@@ -8,7 +8,7 @@ pub enum Standing {
     Stalled(String),
     /// The state may be out of date, so proposals and reads are refused.
     Unconfirmed(String),
-    /// Proposals are refused until a restart.
+    /// All proposals are refused until a restart.
     Failed(String),
     /// Proposals are refused until a restart with an undamaged log.
     Damaged(String),

@@ -4,9 +4,8 @@
 //! Builds with the same [state version](crate::snapshot) share snapshots. Figures that depend on all players, such as
 //! operators' totals, are not checked.
 //!
-//! The sample starts with all players. When it fills up, a keyed hash selects the half of the players that stay, down to
-//! 1/256 of all players. A smaller sample is a subset of the larger one, so each sampled player is computed from the first
-//! record on.
+//! When the sample is halved ([`BITS`]), a keyed hash selects the players that stay. A smaller sample is a subset of the
+//! larger one, so each sampled player is computed from the first record on.
 
 use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
@@ -19,8 +18,8 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// The sample begins with all players, and is halved when it exceeds [`PLAYERS_MIN`]; after this number of halvings, only when
-/// it exceeds [`PLAYERS_MAX`].
+/// The sample begins with all players, and is halved when it exceeds [`PLAYERS_MIN`]; after this number of halvings, only
+/// when it exceeds [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 

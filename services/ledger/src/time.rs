@@ -1,5 +1,5 @@
 //! Timestamps of commits (PL-26, PL-30). Log time is monotonic: while the system clock is behind log time, log time runs at
-//! half speed. A jump of the clock is logged as CLOCK_SKEW at most once a minute.
+//! half the speed of real time. A jump of the clock is logged as CLOCK_SKEW at most once a minute.
 
 use motherlode_runtime::Clock;
 use parking_lot::Mutex;
@@ -128,7 +128,8 @@ impl LogTime {
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// Returns a jump of the clock that is not yet logged. A clock behind the log at startup counts as a backward jump.
+    /// Returns a jump of the clock that is not yet logged, in milliseconds. A clock behind the log at startup counts as a
+    /// backward jump.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)

@@ -10,7 +10,7 @@ const PART_BYTES_MAX: usize = 1 << 20;
 const PINNED_FOR_MS: u64 = 3_600_000;
 
 /// Keeps the files of the newest checkpoint until a replica has read them, and returns the checkpoint's digest. Returns
-/// `None` if no checkpoint exists or too many are already kept.
+/// `None` if no checkpoint exists or too many checkpoints are already kept.
 pub(crate) async fn pin(
     ledger: &Handle,
     credential: &str,

@@ -10,7 +10,7 @@ use motherlode_state::{Event, InternalRequest, Refused};
 /// Releases all held wallet calls of a player, so that they are repeated. If the player has no held calls, nothing changes.
 ///
 /// # Errors
-/// The account is unknown, or the commit fails.
+/// The player's account is unknown, or the commit fails.
 pub(crate) async fn retry(
     ledgers: &Ledgers,
     caller: &Caller,

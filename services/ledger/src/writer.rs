@@ -42,7 +42,7 @@ pub(crate) struct Writer {
     has_operators: bool,
     open_rounds_max: usize,
     waiting_max: usize,
-    /// A thread that locks this and the books must lock this first.
+    /// A thread that locks both `staged` and the books must lock `staged` first.
     staged: Mutex<Staged>,
     due: Condvar,
     /// Wakes the thread that publishes groups; if it is not set, the appender publishes them.
@@ -151,8 +151,7 @@ impl Writer {
         &self.shared
     }
 
-    /// Returns the verdicts that are certain now. A verdict that depends on staged commits is sent when their group is
-    /// durable.
+    /// Returns the verdicts that depend on no staged commit; the others are sent later.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
@@ -451,8 +450,8 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Checks in this order: repeated request id, the request that this one is a part of (PL-42), stream version, limits of
-    /// new commits, invariants of the books.
+    /// Checks in this order: repeated request id, refusal by another request's commit ([`Proposal::barrier`]), stream
+    /// version, limits of new commits, invariants of the books.
     fn judge(
         self,
         staged: &mut Staged,
@@ -474,7 +473,7 @@ impl Judging<'_> {
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // The other request's commit may be on another stream.
+        // The barrier's commit may be on another stream.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {

@@ -29,7 +29,8 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Waits for the next round. Returns its due time since the start, if it has one; `None` at the end of the run.
+    /// Waits until a round may start, and returns its due time since the start (inner `None`: a closed loop; outer `None`:
+    /// the run has ended).
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();

@@ -1,5 +1,5 @@
 //! Due times of rounds. Latencies are measured from them. In a closed loop a round is due when a player is free. At a
-//! constant rate each round has a scheduled time, so waiting in the client counts.
+//! constant rate each round has a scheduled time.
 
 use std::{
     sync::Arc,

@@ -1,7 +1,7 @@
 //! A player: plays rounds one at a time and sums up the answers.
 //!
-//! Only settled rounds count. After a failed call, all calls of the round are repeated with the same request ids, so none
-//! takes effect twice (PL-11).
+//! The sums include only settled rounds. After a failed call, all calls of the round are repeated with the same request
+//! ids, so none takes effect twice (PL-11).
 
 use crate::{
     lane::{Call, Lane},
@@ -18,7 +18,7 @@ use tonic::Status;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
-    /// Whether the money is in the operator's wallet, so that the account is empty.
+    /// Whether players' money is in the operator's wallet, so that their accounts are empty.
     pub(crate) seamless: bool,
     pub(crate) deposits: i64,
     pub(crate) bets: i64,

@@ -8,13 +8,13 @@ use std::time::Duration;
 pub struct Authority(Mutex<Option<Duration>>);
 
 impl Authority {
-    /// Records a confirmation; one before the latest has no effect.
+    /// Records a confirmation at `at`; has no effect if a later confirmation is recorded.
     pub fn confirm(&self, at: Duration) {
         let mut latest = self.0.lock();
         *latest = (*latest).max(Some(at));
     }
 
-    /// Time since the latest confirmation; zero before the first.
+    /// Time since the latest confirmation; zero before the first confirmation.
     #[must_use]
     pub fn age(&self) -> Duration {
         (*self.0.lock()).map_or(Duration::ZERO, |latest| uptime().saturating_sub(latest))

@@ -1,4 +1,4 @@
-//! Reads the JSON message of a call on demand, and writes its answers as lines.
+//! Parses a call's JSON request when the service reads it, and writes each answer as a line.
 
 use super::{gzip, refusal};
 use crate::json::CANONICAL;

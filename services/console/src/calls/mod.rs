@@ -53,7 +53,7 @@ async fn make(app: &App, (service, method): &(String, String), request: Request)
     }
     let known = match known {
         Some(method) if !method.is_client_streaming() => method,
-        // The middleware refuses callers without a credential first.
+        // A caller without a credential gets the middleware's refusal, not the error for an unknown method.
         many => return Err(unknown(app, many, request).await),
     };
     let accepted = gzip::is_accepted(request.headers());
@@ -107,8 +107,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection of a call that is not yet admitted. In-process services assign the connection to its credential; for calls to
-/// other processes, the console counts connections per token.
+/// Connection of a call that is not yet admitted. In-process services count the connection for the call's credential; for
+/// calls to other processes, the console counts connections per token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,
@@ -123,7 +123,8 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the call for its token only after admission. Otherwise a refused call would count twice for the rate limit.
+    /// Counts the connection for the call's token. Call it only after admission; otherwise a refused call would count twice
+    /// for the rate limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
@@ -135,7 +136,7 @@ impl LetIn {
 
 fn take_along(request: &Request, call: &mut http::Request<Body>) {
     for name in TAKEN_ALONG {
-        // Repeated headers are all copied, because the services refuse them.
+        // Repeated headers are copied too, so that the services refuse them.
         for value in request.headers().get_all(name) {
             call.headers_mut().append(name, value.clone());
         }

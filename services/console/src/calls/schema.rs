@@ -20,7 +20,7 @@ const EXAMPLES: [(&str, &str); 8] = [
     ("coin_value", "0.10"),
 ];
 
-/// Schemas by name. Fields of answers are always present, so a message that also occurs in requests gets a second schema,
+/// Schemas by name. Answers contain all fields, requests need not, so a message in both has a second schema for requests,
 /// whose name ends in `.Input`.
 pub(super) struct Schemas {
     pub(super) all: Map<String, Value>,

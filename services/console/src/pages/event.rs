@@ -1,4 +1,4 @@
-//! Events of the log in words: amounts with their currency, times, and nested messages decoded.
+//! Shows events of the log as text: amounts with currency, formatted times, and decoded nested messages.
 
 use crate::json::MESSAGES;
 use motherlode_picture::figures;
@@ -11,23 +11,21 @@ use prost::Message;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, ReflectMessage, Value};
 
 const EVENT: &str = "motherlode.log.v1.Event";
-/// Elements shown of a list.
+/// Maximum number of a list's elements that are shown.
 const LIST_MAX: usize = 24;
 const AMOUNTS: [&str; 5] = ["amount", "bet", "win", "refund", "win_taken_back"];
-/// Fields of bytes that are a message.
+/// Fields of type `bytes` that contain an encoded message, with its type.
 const ENCODED: [(&str, &str); 3] = [
     ("choice", "motherlode.round.v1.Choice"),
     ("outcome", "motherlode.round.v1.Outcome"),
     ("stake", "motherlode.log.v1.RoundTerms"),
 ];
 
-/// Names of all kinds of events.
 pub(super) fn kinds() -> Vec<String> {
     let event = MESSAGES.get_message_by_name(EVENT);
     event.map(|event| event.fields().map(|field| field.name().to_owned()).collect()).unwrap_or_default()
 }
 
-/// An event's kind, and its fields in words.
 pub(super) struct Told {
     pub(super) kind: String,
     pub(super) fields: Vec<(String, String)>,
@@ -53,7 +51,7 @@ pub(super) fn told(event: &Event, currency: &str) -> Told {
     }
 }
 
-/// Returns the currency of a commit's amounts: that of its bet, or of the player's only account.
+/// Returns the currency of a commit's amounts: that of the commit's bet, or of its only balance.
 pub(super) fn currency(commit: &Commit) -> &str {
     use motherlode_proto::log::v1::event::Kind;
     let of_bet = commit.events.iter().find_map(|event| match &event.kind {
@@ -127,7 +125,7 @@ fn eur(nano: i128) -> String {
     format!("{} EUR", decimal(nano, 9))
 }
 
-/// Formats a count of fractions without final zeros, but with two digits of a fraction.
+/// Formats `count` / 10^`places` without final zeros, but with at least two decimal digits.
 fn decimal(count: i128, places: usize) -> String {
     let sign = if count < 0 { "-" } else { "" };
     let digits = format!("{:0>width$}", count.unsigned_abs(), width = places + 1);

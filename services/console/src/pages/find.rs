@@ -62,7 +62,8 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     }
 }
 
-/// Shows the outcome of a request. A refused bet is not in the log, so the player's limits are shown for an unseen one.
+/// Shows the outcome of a request. A request that is not in the log may be a refused bet, so the player's limits are shown
+/// for it.
 async fn asked_for(visit: &Visit, account: &Account, request: &str) -> Result<Response, Failure> {
     let asked =
         GetRequestRequest { account: Some(account.clone()), request_id: request.to_owned(), ..Default::default() };
@@ -88,7 +89,7 @@ async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
-/// Returns the operator if only one is known.
+/// Returns the operator if exactly one is configured; otherwise an empty name.
 pub(super) async fn only_operator(visit: &Visit) -> String {
     let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
     let mut operators = answer.map(|answer| answer.into_inner().operator_ids).unwrap_or_default();

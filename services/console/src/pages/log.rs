@@ -23,15 +23,16 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 const RECORDS: usize = 25;
-/// Records read at once, and number of reads, in a search.
+/// Number of records per read in a search; [`READS_MAX`] limits the reads.
 const SEARCHED: usize = 500;
 const READS_MAX: usize = 20;
-/// Longest value of an event that is shown at once.
+/// Maximum length of an event's value that is shown without being expanded.
 const LONG: usize = 160;
-/// Earlier records of the stream on a record's page.
+/// Number of the stream's earlier records that a record's page shows.
 const EARLIER: usize = 3;
 const TAIL_S: u32 = 2;
-/// Maximum fields per event in a line, each with at most [`WORD_MAX`] characters. The record's own page shows all fields.
+/// Maximum number of an event's fields in a line of the list, each with at most [`WORD_MAX`] characters. The record's own
+/// page shows all fields.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
 const READ_MAX: Duration = Duration::from_secs(5);
@@ -46,7 +47,6 @@ pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
     live::shared(&visit, async { Ok(shown(&visit).await?.1) }).await
 }
 
-/// Filters of the list; they stay in the address.
 const FILTERS: [&str; 4] = ["stream", "kind", "from", "until"];
 
 struct Filter<'a> {

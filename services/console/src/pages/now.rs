@@ -80,7 +80,7 @@ const ALARMING: [(SignificantKind, &str); 6] = [
 ];
 const NAMED_MAX: u8 = 5;
 
-/// Records after which a follower of the log is an alert.
+/// A follower that lacks at least this number of records causes an alert.
 const BEHIND: u64 = 1_000;
 
 /// A state that needs a person; the gravest are listed first.
@@ -88,7 +88,6 @@ struct Alert {
     severity: Severity,
     since: Option<Timestamp>,
     told: Markup,
-    /// Entry of the runbook.
     entry: &'static str,
 }
 
@@ -192,13 +191,13 @@ fn waiting(changes: &[Change]) -> Option<Alert> {
     Some(Alert::new(Severity::Notice, "", told).since(first.propose_time))
 }
 
-/// Adds set-aside awards of any age.
+/// Adds an alert for each award that is set aside, regardless of its age.
 async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     let kinds = vec![SignificantKind::AwardSetAside.into()];
     let request = ListSignificantEventsRequest { kinds, page_size: 50, ..Default::default() };
     let events = had(visit.api.report().list_significant_events(request).await, told)?.events;
     let mut seen = BTreeSet::new();
-    // The latest event of an award decides.
+    // An award is still set aside only if its latest event, listed first, states this.
     let wait = events.into_iter().filter(|event| seen.insert(event.subject.clone()) && event.after == "set aside");
     told.extend(wait.take(NAMED_MAX.into()).map(|event| {
         let text = html! {
@@ -300,7 +299,6 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// Number of the open rounds of the credential's own operator.
 async fn open(visit: &Visit) -> Result<Markup, Failure> {
     let Some(path) = own(visit) else { return Ok(Markup::default()) };
     let operator_id = visit.who().operator.clone();
@@ -316,7 +314,6 @@ async fn open(visit: &Visit) -> Result<Markup, Failure> {
     })
 }
 
-/// Path of the page with the open rounds of the credential's operator.
 fn own(visit: &Visit) -> Option<String> {
     let operator = &visit.who().operator;
     (!visit.sees_all() && visit.may("ListOpenRounds")).then(|| format!("/open/{operator}"))

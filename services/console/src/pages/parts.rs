@@ -54,12 +54,11 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
     table_of("scroll", label, &texts(head), rows, vec![])
 }
 
-/// Renders a wide table. Narrow windows show only its first two columns, so the most important column must follow the names.
+/// Renders a wide table. Narrow windows show only the first two columns: the names, and the most important column.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, &texts(head), rows, vec![])
 }
 
-/// A wide table whose last rows are totals.
 pub(crate) fn summed_table(label: &str, head: &[Markup], rows: Vec<Vec<Markup>>, totals: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, head, rows, totals)
 }
@@ -128,7 +127,7 @@ pub(crate) fn act(
     form(visit, action, button, asks_reason.then_some(None), more)
 }
 
-/// A form with a reason, whose field has the given id.
+/// A form with a field for a reason; the field has the given id.
 pub(crate) fn act_at(visit: &Visit, action: &str, button: &str, id: &str, more: &Markup) -> Result<Markup, Failure> {
     form(visit, action, button, Some(Some(id)), more)
 }

@@ -57,7 +57,7 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
     Ok(layout::page(&visit, &format!("Player {operator}/{player}"), content).await)
 }
 
-/// Offers names like an unknown one of the credential's own operator.
+/// Suggests similar names of existing players if the unknown player belongs to the credential's operator.
 async fn unknown(visit: &Visit, operator: &str, player: &str) -> Result<Response, Failure> {
     let own = visit.owns(operator) && visit.may("ListTransactions");
     let names = if own { players::near(visit, player).await } else { vec![] };
@@ -112,7 +112,7 @@ async fn open(visit: &Visit, account: &Account) -> Option<OpenRounds> {
     Some(visit.api.spin().list_open_rounds(request).await)
 }
 
-/// Links to the parts of the page, with the number of open rounds; of one open round, to the round.
+/// Links to the parts of the page, and shows the number of open rounds; if exactly one is open, links to this round.
 fn ways(visit: &Visit, account: &Account, open: &Option<OpenRounds>) -> Markup {
     let rounds = open.iter().flatten().flat_map(|answer| &answer.get_ref().rounds).filter_map(|of| of.round.as_ref());
     let rounds: Vec<_> = rounds.map(|of| of.round_id.as_str()).collect();
@@ -133,7 +133,7 @@ fn ways(visit: &Visit, account: &Account, open: &Option<OpenRounds>) -> Markup {
     }
 }
 
-/// Shows the platform how many rounds are open at another operator, but not the rounds.
+/// Shows a platform credential the number of another operator's open rounds, but not the rounds.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {

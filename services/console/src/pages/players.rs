@@ -26,21 +26,21 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 const READ: i32 = 500;
 const READS_MAX: usize = 20;
-/// Calls that look for names like one that is unknown.
+/// Maximum number of calls in a search for names similar to an unknown name.
 const NEAR_READS_MAX: usize = 4;
 const NEAR: usize = 10;
 const SHOWN: usize = 100;
 const FILTERS: [&str; 4] = ["operator", "prefix", "day", "sort"];
 const SORTS: [(&str, &str); 3] = [("", "Last active"), ("name", "Name"), ("net", "Net")];
 
-/// A player's day in one currency.
+/// A player's activity on a day in one currency.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Active {
     player: String,
     currency: String,
     last: Option<Timestamp>,
     rounds: u64,
-    /// Wins, jackpots and refunds minus bets and wins taken back.
+    /// Wins, jackpots and refunds, minus bets, minus wins taken back.
     net_minor: i64,
     balance: Option<Money>,
 }
@@ -69,7 +69,7 @@ async fn read(visit: &Visit, date: &str, reads_max: usize) -> Result<(Vec<Transa
     Ok((all, false))
 }
 
-/// Returns recently active players whose names begin with, or else contain, a text.
+/// Returns recently active players whose names begin with a text or, if there are none, contain it.
 pub(super) async fn near(visit: &Visit, text: &str) -> Vec<String> {
     let Ok((all, _)) = read(visit, "", NEAR_READS_MAX).await else { return vec![] };
     let mut names: Vec<_> = all.into_iter().filter_map(|of| of.account).map(|account| account.player_id).collect();

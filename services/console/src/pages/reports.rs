@@ -50,7 +50,7 @@ impl Interval {
         event.time.is_some_and(|time| (self.from..self.end).contains(&time.seconds))
     }
 
-    /// Returns whether the last event is before the interval. Further events are even earlier.
+    /// Returns whether the last of `events`, which are listed latest first, is before the interval.
     fn is_over(&self, events: &[SignificantEvent]) -> bool {
         events.last().and_then(|event| event.time).is_some_and(|time| time.seconds < self.from)
     }
@@ -113,7 +113,6 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Reports", content).await)
 }
 
-/// Links to the revenue and the reconciliation of intervals.
 fn money_of_days(visit: &Visit) -> Markup {
     let now_ms = visit.app.sessions.now_ms();
     let ways = |title: &str, path: &str| {
@@ -136,7 +135,7 @@ fn money_of_days(visit: &Visit) -> Markup {
     }
 }
 
-/// Kinds and intervals of events as links, each keeps the other.
+/// Links that filter events by kind or by interval; each link keeps the other filter.
 fn offers(visit: &Visit) -> Markup {
     const OFFERED: [(&str, SignificantKind); 4] = [
         ("Voids", SignificantKind::Void),
@@ -254,7 +253,6 @@ pub(super) fn table<M: prost::Message>(
     file(form, name, columns, all, row)
 }
 
-/// Writes CSV and Parquet.
 pub(super) fn file<R>(
     form: &str,
     name: &str,

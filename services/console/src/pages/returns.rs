@@ -36,8 +36,8 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     })
 }
 
-/// Returns the verdict on a version's rounds: its sum by stake in the currency with the most rounds, and the stakes
-/// that are out of their bands.
+/// Returns the verdict on a version's rounds: the stake-weighted sum in the currency with the most rounds, and the stakes
+/// whose returns are outside their bands.
 pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
     if !visit.may("ListReturns") {
         return Ok(Markup::default());

@@ -190,7 +190,6 @@ pub(crate) async fn words(named: Named, visit: Visit) -> Result<Response, Failur
     Ok(([(http::header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
 }
 
-/// Id of the field that the link to the void leads to.
 const VOID: &str = "void-reason";
 
 fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {

@@ -21,7 +21,7 @@ use motherlode_state::Currency;
 use motherlode_tables::{Column, Kind, Value, column};
 use std::cmp::Reverse;
 
-/// Rounds after which a list ends; its last page of answers can add more.
+/// Number of matching rounds after which no further answer is read; the last answer can add more rounds.
 const ROWS: usize = 20;
 const READ: i32 = 50;
 /// Maximum answers read for one list.
@@ -70,10 +70,10 @@ impl<'a> Filter<'a> {
             && (campaign.is_empty() || of.campaign_id == campaign)
     }
 
-    /// Returns the matching rounds from a page on, and the token of the next page.
+    /// Returns the matching rounds from the requested page on, and the token of the next page.
     async fn read(&self) -> Result<(Vec<Round>, String), tonic::Status> {
         let (mut found, mut page_token) = (vec![], self.get("page").to_owned());
-        // A list in another order needs all rounds in reach.
+        // Before a list can be sorted, all answers up to [`READS_MAX`] must be read.
         let sorted = !self.get("sort").is_empty();
         for _ in 0..READS_MAX {
             let request = ListRoundsRequest {
@@ -99,7 +99,7 @@ impl<'a> Filter<'a> {
         Ok((found, page_token))
     }
 
-    /// Returns the address of the list with other values of some filters.
+    /// Returns the list's address with the filters in `others` replaced.
     fn with(&self, others: &[(&str, &str)]) -> String {
         let value =
             |name: &str| others.iter().find(|(other, _)| *other == name).map_or(self.get(name), |(_, value)| value);
@@ -107,14 +107,12 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Address of a player's page.
 pub(super) fn path(account: &Account, more: &[(&str, &str)]) -> String {
     let fields: Vec<_> =
         [("currency", account.currency_code.as_str())].into_iter().chain(more.iter().copied()).collect();
     query(&format!("/player/{}/{}", account.operator_id, account.player_id), &fields)
 }
 
-/// Parses an amount in units of a currency.
 fn amount(text: &str, currency: &str) -> Result<i64, Failure> {
     let wrong = || Failure::bad("An amount must be a number such as 84.00.");
     let digits = currency.parse::<Currency>().map_or(2, Currency::digits) as usize;
@@ -245,7 +243,7 @@ fn state(of: &Round) -> Markup {
     }
 }
 
-/// Sums of bets and wins; voided and free rounds are included as listed.
+/// Sums of bets and wins; voided and free rounds count with the amounts in the list.
 fn total(filter: &Filter<'_>, rounds: &[Round]) -> Vec<Markup> {
     let sum = |of: fn(&Round) -> &Option<Money>| {
         let minor: i64 =
@@ -301,7 +299,7 @@ const COLUMNS: &[Column] = &[
     column("balance_after_minor", Kind::Integer),
 ];
 
-/// Wins of the rounds of a player's campaigns, by campaign; `None` of a campaign with more rounds than are read.
+/// Wins of the rounds of a player's campaigns, by campaign; `None` for a campaign with more rounds than are read.
 pub(super) async fn paid(
     visit: &Visit,
     account: &Account,

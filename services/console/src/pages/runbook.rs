@@ -22,7 +22,7 @@ fn entries(text: &str) -> Markup {
     }
 }
 
-/// Returns text without the marks of Markdown and without the targets of its links.
+/// Returns text without Markdown's marks and link targets.
 fn plain(item: &str) -> String {
     let mut text = String::new();
     for (at, part) in item.split("](").enumerate() {

@@ -41,7 +41,7 @@ impl Actors {
     /// actors was approved by the second.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
-        // The writer of the home partition has already checked the original.
+        // A copied commit needs no second check, because the home partition's writer has checked the original.
         let is_copy = partition != HOME && InternalRequest::copied_position(request_id).is_some();
         let mut approved = false;
         for event in events {

@@ -55,7 +55,7 @@ impl CampaignCosts {
     }
 }
 
-/// Returns `None` also if the rate was set more than [`RATES_MAX`] commits of rates earlier.
+/// Returns the rate before `position`; `None` if it is not in the latest [`RATES_MAX`] commits of rates.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {

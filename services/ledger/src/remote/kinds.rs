@@ -52,9 +52,6 @@ const LEDGER: Roles = Roles::NODE_LEDGER;
 
 /// Returns the roles that may propose the event. The books check that the event belongs on the stream.
 ///
-/// Spin nodes propose rounds, draws, sessions, campaigns, debits and demo accounts. Jackpot nodes propose the steps of
-/// pools, awards, and copies of home's decisions. Ledger nodes propose wallet transactions, voids, reports and changes.
-///
 /// The match has no default arm, so a new kind of event compiles only after its roles are chosen.
 fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
     let is_player = matches!(place.stream, StreamId::Player { .. });

@@ -28,7 +28,7 @@ pub(super) fn check(
                 check_version(ledger, proposal)?;
                 match loaded(all, report.partition) {
                     Some(reporting) => check_report(ledger, pool, report, reporting)?,
-                    // The report is accepted unchecked if only another process has loaded the reported partition.
+                    // If this process has not loaded the reported partition, the report is accepted unchecked.
                     None if report.partition < partitions => {}
                     None => {
                         let reason = format!("there is no partition {}", report.partition);

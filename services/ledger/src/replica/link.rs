@@ -1,4 +1,5 @@
-//! Connection to the writer. All candidate addresses are queried concurrently, so one that does not answer causes no delay.
+//! Connection to the writer. All candidate addresses are queried concurrently, so an address that does not answer causes no
+//! delay.
 
 use crate::{chain::ChainHead, error::FIRST_POSITION, handle::is_taking_over};
 use futures_util::future::select_all;

@@ -62,7 +62,7 @@ pub fn join(
                 return head;
             }
             fetch(&asking, &folder, head.chain.position).await;
-            // The copied checkpoint may cover records after the end that was read before.
+            // The end is read again, because the copied checkpoint may cover later records.
             asking.head().await
         });
         let Head { chain: head, partitions } = head.await.map_err(|error| OpenError::Origin(error.to_string()))?;

@@ -84,7 +84,7 @@ mod tests {
             (0, None, false, Silence::None),
             (2_999, None, false, Silence::None),
             (3_000, None, false, Silence::Long),
-            // The writer itself reports that it is unconfirmed.
+            // The writer reports that it may have been replaced.
             (100, None, true, Silence::Long),
             (2_999, Some(2_900), false, Silence::None),
             (3_000, Some(2_900), false, Silence::Short),

@@ -46,7 +46,7 @@ pub(crate) struct Key(pub(crate) [u8; 16]);
 impl Key {
     pub(crate) fn random() -> Self {
         let mut key = [0; 16];
-        // A key that clients know would only cost time, because the requests themselves are always compared.
+        // If clients guess the key, they can only slow lookups down, because the requests themselves are always compared.
         if let Err(error) = getrandom::fill(&mut key) {
             tracing::warn!(%error, "the operating system returned no random bytes: request names are hashed with a fixed key");
         }

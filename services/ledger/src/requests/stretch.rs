@@ -1,5 +1,5 @@
-//! In-memory names of consecutive commits with a hash table, at 16 bytes per commit. All memory is allocated in advance, so
-//! no bet waits for a reallocation.
+//! In-memory names of consecutive commits with a hash table, at 16 bytes per commit. Memory is allocated in advance, so no
+//! bet waits for a reallocation.
 
 use super::name::Name;
 use motherlode_log::Position;

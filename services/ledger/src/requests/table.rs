@@ -115,8 +115,7 @@ impl Requests {
         self.state.read().to()
     }
 
-    /// Returns the positions of commits that may belong to the request. Fails if a run that may contain the request is
-    /// unreadable.
+    /// Returns the positions of commits that may belong to the request.
     pub(crate) fn candidates(&self, name: Name) -> Result<Vec<Position>, Unreadable> {
         let (prefix, mut found) = (name.prefix(), vec![]);
         let hash = filter_hash(&prefix);
@@ -173,7 +172,7 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Merges runs only if there are more than [`RUNS_MAX`].
+    /// Writes names only if they fill a run; merges runs only if there are more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();

@@ -25,8 +25,8 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// Locks a path; returns `None` if it is already locked.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 
-    /// Returns whether a store may use threads. If not, it must prepare everything in [`Store::tend`](crate::Store::tend),
-    /// so that tests see all operations in the same order.
+    /// Returns whether a store may use threads. If not, the store must prepare everything in
+    /// [`Store::tend`](crate::Store::tend), so that tests see all operations in the same order.
     fn has_threads(&self) -> bool {
         true
     }
@@ -54,7 +54,7 @@ pub trait File: fmt::Debug + Send + Sync {
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Returns the number of bytes written, which may be fewer.
+    /// Returns the number of bytes written, which may be below the length of `bytes`.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
     fn set_len(&self, bytes: u64) -> io::Result<()>;

@@ -22,7 +22,7 @@ impl Disk for OsDisk {
             }
             fs::create_dir(dir)?;
         }
-        // The parent is synced even if the directory existed, because its name may not be durable yet.
+        // The parent is synced even if the directory existed, because the directory's name may not be durable yet.
         self.folder(above)?.sync()
     }
 
