@@ -7,7 +7,7 @@
 //! ```
 //!
 //! If this file does not exist, a missing first segment is damage. If it exists, a segment must start at the recorded
-//! position and after the recorded hash; older segments are ignored. No command writes this file yet.
+//! position and after the recorded hash; older segments are ignored.
 
 use std::path::Path;
 

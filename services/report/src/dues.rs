@@ -1,5 +1,5 @@
-//! Computes the credits that are still due to an operator's wallet after a commit. The balances of the commit's transactions
-//! include them (PL-31, PL-34).
+//! Computes the credits that are still due to an operator's wallet after a commit. The balances of the commit's
+//! transactions include these credits (PL-31, PL-34).
 //!
 //! Older records do not state these credits. For such a record, the player's commits are read backwards to the last paid
 //! credit and then to the commit that caused it. Credits are paid in order, so all later credits are unpaid.

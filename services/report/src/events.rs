@@ -51,7 +51,7 @@ struct Stretch {
     first: u64,
     since: i64,
     kinds: u128,
-    /// Set of operators. Each operator has a bit, which it may share with other operators.
+    /// Bit set of operators with events; several operators may share a bit.
     operators: u64,
     of_all: bool,
 }
@@ -153,7 +153,7 @@ impl Events {
         Look { stretches: Arc::clone(stretches), away: *away, runs: runs.clone(), latest: latest.clone() }
     }
 
-    /// Completes decoded events; `None` if the runs have a different number of events.
+    /// Adds the runs to decoded events; `None` if the runs and `counts` have different numbers of events.
     pub(crate) fn with(self, runs: Vec<Run>) -> Option<Self> {
         let away = runs.iter().flat_map(Run::tables).map(|table| table.entries()).sum();
         (away == self.counts.values().sum::<u64>()).then_some(Self { away, runs, ..self })

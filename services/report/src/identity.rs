@@ -37,7 +37,7 @@ impl Identity {
         Self { version, configuration: Arc::new(RwLock::new(Sha256::digest(configuration).into())), test_build }
     }
 
-    /// Returns the previous digest and the new digest.
+    /// Returns the configuration's previous and new digests.
     pub fn reconfigure(&self, configuration: &str) -> (String, String) {
         let after = Sha256::digest(configuration).into();
         let before = std::mem::replace(&mut *self.configuration.write(), after);

@@ -11,7 +11,7 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     pub zeroed: u64,
-    /// Bytes of the file before offset `used`, at least those in the last page.
+    /// Last bytes of the file before offset `used`, at least those in the page of `used`.
     last: Vec<u8>,
     due: Pending,
 }

@@ -1,5 +1,5 @@
-//! Reads and verifies a log: checks headers, checksums, positions and the hash chain. A scan takes no lock, so a writer
-//! may append meanwhile.
+//! Reads a log and verifies headers, checksums, positions and the hash chain. A scan takes no lock, so a writer may
+//! append meanwhile.
 
 use std::{
     collections::VecDeque,

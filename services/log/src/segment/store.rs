@@ -1,8 +1,7 @@
 //! Writer of segment files: one block, one `write` and one `fdatasync` per append.
 //!
-//! Zeros are written and synced before the appends that overwrite them, so an append's sync changes no metadata and a full
-//! disk is detected early. A thread fills the next segment ([`Spare`]). A failed write is undone before the next write
-//! ([`Active::mend`]).
+//! Zeros are written and synced before the appends that overwrite them, so an append's sync changes no metadata and a
+//! full disk is detected early.
 
 use std::{
     io,
@@ -183,7 +182,7 @@ impl SegmentStore {
             active.mend()?;
         }
         if self.opened {
-            // An earlier process may have ended after it created the last segment and before the segment's name was durable.
+            // After a crash, the last segment's name may not be durable.
             self.folder.sync()?;
             self.opened = false;
         }

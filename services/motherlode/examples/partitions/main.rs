@@ -4,7 +4,6 @@
 //! `cargo run --release -p motherlode --example partitions -- --seconds 1 --repeats 7` (after `tests/run nats`)
 //!
 //! Prints the ratios to one partition on segment files in the same repeat, each as median and range over all repeats.
-//! Absolute figures go to standard error.
 
 #[path = "../compare/process.rs"]
 mod process;

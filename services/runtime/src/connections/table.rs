@@ -290,7 +290,7 @@ impl Connection {
     fn kind(&self) -> Kind {
         let at_rest = self.calls.load(Ordering::Relaxed) == 0;
         match (self.greeted.load(Ordering::Relaxed), self.is_known()) {
-            // A young connection may belong to an honest client, so it ranks with idle connections.
+            // A young connection may belong to an honest client, so it does not rank as `Ungreeted`.
             (false, _) if self.began.elapsed() < YOUNG => Kind::Unknown,
             (false, _) => Kind::Ungreeted,
             (true, false) if at_rest => Kind::Unknown,

@@ -1,4 +1,4 @@
-//! Table of mistakes. [`super::world::World::run`] replaces names that start with `@`.
+//! [`super::world::World::run`] replaces names that start with `@`.
 
 use super::Mistake;
 
