@@ -10,7 +10,7 @@ use std::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be read or written, or it already exists and a key is never replaced.
+    /// The key file cannot be read or written, or a new key was to be written to an existing file.
     #[error("cannot use the key file {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("cannot use the key file {}: {source}", path.display())]
