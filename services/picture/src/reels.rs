@@ -12,7 +12,7 @@ use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult,
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Space to the left of the reels for line numbers, and minimum space to the right for coins.
+/// Width left of the reels for line numbers, and minimum width to the right for coins, in units.
 const GUTTERS: (usize, usize) = (56, 40);
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;

@@ -153,7 +153,7 @@ impl Growing {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Adds records to the tree; returns false if no records remain.
+    /// Adds records to the tree; returns false if no records remain to be added.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
         // The tree first grows only to the signed size, where its root is compared with the checkpoint.

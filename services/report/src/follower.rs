@@ -98,7 +98,7 @@ impl Follower {
                             Ok(()) => {}
                             Err(_) => return,
                         },
-                        // A reader that waits may have found damaged tables.
+                        // A report call that waits may have found damaged tables, which must be rebuilt.
                         () = partition.wanted.notified() => {}
                     }
                 }

@@ -210,8 +210,8 @@ impl SelfCheck {
         failures
     }
 
-    /// Compares the pools' meters in the books with their statements; returns `None` if books and statements have different
-    /// positions.
+    /// Compares the pools' meters in the books with those in the pools' statements; returns `None` if books and
+    /// statements have different positions.
     async fn disagreements(&self) -> Option<Vec<String>> {
         let home = self.follower.ledgers().home();
         let compare = |figures: &[&Figures]| {

@@ -1,4 +1,4 @@
-//! Outlines are summaries of full segments, which make the opening of a log fast.
+//! An outline is a stored summary of a full segment, so that a log opens without reading the segment.
 //!
 //! ```text
 //! "MLOUTLN1"  SHA-256 of the rest 32

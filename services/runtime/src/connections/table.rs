@@ -1,7 +1,6 @@
 //! The connections of a process.
 //!
-//! Only a new connection and its first admitted call iterate over all connections. Later calls access only their own
-//! connection.
+//! Only a new connection and its first admitted call iterate over all connections.
 
 use super::{
     rounds,
