@@ -89,7 +89,7 @@ impl Filter {
     }
 }
 
-/// Returns whether an operator may see an event, which must be its own or belong to no operator.
+/// Returns whether an operator may see an event: it may see its own events and events of no operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }
@@ -172,8 +172,8 @@ impl Events {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Takes `runs`, which contain all events before `first` and `count` events after. Returns false if the events were
-    /// rebuilt in the meantime.
+    /// Takes `runs`, which contain all events before `first` and the `count` events from `first` on. Returns false if the
+    /// events were rebuilt since `unwritten`.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();
         if is_next {
