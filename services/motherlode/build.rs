@@ -1,5 +1,5 @@
-//! Sets the commit that `motherlode --version` prints. Release builds read it from `MOTHERLODE_COMMIT` or the repository's
-//! files; neither git nor a repository is needed.
+//! Sets the commit that `motherlode --version` prints: `MOTHERLODE_COMMIT`, or else in release builds the commit in the
+//! repository's files, or else `unknown`.
 
 mod build_commit;
 

@@ -7,7 +7,8 @@ use std::{
 
 const DIGITS: usize = 12;
 
-/// Returns the abbreviated hash of the commit checked out in `root`. Calls `read` with each file that determines it.
+/// Returns the abbreviated hash of the commit checked out in `root`. Calls `read` with each file that determines the
+/// hash.
 pub fn commit_of(root: &Path, mut read: impl FnMut(&Path)) -> Option<String> {
     let git = folder(root)?;
     let head = git.join("HEAD");

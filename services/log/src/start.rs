@@ -6,8 +6,8 @@
 //! partition u32  first position u64  hash of the record before it 32
 //! ```
 //!
-//! If this file does not exist, a missing first segment is damage. Otherwise a segment must start at the recorded position
-//! and after the recorded hash; older segments are ignored. No command writes this file yet.
+//! If this file does not exist, a missing first segment is damage. If it exists, a segment must start at the recorded
+//! position and after the recorded hash; older segments are ignored.
 
 use std::path::Path;
 
@@ -38,7 +38,8 @@ impl LogStart {
         Self { first: 1, previous: genesis(partition) }
     }
 
-    /// Checks a position to read from; 0 means 1. Fails with [`ReadError::Archived`] if the position is below `first`.
+    /// Checks a position to read from; a position of 0 means 1. Fails with [`ReadError::Archived`] if the position is
+    /// below `first`.
     pub fn check(&self, position: Position) -> Result<(), ReadError> {
         let (position, first) = (position.max(1), self.first);
         if position < first { Err(ReadError::Archived { position, first }) } else { Ok(()) }

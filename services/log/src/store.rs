@@ -19,7 +19,7 @@ use crate::{
 /// * [`end`](Store::end) and [`head`](Store::head) MUST cover only durable records, and MUST NOT decrease.
 /// * After a crash, a store MUST still contain all acknowledged appends unchanged. It MAY also contain later appends, if
 ///   these are complete and in order.
-/// * A damaged store MUST refuse to open. It MUST NOT drop an acknowledged record.
+/// * If the log is damaged, opening MUST fail. A store MUST NOT drop an acknowledged record.
 pub trait Store: Send {
     fn partition(&self) -> u32;
 
@@ -34,8 +34,8 @@ pub trait Store: Send {
 
     /// Appends all records or none, from position `after + 1`. After `Ok` the records are durable and visible to readers.
     ///
-    /// * `after` MUST be [`end`](Store::end), otherwise the append fails with [`AppendError::Conflict`]. This is checked
-    ///   before the conditions of `Chain` and `TooLarge`.
+    /// * `after` MUST be [`end`](Store::end), otherwise the append fails with [`AppendError::Conflict`]. The store checks
+    ///   this before the conditions of `Chain` and `TooLarge`.
     /// * The first record MUST continue the chain at [`head`](Store::head). [`Chained`] has verified the other records.
     /// * A call writes one block and SHOULD cost only one synchronous write.
     /// * An empty append writes nothing.
@@ -58,8 +58,8 @@ pub trait Store: Send {
         Ok(())
     }
 
-    /// Calls [`settle`](Store::settle) and prepares later appends. It SHOULD cost nothing if nothing is to be done. After an
-    /// error the caller MAY retry, and appends may still succeed.
+    /// Calls [`settle`](Store::settle) and prepares later appends. After an error the caller MAY retry, and appends may
+    /// still succeed.
     fn tend(&mut self) -> Result<(), AppendError> {
         self.settle()
     }
@@ -70,7 +70,7 @@ pub trait Store: Send {
         0
     }
 
-    /// Confirmations that this process is the only writer; `None` if a lock ensures that it is.
+    /// Confirmations that this process is the only writer; `None` if a lock excludes other writers.
     fn authority(&self) -> Option<Arc<Authority>> {
         None
     }
@@ -84,11 +84,11 @@ pub trait Reader: Send + Sync {
 
     fn end(&self) -> Position;
 
-    /// Returns contiguous records from `from`, limited by `max_records` and `max_bytes`. Before the end, it returns at least
-    /// one record.
+    /// Returns contiguous records from `from`, limited by `max_records` and `max_bytes`. If `from` is at most the end,
+    /// the answer has at least one record.
     ///
     /// * A `from` of 0 means 1. If `from` is after the end, the answer MUST be empty.
-    /// * If it is below [`first`](Reader::first), the answer MUST be [`ReadError::Archived`].
+    /// * If `from` is below [`first`](Reader::first), the answer MUST be [`ReadError::Archived`].
     /// * Records MUST NOT be returned before they are certainly durable.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 

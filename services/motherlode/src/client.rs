@@ -95,7 +95,8 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
     Ok(partitions)
 }
 
-/// Formats a refusal. The lines are the reason and message, each invalid field, each metadata entry, and the next step.
+/// Formats a refusal. The text's lines are the refusal's reason and message, each invalid field, each metadata entry, and
+/// the next step.
 #[must_use]
 pub fn explain(status: &Status) -> Failure {
     let details = status.get_error_details();

@@ -1,4 +1,4 @@
-//! The `motherlode` binary. Tests start the library in-process.
+//! The `motherlode` binary. Tests call the library instead.
 
 use std::process::ExitCode;
 

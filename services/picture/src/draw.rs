@@ -170,8 +170,8 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// Describes the half of the win that a step secured. Since rules version 1.0.1 it is credited at once (ME-16). In older
-/// versions, a step secures half if it has no windows and the gamble stays open.
+/// Describes the half of the win that the player secured in a step. Since rules version 1.0.1 this half is credited at
+/// once (ME-16). In older versions, a step without windows after which the gamble stays open secured half.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half is credited: {}.", minor_units(outcome.credited_minor, currency)));

@@ -12,7 +12,7 @@ use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult,
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Space to the left of the reels for line numbers, and minimum space to the right for coins.
+/// Width left of the reels for line numbers, and minimum width to the right for coins, in units.
 const GUTTERS: (usize, usize) = (56, 40);
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
@@ -69,7 +69,7 @@ pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     Some(html! { div.windows { figure { (drawn) figcaption { (caption) } } } })
 }
 
-/// Returns the captions of windows. If `short` is set, free spins after the first omit the kind of spin.
+/// If `short` is set, captions of free spins after the first omit the kind of spin.
 fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();
@@ -166,7 +166,7 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     html! {
         rect.placed x=(x + 3) y=(y + 3) width=(side - 6) height=(side - 6) rx="12" {}
         @if mark.kind() == MarkKind::Potion {
-            // The Potion was in this cell before the symbol moved down into it (WF-05).
+            // The Potion was in this cell; the symbol shown here moved down into the cell afterwards (WF-05).
             (collected(game, mark, x + CELL / 2, y))
         } @else if !text.is_empty() {
             rect.plate x=(x + 14) y=(y + 66) width="72" height="30" rx="15" {}

@@ -63,7 +63,7 @@ pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
 }
 
 /// Returns the picture and description of a collection under the newest rules. If this program does not have the game,
-/// returns its keys and values.
+/// returns the figures' keys and values as text.
 #[must_use]
 pub fn draw(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
     match motherlode_slots::latest(game) {

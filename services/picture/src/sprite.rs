@@ -1,6 +1,6 @@
-//! Symbol drawings: one SVG sprite per game (`assets/GAME.svg`). Each part of a sprite starts on a new line. It is a
-//! `<symbol>`, whose id is the symbol's lower-case code, or a part that symbols share. Drawings have no styles or scripts,
-//! as the strictest content security policy requires.
+//! Symbol drawings: one SVG sprite per game (`assets/GAME.svg`). Each part of a sprite starts on a new line. A part is a
+//! `<symbol>`, whose id is the symbol's lower-case code, or a part that symbols share. Drawings have no styles or
+//! scripts, because a strict content security policy forbids them.
 
 use maud::{Markup, PreEscaped, html};
 use motherlode_slots::{SymbolInfo, game};
@@ -23,8 +23,8 @@ pub fn ids(name: &str, rules_version: &str) -> Vec<String> {
     game(name, rules_version).map_or_else(Vec::new, |game| game.info().symbols.iter().map(id).collect())
 }
 
-/// Embeds symbols and all parts that they use, without showing them. Cells refer to a symbol as `#C` and its name, which
-/// cannot be equal to a lower-case id.
+/// Embeds symbols and all parts that they use, without showing them. Cells refer to a symbol by the id `C` and its
+/// lower-case code; the ids of parts are lower-case, so none is equal.
 #[must_use]
 pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
     let parts: Vec<_> = parts(sprite).collect();

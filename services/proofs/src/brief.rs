@@ -42,7 +42,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
         let mut is_shorter = false;
         for (field, follows) in steps(&mut commit).flat_map(|step| follows.fields(step, before)) {
             match field.is_empty() {
-                // If the field is empty in an older record, it must stay empty when the record is restored.
+                // The verifier would fill a field that is empty in an older record, so the record is not shortened.
                 true => return None,
                 false if *field == follows => field.clear(),
                 false => continue,

@@ -1,6 +1,5 @@
-//! Shortens records for a proof by replacing bytes with instructions to copy them from the previous record in the file, from
-//! the hash of that record, or from the record itself. The verifier hashes the restored record, so it need not trust the
-//! shortened one.
+//! Shortens records for a proof by replacing bytes with instructions to copy them from the previous record in the file,
+//! from the hash of that record, or from the record itself.
 
 use motherlode_log::hash;
 

@@ -67,8 +67,8 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    /// Opens the tree. If its files are damaged, it is rebuilt, and no checkpoint is returned until it has the signed size.
-    /// A checkpoint signed with another key is an error unless `accept_new_key` is set.
+    /// Opens the tree. If the tree's files are damaged, the tree is rebuilt, and no checkpoint is returned until the tree
+    /// has the signed size. A checkpoint signed with another key is an error unless `accept_new_key` is set.
     pub(crate) fn open(
         folder: &Path,
         ledger: &Handle,
@@ -153,7 +153,7 @@ impl Growing {
         Checkpoint { origin: origin.to_owned(), size: self.tree.size(), root: self.tree.root() }
     }
 
-    /// Adds records to the tree; returns false if no records remain.
+    /// Adds records to the tree; returns false if no records remain to be added.
     pub(crate) fn grow(&mut self, ledger: &Handle, to: Position) -> Result<bool, GrowError> {
         let size = self.tree.size();
         // The tree first grows only to the signed size, where its root is compared with the checkpoint.

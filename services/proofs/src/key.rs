@@ -10,7 +10,7 @@ use std::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be read or written, or it already exists and a key is never replaced.
+    /// The key file cannot be read or written, or a new key was to be written to an existing file.
     #[error("cannot use the key file {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("cannot use the key file {}: {source}", path.display())]
@@ -44,7 +44,7 @@ pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Ma
     key.named(&origin(bare, partition))
 }
 
-/// Returns the key file. It is outside the log's folder, so that copies of the log do not include the key.
+/// The key file is outside the log's folder, so that copies of the log do not include the key.
 #[must_use]
 pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
@@ -94,7 +94,7 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// Creates a key file. If `name` is `None`, the name is random. Fails if the file exists.
+/// If `name` is `None`, the name is random. Fails if the file exists.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

@@ -7,9 +7,9 @@
 //! The folder `proofs/<partition>` has `entries` (each record's SHA-256), `1` to `4` (hashes of these tile levels; level 0
 //! is computed) and `checkpoint`. If a file is missing or damaged, everything except the signatures is rebuilt from the log.
 //!
-//! Proofs never delay a bet or stop the log; failed writes are retried. Each checkpoint continues the previous one. If the
-//! log contradicts the signed checkpoints, the start is refused; if this is found later, signing ends and the reason is
-//! reported. Cost: 0.5 microseconds and 42 bytes per record, and one signature per second.
+//! Proofs never delay a bet or stop the log; failed writes are retried. Each checkpoint continues the previous one. If
+//! the log contradicts the signed checkpoints, the start is refused; if the contradiction is found later, signing ends
+//! and the reason is reported.
 
 mod api;
 mod brief;

@@ -63,7 +63,7 @@ pub(crate) struct Partition {
     growing: Mutex<Growing>,
     /// Size of the tree, readable while the tree grows.
     grown: AtomicU64,
-    /// Set at shutdown. Work that can wait is then left to the next start.
+    /// Set at shutdown; the next start then does the work that can wait.
     ending: AtomicBool,
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
@@ -81,9 +81,9 @@ pub struct Extent {
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
-    /// Opens the trees. Call it before the first append, so that a refused log stays unchanged. Each checkpoint also updates
-    /// the mark of the log's end (PL-40). A damaged checkpoint is renamed to `checkpoint.damaged`; a new one is signed after
-    /// the tree is rebuilt.
+    /// Opens the trees. Call `open` before the first append, so that a log that contradicts its checkpoint stays
+    /// unchanged. Each checkpoint also updates the mark of the log's end (PL-40). A damaged checkpoint is renamed to
+    /// `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -232,7 +232,7 @@ impl Partition {
         let partition = Arc::clone(self);
         match apart("proofs", move || partition.check_now()).await {
             Ok(true) => {}
-            // A failure is logged, and the check is retried as the log grows.
+            // Rebuilds the tree. If this fails, `follow` logs the failure and tries again as the log grows.
             Ok(false) => drop(self.grow(self.ledger.durable()).await),
             Err(error) => tracing::error!(%error, "failed to check the files of the Merkle tree"),
         }

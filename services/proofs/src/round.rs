@@ -9,9 +9,9 @@ use motherlode_tiles::{Checkpoint, Note, Proof, inclusion, is_included, leaf};
 use prost::Message as _;
 use std::{collections::BTreeSet, io};
 
-/// Creates the proof of a round. The last record has an inclusion proof. An earlier record is proven by its hash in a later
-/// record, or else by an inclusion proof. The proof's `extra` contains the shortened records ([`RoundRecords`]); if
-/// `is_brief` is set, fields that the verifier can derive are omitted.
+/// Creates the proof of a round. The round's last record has an inclusion proof. An earlier record is proven by its hash
+/// in a later record of the round, or else by an inclusion proof. The proof's `extra` contains the shortened records
+/// ([`RoundRecords`]); if `is_brief` is set, fields that the verifier can derive are omitted.
 pub fn proof_of(
     files: &Files,
     checkpoint: &Checkpoint,

@@ -1,5 +1,6 @@
 //! Before the service answers, checks the log against the last signed checkpoint: the snapshot must belong to the signed
-//! log, and the records after the checkpoint are verified. The ledger verifies the records before it in the background.
+//! log, and the records after the checkpoint are verified. The ledger verifies the records before the checkpoint in the
+//! background.
 
 use crate::{
     files::Files,

@@ -1,4 +1,4 @@
-//! Serves the tree's files over HTTP. They contain only hashes, so they are public.
+//! Serves the tree's files over HTTP. The files contain only hashes, so they are public.
 
 use crate::{
     http1::{answer, plain, serve},

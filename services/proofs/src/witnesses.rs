@@ -46,8 +46,8 @@ impl Witnesses {
         self.0.is_empty()
     }
 
-    /// Returns the sizes that witnesses have cosigned, per partition. A cosignature from size 0 is requested; a witness that
-    /// has cosigned before refuses and states its size.
+    /// Returns the sizes that witnesses have cosigned, per partition. The request states that the witness has cosigned
+    /// size 0; a witness that has cosigned more refuses and states its size.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {

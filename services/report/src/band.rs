@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 pub(crate) const FALSE_ALARM: f64 = 1e-4;
 
 const GROWTH: f64 = 1.25;
-/// Ratio of the cap to `s / z`, which makes `cap z^2 / 6` a quarter of `z s`.
+/// Ratio of a win's cap to `s / z`; `s` bounds the row's standard deviation, of which `z` are allowed on each side.
 const CAP: f64 = 1.5;
 
 /// Exact mathematics of a round, in multiples of the bet.
@@ -129,8 +129,8 @@ fn verdict_at(parts: &[Stratum<'_>], owed: f64, false_alarm: f64) -> Verdict {
     }
 }
 
-/// Returns the number of standard deviations allowed on one side, and the bound at the end of the range that contains this
-/// variance.
+/// Returns the number of standard deviations allowed on one side, and the bound at the end of the range that contains
+/// `variances`.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
     // The sum of 1 / ((k + 1) (k + 2)) over all k is 1. Each side of the band gets half of the probability.

@@ -1,7 +1,7 @@
-//! Computes the credits that are still due to an operator's wallet after a commit. The balances of the commit's transactions
-//! include them (PL-31, PL-34).
+//! Computes the credits that are still due to an operator's wallet after a commit. The balances of the commit's
+//! transactions include these credits (PL-31, PL-34).
 //!
-//! Older records do not state these credits. For such a record, the player's commits are read backwards to the last paid
+//! For an older record, which does not state these credits, the player's commits are read backwards to the last paid
 //! credit and then to the commit that caused it. Credits are paid in order, so all later credits are unpaid.
 
 use motherlode_ledger::{FetchError, Handle, rounds};
@@ -18,7 +18,7 @@ pub(crate) enum DuesLookup {
     Yes,
     /// The sum is unknown, because more than [`COMMITS_MAX`] commits of the player follow the last paid credit.
     No,
-    /// A page that begins with this commit can find the sum.
+    /// This page has read too many commits to find the sum; a page that begins with this commit can find it.
     NextPage,
 }
 

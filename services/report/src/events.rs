@@ -51,7 +51,7 @@ struct Stretch {
     first: u64,
     since: i64,
     kinds: u128,
-    /// Set of operators. Each operator has a bit, which it may share with other operators.
+    /// Bit set of operators with events; several operators may share a bit.
     operators: u64,
     of_all: bool,
 }
@@ -89,7 +89,7 @@ impl Filter {
     }
 }
 
-/// Returns whether an operator may see an event, which must be its own or belong to no operator.
+/// Returns whether an operator may see an event: it may see its own events and events of no operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }
@@ -153,7 +153,7 @@ impl Events {
         Look { stretches: Arc::clone(stretches), away: *away, runs: runs.clone(), latest: latest.clone() }
     }
 
-    /// Completes decoded events; `None` if the runs have a different number of events.
+    /// Adds the runs to decoded events; `None` if the runs and `counts` have different numbers of events.
     pub(crate) fn with(self, runs: Vec<Run>) -> Option<Self> {
         let away = runs.iter().flat_map(Run::tables).map(|table| table.entries()).sum();
         (away == self.counts.values().sum::<u64>()).then_some(Self { away, runs, ..self })
@@ -172,8 +172,8 @@ impl Events {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Takes `runs`, which contain all events before `first` and `count` events after. Returns false if the events were
-    /// rebuilt in the meantime.
+    /// Takes `runs`, which contain all events before `first` and the `count` events from `first` on. Returns false if the
+    /// events were rebuilt since `unwritten`.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();
         if is_next {

@@ -98,7 +98,7 @@ impl Follower {
                             Ok(()) => {}
                             Err(_) => return,
                         },
-                        // A reader that waits may have found damaged tables.
+                        // A report call that waits may have found damaged tables, which must be rebuilt.
                         () = partition.wanted.notified() => {}
                     }
                 }
@@ -153,8 +153,8 @@ impl Follower {
 }
 
 impl Partition {
-    /// Returns the next position to fold, and the number of commits to read. It counts only published commits, because
-    /// checkpoints cover only these.
+    /// Returns the next position to fold, and the number of commits to read. Unpublished commits are not counted, because
+    /// checkpoints do not cover them.
     fn next(&self) -> (u64, usize) {
         let position = self.view.position();
         let published = self.ledger.durable().saturating_sub(position);
@@ -205,8 +205,7 @@ impl Partition {
     }
 }
 
-/// Counts for this process's metrics. `rounds` and `significant` are empty until the existing log is read, so that rates
-/// exclude past events.
+/// `rounds` and `significant` are empty until the existing log is read, so that rates exclude past events.
 #[derive(Debug, Clone)]
 pub struct Counts {
     pub positions: Vec<u64>,

@@ -37,7 +37,7 @@ impl Identity {
         Self { version, configuration: Arc::new(RwLock::new(Sha256::digest(configuration).into())), test_build }
     }
 
-    /// Returns the previous digest and the new digest.
+    /// Returns the configuration's previous and new digests.
     pub fn reconfigure(&self, configuration: &str) -> (String, String) {
         let after = Sha256::digest(configuration).into();
         let before = std::mem::replace(&mut *self.configuration.write(), after);
@@ -210,8 +210,8 @@ impl SelfCheck {
         failures
     }
 
-    /// Compares the pools' meters in the books with their statements; returns `None` if books and statements have different
-    /// positions.
+    /// Compares the pools' meters in the books with those in the pools' statements; returns `None` if books and
+    /// statements have different positions.
     async fn disagreements(&self) -> Option<Vec<String>> {
         let home = self.follower.ledgers().home();
         let compare = |figures: &[&Figures]| {

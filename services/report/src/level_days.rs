@@ -1,4 +1,4 @@
-//! Rounds and wins of a level by day, for the last 366 days (PL-23). A day takes about 40 bytes per level and operator.
+//! Rounds and wins of a level (a game's version at one stake) by day, for the last 366 days (PL-23).
 
 use motherlode_proto::report::v1 as wire;
 use motherlode_state::date;

@@ -56,7 +56,6 @@ impl ServiceStatus {
         Self { follower, calls, looks: Arc::default(), wallets: Arc::new(Vec::new) }
     }
 
-    /// Adds the state of operators' wallets.
     #[must_use]
     pub fn with_wallets(self, wallets: impl Fn() -> Vec<wire::WalletStatus> + Send + Sync + 'static) -> Self {
         Self { wallets: Arc::new(wallets), ..self }

@@ -26,9 +26,9 @@ use tokio::sync::watch;
 
 /// Version of the stored figures. Builds with the same version can read each other's figures.
 ///
-/// Raise the version by 1 with every change after which the same log gives other figures or other serialized bytes. Such a
-/// change can be in this crate, in the books' statements and revenue, or in the decoding of outcomes. Otherwise the tests
-/// `state_version_*` fail.
+/// Raise the version by 1 with every change after which the same log gives other figures or other serialized bytes; the
+/// tests `state_version_*` fail otherwise. Such a change can be in this crate, in the books' statements and revenue, or
+/// in the decoding of outcomes.
 const FIGURES_VERSION: u32 = 4;
 static FIGURES: Keyspace = Keyspace { name: "figures", version: FIGURES_VERSION, widths: None, filtered: 0 };
 const ALL: &[u8] = b"all";

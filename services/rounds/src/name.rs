@@ -1,4 +1,4 @@
-//! Names of rounds. The seeds of a round's steps are derived from its name.
+//! Names of rounds. The seeds of a round's steps are derived from the round's name.
 
 use motherlode_state::{StreamId, digits};
 

@@ -49,7 +49,7 @@ pub struct Connection {
     authorization: Option<HeaderValue>,
 }
 
-/// Connects to a service. `answer_max` limits the time of calls without a deadline.
+/// `answer_max` limits the time of calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -87,7 +87,7 @@ pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connect
 
 pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError> {
     prepare(target, credentials).map(drop).map_err(|error| match error {
-        // The target comes from the configuration, so the message must not name the flag.
+        // The target comes from the configuration, so the message must not name the flag `--target`.
         ConnectError::Unusable(fault) => ConnectError::Unusable(fault.trim_start_matches("--target ").to_owned()),
         other => other,
     })

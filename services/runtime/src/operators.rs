@@ -1,4 +1,4 @@
-//! Configured operators. A reload of the configuration replaces them (PL-27).
+//! Configured operators. A reload of the configuration replaces the operators (PL-27).
 
 use crate::config::{Config, Operator, PLATFORM, WalletKind};
 use motherlode_state::Nano;

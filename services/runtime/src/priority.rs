@@ -3,7 +3,7 @@
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// Niceness of a thread while a caller waits for its result.
+/// Niceness of a thread whose result a caller waits for.
 const LOWER: i32 = 10;
 /// Niceness of work proportional to the log's length.
 const LOWEST: i32 = 19;

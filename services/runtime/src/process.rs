@@ -54,7 +54,8 @@ fn limit_in(root: &Path, groups: &str) -> Option<u64> {
     limits.filter_map(|folder| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok()).min()
 }
 
-/// Memory per player of `players_in_memory`: about 1 KiB, doubled because players stay in memory until they are evicted.
+/// Memory per player of `players_in_memory`: about 1 KiB, doubled because players above this number stay in memory until
+/// their eviction.
 const PLAYER_BYTES: u64 = 2 * 1024;
 /// Memory of the program, the index, the idempotency table and stacks.
 const BASE_BYTES: u64 = 512 << 20;

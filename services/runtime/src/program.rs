@@ -28,8 +28,8 @@ pub fn digest() -> Option<[u8; 32]> {
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
 }
 
-/// Returns whether the executable file's content differs from that at the start. With `only_just`, does not read a file that
-/// is still the started file.
+/// Returns whether the content of the executable's file has changed since the start. If `only_just` is set, a file with
+/// the device and inode of the started file is not read and counts as unchanged.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
     if only_just && now.as_ref().is_ok_and(is_started) {

@@ -15,7 +15,7 @@ pub struct Reads(Arc<Queues>);
 
 #[derive(Debug)]
 struct Queues {
-    /// Permits to run a read. They are granted in the order of requests, so that operators take turns.
+    /// Permits to run a read. Permits are granted in the order of requests, so that operators take turns.
     all: Arc<Semaphore>,
     of: Mutex<BTreeMap<String, Queue>>,
     /// Runtime whose blocking threads execute the reads; `None` if the runtime could not be created.

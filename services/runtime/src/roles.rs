@@ -9,9 +9,9 @@ pub struct Roles(u8);
 
 impl Roles {
     pub const NONE: Self = Self(0);
-    /// Bets, choices, sessions, games.
+    /// Calls for bets, choices, sessions and games.
     pub const PLAY: Self = Self(1);
-    /// Accounts, deposits, withdrawals.
+    /// Calls for accounts, deposits and withdrawals.
     pub const WALLET: Self = Self(2);
     /// Voids, closes and reads rounds.
     pub const SUPPORT: Self = Self(4);
@@ -25,7 +25,7 @@ impl Roles {
     pub const NODE_JACKPOT: Self = Self(64);
     /// `ledger` process: reads the log; proposes the work of its services.
     pub const NODE_LEDGER: Self = Self(128);
-    /// The role `node` of older configurations.
+    /// Meaning of the role `node` in older configurations.
     pub const NODE: Self = Self::NODE_SPIN.or(Self::NODE_JACKPOT);
     /// Roles of the installation's processes, which only platform credentials may have.
     pub const NODES: Self = Self::NODE.or(Self::NODE_LEDGER);

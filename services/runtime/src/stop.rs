@@ -6,7 +6,7 @@ use tokio::{
     sync::watch,
 };
 
-/// Handle that requests the stop. Dropping the handle also requests the stop.
+/// Handle that requests the stop, also when it is dropped.
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 

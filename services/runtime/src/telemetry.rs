@@ -36,8 +36,8 @@ use tracing_subscriber::{
 const SERVICE: &str = "motherlode";
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
-/// Registry of metrics for Prometheus, if the process serves metrics. It is global because OpenTelemetry's meters are
-/// global.
+/// Registry of metrics for Prometheus, if the process serves metrics. The registry is global because OpenTelemetry's
+/// meters are global.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
 /// Guard that exports the remaining spans and metrics on drop.
@@ -72,8 +72,8 @@ impl Drop for Guard {
 pub enum TelemetryError {
     #[error("telemetry.filter: {0}")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// The filter contains a word that is not a level. The word would be read as a target, and all other targets would be
-    /// silenced.
+    /// The filter contains a word that is not a level. The parser would take the word for a target and silence all other
+    /// targets.
     #[error("telemetry.filter: {0:?} is neither a level (off, error, warn, info, debug, trace) nor TARGET=LEVEL")]
     Level(String),
     #[error("telemetry.otlp_endpoint: {0:?} must be an address such as http://127.0.0.1:4317")]
@@ -102,19 +102,19 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
         return Err(TelemetryError::Level(word.to_owned()));
     }
     let targets: Targets = filter.parse()?;
-    // Unless the filter names OpenTelemetry, its own log lines are silenced.
+    // Unless the filter contains `opentelemetry`, OpenTelemetry's log lines are silenced.
     let is_asked = filter.contains("opentelemetry");
     Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
 }
 
-/// An OTLP endpoint requires a tokio runtime.
+/// If an OTLP endpoint is configured, the caller must be in a tokio runtime.
 pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
     let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
     let filter = targets(asked.as_ref().unwrap_or(&settings.filter))?;
     let resource = resource(role, instance);
     let spans = settings.otlp_endpoint.as_deref().map(|endpoint| spans(&resource, endpoint, settings)).transpose()?;
     let layer = spans.as_ref().map(|spans| {
-        // Spans that libraries create per packet are not part of a call's trace.
+        // Excludes the spans that libraries create per packet.
         let ours = Targets::new().with_target("motherlode", Level::DEBUG);
         tracing_opentelemetry::layer().with_tracer(spans.tracer(SERVICE)).with_filter(ours)
     });
@@ -139,7 +139,6 @@ fn colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|asked| asked.is_empty())
 }
 
-/// Identifies the process in telemetry, because several processes can share a collector.
 fn resource(role: Role, instance: String) -> Resource {
     let attributes = [
         KeyValue::new("service.instance.id", instance),

@@ -43,7 +43,6 @@ where
     begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), tls, admission, stop).map(Some)
 }
 
-/// Connections to other processes are opened on demand.
 pub(crate) async fn serve(
     config: &Config,
     signalled: impl Future<Output = &'static str>,

@@ -47,7 +47,8 @@ pub(crate) struct DirectPlay {
 
 impl Direct for DirectPlay {
     fn answers(&self, path: &str) -> bool {
-        // If the state is not current, the call goes through the layers, which wait for the state.
+        // If a ledger is a replica or its authority lacks a recent confirmation, the call goes through the layers, which
+        // wait.
         (path == SPIN || path == CHOOSE) && self.ledgers.is_current()
     }
 
@@ -103,7 +104,7 @@ impl DirectCalls for Playing {
 }
 
 impl Playing {
-    /// Stores the resources that the call holds in `asker`.
+    /// Stores in `asker` the resources that the call holds.
     fn admit(&self, headers: &HeaderMap, asker: &mut Asker) -> Result<(Asked, Option<Deadline>), Refusal> {
         let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
         let message = std::mem::take(&mut asker.message);

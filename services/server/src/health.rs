@@ -1,7 +1,7 @@
 //! Health of the process and of each service (`docs/reference/health.md`).
 //!
-//! A reported status can be outdated. Therefore a writer on a shared store is NOT_SERVING if its authority was last
-//! confirmed more than [`AUTHORITY_AGE_MAX`] ago, a time shorter than the silence before a takeover.
+//! A writer on a shared store is NOT_SERVING if its authority was last confirmed more than [`AUTHORITY_AGE_MAX`] ago, a
+//! time shorter than the silence before a takeover.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;
@@ -52,7 +52,7 @@ pub(crate) struct Answers {
 
 impl Answers {
     pub(crate) fn new(reporter: &HealthReporter, ledgers: &Ledgers) -> HealthServer<Self> {
-        // Keeps only the authorities. Keeping the ledgers would keep their indexes open after they are closed.
+        // Keeps only the ledgers' authorities, because keeping the ledgers would keep the indexes of closed ledgers open.
         let authorities = ledgers.all().filter_map(Handle::authority).cloned().collect();
         HealthServer::new(Self { reported: HealthService::from_health_reporter(reporter.clone()), authorities })
     }

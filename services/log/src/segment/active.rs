@@ -11,7 +11,7 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     pub zeroed: u64,
-    /// Last written bytes, up to offset `used`; at least those in the same page.
+    /// Last bytes of the file before offset `used`, at least those in the page of `used`.
     last: Vec<u8>,
     due: Pending,
 }
@@ -53,10 +53,10 @@ impl Active {
         Ok(())
     }
 
-    /// Makes all appended bytes durable and removes everything after them.
+    /// Makes all appended bytes durable and removes later bytes from the file.
     ///
-    /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. Therefore all
-    /// affected bytes are first truncated or written again.
+    /// After a failed sync the kernel may report unwritten pages as clean, so a second sync proves nothing. Therefore the
+    /// bytes are truncated or written again before a second sync.
     pub fn mend(&mut self) -> io::Result<()> {
         if self.due == Pending::Nothing {
             return Ok(());

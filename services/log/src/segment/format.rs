@@ -9,10 +9,10 @@
 //!           "BLOCKEND"
 //! ```
 //!
-//! One append writes one block. A crash may leave any 512-byte sector unwritten, so that it reads as zeros. In each sector
-//! of a block at least two bytes are nonzero, so a lost sector can be distinguished from a change of one byte. In the first
-//! and last sector, the header and the end marker ensure this; in all other sectors, the *mask* does. The mask is 0 unless a
-//! record has about 500 zeros in a row. CRCs are CRC-32C.
+//! One append writes one block. A crash may leave any 512-byte sector unwritten, so that it reads as zeros. In each
+//! sector of a block at least two bytes are nonzero, so a change of one byte cannot make a sector look unwritten. The
+//! header has these bytes in the first sector and the end marker in the last; in all other sectors, an XOR with the
+//! *mask* ensures them. The mask is 0 unless a record has about 500 zeros in a row. CRCs are CRC-32C.
 
 use std::ops::Range;
 
@@ -205,8 +205,8 @@ fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
     if records.len() == count as usize { Ok(records) } else { Err(ILL_FRAMED) }
 }
 
-/// Returns the smallest mask with which each sector inside the body has at least two nonzero bytes. Each sector rules out at
-/// most one mask.
+/// Returns the smallest mask with which each sector inside the body has at least two nonzero bytes. For each sector, at
+/// most one mask is unsuitable.
 fn find_mask(block: &[u8], offset: u64) -> u32 {
     let parts: Vec<_> = sectors(offset, block.len()).collect();
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();
@@ -233,8 +233,8 @@ pub(super) fn sectors(offset: u64, length: usize) -> impl Iterator<Item = Range<
     })
 }
 
-/// Returns whether at least two bytes of `part` are nonzero under the mask. `part` must start at an offset that is a
-/// multiple of four.
+/// Returns whether at least two bytes of `part` are nonzero after XOR with the mask. `part` must start at an offset that
+/// is a multiple of four.
 pub(super) fn dense(part: &[u8], mask: [u8; 4]) -> bool {
     part.iter().zip(mask.into_iter().cycle()).filter(|(byte, mask)| **byte != *mask).take(2).count() == 2
 }

@@ -1,4 +1,4 @@
-//! Outlines are summaries of full segments, which make the opening of a log fast.
+//! An outline is a stored summary of a full segment, so that a log opens without reading the segment.
 //!
 //! ```text
 //! "MLOUTLN1"  SHA-256 of the rest 32
@@ -43,7 +43,7 @@ impl Outline {
         Self::decode(&bytes).filter(|outline| outline.first == first)
     }
 
-    /// Writes the file without a sync, because the digest reveals an incomplete file.
+    /// Writes the file without a sync, because its digest reveals an incomplete file.
     pub fn write(&self, disk: &dyn Disk, dir: &Path) -> std::io::Result<()> {
         disk.create(&file(dir, self.first))?.write_all_at(&self.encode(), 0)
     }

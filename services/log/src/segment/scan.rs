@@ -1,5 +1,5 @@
-//! Reads and verifies a log: checks headers, checksums, positions and the hash chain. It takes no lock, so the log may be in
-//! use.
+//! Reads a log and verifies headers, checksums, positions and the hash chain. A scan takes no lock, so a writer may
+//! append meanwhile.
 
 use std::{
     collections::VecDeque,
@@ -229,8 +229,8 @@ impl Walk {
         Ok(rest)
     }
 
-    /// Continues after the end. Newer segments are listed before the end of the current segment is read again, because a
-    /// segment no longer grows when a later one exists.
+    /// Continues after the scan has reached the log's end. Newer segments are listed before the end of the current
+    /// segment is read again, because a segment no longer grows when a later one exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();
@@ -310,8 +310,8 @@ impl Walk {
         }
     }
 
-    /// Reads the bytes after the last block. Valid are only zeros, a torn append at the log's end, and a block that was
-    /// written in the meantime.
+    /// Reads the bytes after the last block. Valid are only zeros, a torn append at the log's end, and a block written
+    /// since the scan read this part.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let mut rest = look_ahead(&current.window).map_err(ScanError::at(&current.path))?;
         for _ in 0..LOOKS {
@@ -354,7 +354,7 @@ impl Walk {
     }
 }
 
-/// Returns the rest of the file up to its last nonzero bytes, but at least the whole next block.
+/// Returns the rest of the file without the zeros at its end, but at least the whole next block.
 fn look_ahead(window: &Window) -> io::Result<Vec<u8>> {
     let mut rest = window.file.read_up_to(AHEAD, window.offset)?;
     let (block, mut read) = (BlockHeader::decode(&rest).map_or(0, |header| header.bytes()), rest.len());

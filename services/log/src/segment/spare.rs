@@ -15,7 +15,8 @@ use std::{
 use super::active::{Active, write_zeros};
 use crate::disk::{Disk, File};
 
-/// Pause after a piece, as a multiple of the time that its write took. A slow disk therefore gets fewer pieces.
+/// Pause after a piece, as a multiple of the time that its write took. Therefore a slow disk gets fewer pieces per
+/// second.
 const REST: u32 = 8;
 const HURRIED_REST: u32 = 1;
 /// Number of filled pieces after which the file can become a segment.

@@ -1,8 +1,7 @@
 //! Writer of segment files: one block, one `write` and one `fdatasync` per append.
 //!
-//! Zeros are written and synced before the appends that overwrite them, so an append's sync changes no metadata and a full
-//! disk is detected early. A thread fills the next segment ([`Spare`]). A failed write is undone before the next write
-//! ([`Active::mend`]).
+//! Zeros are written and synced before the appends that overwrite them, so an append's sync changes no metadata and a
+//! full disk is detected early.
 
 use std::{
     io,
@@ -43,7 +42,8 @@ const SPARE_DUE: u64 = 8;
 pub struct Options {
     /// Size of a segment file, from 4 KiB to 1 GiB. An append must fit a segment.
     pub segment_bytes: u64,
-    /// Number of zero bytes written ahead at a time, at least 512. The filling thread writes twice as many.
+    /// Number of zero bytes written ahead at a time, at least 512. The thread that fills the next segment writes twice
+    /// this number.
     pub zero_bytes: u64,
 }
 
@@ -61,7 +61,8 @@ pub struct SegmentStore {
     shared: Arc<SegmentReader>,
     active: Option<Active>,
     spare: Option<Spare>,
-    /// Whether the creation of the next segment failed. Its name may not be durable then, so a new file must replace it.
+    /// Whether the creation of the next segment failed. If so, its name may not be durable, and a new file must replace
+    /// it.
     rolling: bool,
     starved: Option<u64>,
     recovered: Tail,
@@ -86,14 +87,14 @@ impl SegmentStore {
         Ok(store)
     }
 
-    /// Opens a log without changing it, so that the caller can check it first. Until an append or [`settle`](Store::settle),
-    /// its bytes may not be durable, and a torn append remains.
+    /// Opens a log without changing it, so that the caller can check it first. Until an append or
+    /// [`settle`](Store::settle), the log's bytes may not be durable, and a torn append stays in the file.
     pub fn open_unchanged(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Like [`Self::open_unchanged`], but verifies only the headers of full segments that have an outline, up to
-    /// [`unread`](Store::unread).
+    /// Like [`Self::open_unchanged`], but verifies only the header of each full segment that has an outline;
+    /// [`unread`](Store::unread) is the end of these segments.
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }
@@ -181,7 +182,7 @@ impl SegmentStore {
             active.mend()?;
         }
         if self.opened {
-            // An earlier process may have ended after it created the last segment and before the segment's name was durable.
+            // After a crash, the last segment's name may not be durable.
             self.folder.sync()?;
             self.opened = false;
         }
@@ -194,7 +195,8 @@ impl SegmentStore {
         let Options { segment_bytes, zero_bytes } = self.options;
         let needed = self.active.as_ref().map(|active| active.used + bytes);
         let is_full = needed.is_none_or(|needed| needed > segment_bytes);
-        // If the active segment needs zeros and the next segment is prepared, starting the next segment is cheaper.
+        // If the active segment has too few zeros and the next segment is prepared, switching is cheaper than writing
+        // zeros.
         let ends = |active: &Active| active.used + bytes > active.zeroed && self.has_usable_spare();
         if self.rolling || is_full || self.active.as_ref().is_some_and(ends) {
             self.roll(self.end() + 1)?;

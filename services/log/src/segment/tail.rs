@@ -1,12 +1,14 @@
 //! Distinguishes an interrupted append from damage.
 //!
-//! A *torn* append was never acknowledged and may be removed. A whole sector of it or its end is missing, and nothing
-//! follows it. A single changed byte cannot have this effect, because each sector of a block has at least two nonzero bytes.
+//! A *torn* append was never acknowledged and may be removed. A whole sector or the end of a torn append is missing, and
+//! nothing follows it. A single changed byte cannot make a sector look missing, because each sector of a block has at
+//! least two nonzero bytes.
 
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
 
-/// Minimum number of zero bytes at which the end of an append counts as missing. A single zero byte could be a changed byte.
+/// If an append ends with at least this many unexpected zero bytes, its end counts as missing. A single zero byte could
+/// be a changed byte.
 const LACKING: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Simulates kills and power cuts at every disk operation. Afterwards the interrupted append must be complete or absent.
+//! Simulates kills and power cuts at every disk operation. After each one, the log must contain the whole interrupted
+//! append or nothing of it.
 
 use std::{
     path::{Path, PathBuf},
@@ -318,8 +319,8 @@ fn uf_02_a_roll_without_descriptors_is_refused_and_heals() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// An append must be in the log if it was acknowledged, and must not be if it was refused. One append may have an
-    /// unknown outcome.
+    /// An append must be in the log if it was acknowledged, and must be absent if it was refused. An append whose outcome
+    /// is unknown may be in the log or absent.
     #[test]
     fn uf_10_random_faults_lose_and_double_nothing_and_heal(
         payloads in prop::collection::vec(prop::collection::vec(payload(), 1..3), 4..24),

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p motherlode --example allocations -- --rounds 10000`
 //!
-//! The result is the difference from a run of half the length, so that allocations during set-up cancel out.
+//! The result is the difference between two runs, one twice as long, so that allocations during set-up cancel out.
 
 use clap::Parser;
 use motherlode_loadtest::Options;

@@ -1,4 +1,4 @@
-//! Echo service with an empty unary call, which measures the lower bound of the transport.
+//! Echo service with an empty unary call, whose cost is the lower bound for a gRPC call.
 
 use crate::{Cell, cell, histogram, nanos, process::Process, starts::Starts};
 use motherlode_loadtest::Usage;

@@ -7,8 +7,8 @@ use std::{error::Error, time::Duration};
 /// Maximum rounds in flight. Further rounds wait in the client, which adds to their latency.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Prints the latencies of rounds relative to an fdatasync in the same turn, and relative to an echo plus an append at the
-/// same rate.
+/// Prints the latencies of rounds relative to an fdatasync in the same repeat, and relative to an echo plus an append at
+/// the same rate.
 pub async fn measure(
     (service, echo): (&Process, &Process),
     args: &Args,

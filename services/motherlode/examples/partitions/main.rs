@@ -3,8 +3,7 @@
 //!
 //! `cargo run --release -p motherlode --example partitions -- --seconds 1 --repeats 7` (after `tests/run nats`)
 //!
-//! Prints the ratios to one partition on segment files in the same turn, each as median and range over all turns. Absolute
-//! figures go to standard error.
+//! Prints the ratios to one partition on segment files in the same repeat, each as median and range over all repeats.
 
 #[path = "../compare/process.rs"]
 mod process;

@@ -4,8 +4,8 @@
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
-//! Prints ratios of figures from the same turn, each as median and range over all turns. Absolute figures go to standard
-//! error. The wallets share the processors with the service and the client.
+//! Prints ratios of figures from the same repeat, each as median and range over all repeats. The wallets share the
+//! processors with the service and the client.
 
 mod closes;
 #[path = "../compare/process.rs"]

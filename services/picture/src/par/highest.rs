@@ -13,7 +13,7 @@ pub struct Highest {
     pub bets: String,
     pub chance: String,
     pub says: &'static str,
-    /// Stake with the highest win; empty if all stakes have the same.
+    /// Stake with the highest win; empty if all stakes have the same highest win.
     pub at: String,
     /// Highest win including the gamble, as a multiple of the bet, rounded down; empty if the game has no gamble.
     pub gambled_bets: String,

@@ -150,7 +150,7 @@ fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() 
     let of = |parts: &[Stratum<'_>]| verdict(parts, 0.0).effective_rounds;
     let alike = Stratum { weight: 7.0, wins: &many, theory };
     assert!((of(&[alike]) - 1_000.0).abs() < 1e-6);
-    // (1,000 + 1,000)^2 / (1,000 + 1,000,000).
+    // Effective rounds: (sum of weights)^2 / sum of squares = (1,000 + 1,000)^2 / (1,000 + 1,000,000).
     let mixed = [Stratum { weight: 1.0, wins: &many, theory }, Stratum { weight: 1_000.0, wins: &one, theory }];
     assert!((of(&mixed) - 4_000_000.0 / 1_001_000.0).abs() < 1e-9);
 }

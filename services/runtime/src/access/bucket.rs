@@ -2,8 +2,7 @@ use crate::{reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
 use std::time::Duration;
 
-/// Token bucket. Its unit is a thousandth of a call, so a rate in calls per second is the same number in units per
-/// millisecond.
+/// Token bucket. A token is a thousandth of a call, so a rate of n calls per second is n tokens per millisecond.
 #[derive(Debug)]
 pub(super) struct Bucket {
     per_second: u32,

@@ -1,4 +1,4 @@
-//! Roles that each call requires. If operators are configured, methods without an entry cannot be called.
+//! Roles that each call requires. If operators are configured, methods without an entry in this table cannot be called.
 
 use crate::roles::Roles;
 

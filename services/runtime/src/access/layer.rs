@@ -26,7 +26,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Without operators the layer admits every caller.
+    /// If no operators are configured, the layer admits every caller.
     #[must_use]
     pub fn new(operators: &[Operator], clock: Clock) -> Self {
         let identities = (!operators.is_empty()).then(|| Arc::new(RwLock::new(identities(operators).into())));

@@ -19,7 +19,7 @@ pub(super) struct State {
 }
 
 impl Budget {
-    /// Creates a budget of `all` bytes, of which an operator may take at most `most`.
+    /// An operator may take at most `most` of the `all` bytes.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;

@@ -58,7 +58,7 @@ impl CallBytes {
         Response::from_parts(head, Outward::begin(body, self.0).await)
     }
 
-    /// Releases the bytes once the answer is written; refuses a long answer if too few bytes are free.
+    /// Releases the call's bytes once the answer is written; refuses a long answer if too few bytes are free.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
         if longer > 0 {

@@ -22,7 +22,7 @@ use tokio::{
 const PAUSE: Duration = Duration::from_millis(50);
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
-/// Connections and TLS handshakes of a process, shared by its listeners and clones.
+/// Connections and TLS handshakes of a process; all listeners and all clones of this value share them.
 #[derive(Clone)]
 pub struct Admission {
     table: Table,

@@ -1,8 +1,9 @@
 //! Limit on a connection's HTTP/2 control frames.
 //!
-//! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and empty DATA cost their sender little. Each
-//! such frame takes its payload and [`FRAME`] bytes from an allowance. The allowance grows with time, by [`CALL`] bytes
-//! per call, and by the number of sent bytes, because clients acknowledge sent data with control frames.
+//! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and empty DATA cost their sender little.
+//! Each such frame takes its payload and [`FRAME`] bytes from an allowance; without allowance, the connection ends. The
+//! allowance grows with time, by [`CALL`] bytes per call, and by the number of sent bytes, because clients acknowledge
+//! sent data with control frames.
 
 use std::time::Instant;
 

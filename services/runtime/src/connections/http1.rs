@@ -28,8 +28,8 @@ const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// Serves on the caller's runtime until the stop. After that, requests in progress are answered, and each peer has 300 ms to
-/// read its answers. Each request carries its [`Peer`](super::Peer) as an extension.
+/// Serves on the caller's runtime until the stop. After that, requests in progress are answered, and each peer has 300 ms
+/// to read its answers.
 pub async fn serve_http1<S, B>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,

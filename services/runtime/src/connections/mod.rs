@@ -1,8 +1,7 @@
 //! Connections, their limits and timeouts.
 //!
-//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is dropped for a
-//! late handshake, an unanswered ping or inactivity. When a limit is reached, the least useful connection is closed (see
-//! [`Table`](table::Table)).
+//! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is dropped for
+//! a late handshake, an unanswered ping or inactivity.
 //!
 //! Connections cannot use all file descriptors, because some are reserved for the log. If descriptors run out, one
 //! connection is dropped and an error is logged. A connection needs up to 256 KiB of receive window, two HPACK tables of 4

@@ -4,8 +4,6 @@
 //! calls of another operator. While operators compete, each round of the thread admits from each operator as much work as
 //! its weight allows; the operator's remaining tasks wait, oldest first. The round ends when no ready task is left and
 //! the sockets have been polled.
-//!
-//! Cost while operators compete: a look-up per poll of a task, and a poll of the sockets per round.
 
 use std::{cell::RefCell, collections::BTreeMap, task::Waker};
 use tokio::task::yield_now;
@@ -17,7 +15,7 @@ thread_local! {
 struct Round {
     /// Operators with work in this round, keyed by the number of their share.
     lanes: BTreeMap<usize, Lane>,
-    /// Age of the newest waiting task.
+    /// `age` of the newest waiting task; older tasks have a lower `age`.
     newest: u64,
 }
 
@@ -25,7 +23,7 @@ struct Lane {
     most: usize,
     /// Work that the operator may still begin in this round.
     left: usize,
-    /// Waiting tasks, keyed by age.
+    /// Waiting tasks, keyed by `age`.
     waiting: BTreeMap<u64, Waker>,
 }
 

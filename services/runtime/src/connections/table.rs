@@ -1,7 +1,6 @@
 //! The connections of a process.
 //!
-//! Only a new connection and its first admitted call iterate over all connections. Later calls access only their own
-//! connection.
+//! Only a new connection and its first admitted call iterate over all connections.
 
 use super::{
     rounds,
@@ -100,11 +99,12 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// The connections of all listeners of a process, shared by clones.
 ///
-/// When a limit is reached, one connection is closed. It is chosen from the least useful kind: connections with incomplete
-/// handshakes, otherwise connections without a known caller, otherwise connections without a call. Within the kind, it is
-/// the oldest connection of the address with the most connections. A connection with calls in progress is closed only in
-/// favour of an address with at least two fewer connections, so an address with many connections mainly displaces its own
-/// connections. The same rule applies between the credentials of an operator.
+/// When a limit is reached, one connection is closed. It is chosen from the least useful kind: connections with
+/// incomplete handshakes, otherwise connections without a known caller, otherwise connections without a call. Within the
+/// kind, it is the oldest connection of the address with the most connections. A connection with calls in progress is
+/// closed only in favour of an address with at least two fewer connections, so an address with many connections mainly
+/// displaces its own connections. If an operator's limit is reached, the same rule applies, but with connections counted
+/// per credential.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 
@@ -290,7 +290,7 @@ impl Connection {
     fn kind(&self) -> Kind {
         let at_rest = self.calls.load(Ordering::Relaxed) == 0;
         match (self.greeted.load(Ordering::Relaxed), self.is_known()) {
-            // A young connection may belong to an honest client, so it ranks with idle connections.
+            // A young connection may belong to an honest client, so it does not rank as `Ungreeted`.
             (false, _) if self.began.elapsed() < YOUNG => Kind::Unknown,
             (false, _) => Kind::Ungreeted,
             (true, false) if at_rest => Kind::Unknown,

@@ -1,4 +1,4 @@
-//! Format of the log lines, and a rate limit that prevents a repeated failure, such as a full disk, from flooding the log.
+//! Format and rate limit of the log lines.
 
 use crate::config::LogFormat;
 use parking_lot::Mutex;
