@@ -111,8 +111,8 @@ impl SpinApi {
         }
     }
 
-    /// Refuses a player whom the reservation does not cover, even if the account was opened later. So a repeated request has
-    /// the same effect.
+    /// Refuses a player whom the reservation does not cover, even if the player's account was opened after the reservation.
+    /// So a repeated request has the same effect.
     fn not_reserved(
         &self,
         account: &AccountId,

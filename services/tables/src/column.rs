@@ -27,7 +27,7 @@ pub const fn column(name: &'static str, kind: Kind) -> Column {
 pub enum Value<'a> {
     Text(&'a str),
     Int(i64),
-    /// Time in Unix milliseconds, if present.
+    /// In Unix milliseconds.
     Time(Option<i64>),
 }
 

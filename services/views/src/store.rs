@@ -185,7 +185,7 @@ impl Store {
         let mut tables: HashSet<Hash> = live.iter().copied().collect();
         tables.extend(state.current.iter().flat_map(|current| &current.tables));
         for (id, _) in state.catalogue.iter().flat_map(|catalogue| catalogue.pins.values()) {
-            // A pin whose file is missing has no effect.
+            // A pin has no effect if its checkpoint's file is missing.
             if let Ok(pinned) = Checkpoint::read(&self.checkpoints_folder().join(hex(id)), id, self.partition) {
                 checkpoints.insert(*id);
                 tables.extend(pinned.tables());

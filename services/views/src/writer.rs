@@ -222,7 +222,7 @@ impl Open {
 }
 
 impl Drop for Open {
-    /// On a full disk the log needs the space of the unfinished file.
+    /// Removes the unfinished file, whose space the log needs on a full disk.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

@@ -100,7 +100,7 @@ impl Backup {
         self.kept.as_ref().map_or(0, |kept| kept.store.end())
     }
 
-    /// Appends records durably. Their positions must follow the copy's last position.
+    /// Appends records durably. The first record must directly follow the copy's last record.
     pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
         if let Some(CopyStore { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {
