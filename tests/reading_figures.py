@@ -304,8 +304,8 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """Returns the highest sustained constant rate. A closed loop would measure more, because it waits for answers and
-    so forms larger groups."""
+    """Returns the highest sustained constant rate. A closed loop would measure a higher
+    rate, because it waits for answers and so forms larger groups."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):

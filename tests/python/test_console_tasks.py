@@ -31,7 +31,7 @@ def daily(tmp_path_factory):
 
 @dataclass
 class Hand:
-    """Counts a click per click, key command, Enter, choice, and field entered; pasted text is free."""
+    """Counts each click, key command, Enter, choice and filled field as one click, but pasting as none."""
 
     page: object
     scripts: bool = True

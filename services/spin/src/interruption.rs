@@ -186,7 +186,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// Makes a page token. The token omits the partition if it is 0, because older tokens contain no partition.
+/// A page token omits the partition if it is 0, because older tokens contain no partition.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

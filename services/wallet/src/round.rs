@@ -28,7 +28,7 @@ struct Cause<'a> {
 }
 
 impl RoundOf {
-    /// `None` if the call belongs to no round. Fails if the log or the index cannot be read.
+    /// `None` if the call belongs to no round.
     pub(crate) fn read(ledger: &Handle, logged: &Arc<Logged>, due: &UnpaidCredit) -> Result<Option<Self>, FetchError> {
         let (commit, stream) = (&logged.commit, &logged.commit.stream);
         let Some(number) = number_of(&commit.events, due) else { return Ok(None) };

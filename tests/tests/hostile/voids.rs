@@ -1,7 +1,7 @@
 //! Voids as an attack (PL-38): one operator voids rounds, including jackpot hits, as fast as it can while another
 //! operator plays.
 //!
-//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default. The attack has five parts, each after a calm part.
+//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack,  60 by default.
 
 use crate::{PROGRAM, asked, honest::Honest};
 use futures_util::future::join_all;
