@@ -1,5 +1,4 @@
-//! Process with the services of its role. It writes some partitions or none, and has replicas of other partitions. Written
-//! partitions and replicas have the same type of handle.
+//! Process with the services of its role. It writes some partitions or none, and has replicas of other partitions.
 
 use crate::{
     error::ServeError,
