@@ -215,8 +215,8 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the current checkpoint's files until a Unix time in milliseconds. `None` if there is no checkpoint, or too
-    /// many pins.
+    /// Keeps the current checkpoint's files until a Unix time in milliseconds. Pins nothing and returns `None` if there is
+    /// no checkpoint, or too many pins.
     pub fn pin(&self, name: &str, until_ms: u64) -> Result<Option<Hash>, ViewError> {
         let mut state = self.state.lock();
         let State { catalogue: Some(catalogue), current: Some(current), .. } = &mut *state else { return Ok(None) };
