@@ -2,8 +2,8 @@
 
     foreign_verifiers.py ROUNDS        with MOTHERLODE_BIN, as `tests/run proofs` does
 
-tlog-scales, and Go's sumdb if Go is installed, check the checkpoint's signature, and that the tree includes each record and
-continues the tree before it.
+tlog-scales, and Go's sumdb if Go is installed, check each checkpoint's signature, and that its
+tree includes each record and extends the previous checkpoint's tree.
 """
 
 import functools

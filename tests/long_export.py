@@ -2,8 +2,8 @@
 
     python3 tests/long_export.py MOTHERLODE [ROUNDS ...]
 
-A new process exports each table in each format. The test fails if a process's peak memory is above the bound, or grows from
-the shortest to the longest log.
+A new process exports each table in each format. The test fails if a process's peak memory is above BOUND, or grows by
+more than MORE from the shortest to the longest log.
 """
 
 import os
@@ -12,8 +12,8 @@ import sys
 import tempfile
 
 PLAYERS = 5_000
-# Bounds in megabytes. They leave room because peaks vary between runs, and because the shorter log does not fill a row group
-# of Parquet.
+# In megabytes. These bounds leave room because peaks vary between runs, and because the shorter log does not fill a row
+# group of Parquet.
 BOUND, MORE = 128, 16
 WHATS, FORMATS = ["rounds", "transactions", "revenue", "events"], ["csv", "jsonl", "parquet"]
 

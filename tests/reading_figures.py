@@ -1,4 +1,4 @@
-"""Measures the cost of reads, as a ratio to a gRPC call or to bets without readers.
+"""Measures the cost of reads: a page relative to a gRPC call, and bets with readers relative to bets without.
 
     python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 
@@ -186,7 +186,7 @@ def bets_beside(motherlode, share, who, beside):
         for told, all_of in [("p50", all_p50), ("p99", all_p99)]:
             within, without = (statistics.median(all_of[watched]) for watched in [True, False])
             print(f"  {told}, median of the turns: {within:.2f} ms with {who}, {without:.2f} ms without: {within / without:.2f}")
-        # Noise is the ratio of p99 between two parts without other load.
+        # Noise is the ratio of p99 between consecutive parts without readers.
         noise = [max(pair) / min(pair) for pair in zip(all_p99[False], all_p99[False][1:])]
         median, quarters = statistics.median(ratios), statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         print(f"  ratio: median {median:.2f}, half of the turns {quarters[0]:.2f} to {quarters[2]:.2f}, all {min(ratios):.2f} to {max(ratios):.2f}")
@@ -304,8 +304,8 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """Returns the highest sustained constant rate. A closed loop would measure more, because it waits for answers and
-    so forms larger groups."""
+    """Returns the highest sustained constant rate. A closed loop would measure a higher
+    rate, because it waits for answers and so forms larger groups."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):

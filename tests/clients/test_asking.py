@@ -114,7 +114,7 @@ def test_pl_33_a_refusal_at_the_door_says_nothing_about_an_attempt_whose_answer_
     request.attempt_s()
     with pytest.raises(OutcomeUnknown):
         request.wait_s(refused(CODE.UNAUTHENTICATED, "TOKEN_EXPIRED"))
-    # The service looks up the request id before it returns this refusal.
+    # The service refuses with INSUFFICIENT_FUNDS only after it has looked up the request id.
     request = asking()
     request.attempt_s()
     request.wait_s(refused(CODE.UNAVAILABLE))

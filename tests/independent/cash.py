@@ -30,7 +30,7 @@ def rounded(coins, worth):
 class Drawn:
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
-        # Chances, by the number of crystals on earlier reels and the number on this reel. All have the common denominator
+        # Chances of landing crystals, by their number on earlier reels and on this reel, with the common denominator
         # `self.of`.
         chances = [self.landing(cells, before) for before in range(CRYSTALS + 1)]
         self.of = lcm(*(chance.denominator for row in chances for chance in row)) * self.all**number

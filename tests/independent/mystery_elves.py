@@ -168,7 +168,7 @@ class Round(rounds.Round):
         self.awaiting = "double" if self.terms["double"] and within else "nothing"
 
     def offers(self, choice):
-        """A doubled win must not exceed the limit (ME-15); one minor unit cannot be halved (ME-16)."""
+        """Offers no double of a win above the limit (ME-15) and no halving of one minor unit (ME-16)."""
         without = {"double": self.passes, "halve": lambda: self.risked < 2}.get(choice[0])
         return super().offers(choice) and not (without and without())
 

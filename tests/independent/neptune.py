@@ -98,7 +98,7 @@ class Round(rounds.Round):
         return self.outcome({"free_spins": sum(spin["win_coins"] for spin in spins)}, spins=spins)
 
     def objects(self, objects, shown):
-        """Checks the amount of each object of the first pending line, and pays it (NP-10, NP-11)."""
+        """Checks the amounts of the objects picked for the first pending treasure line, and pays them (NP-10, NP-11)."""
         run, data, coins = self.treasures.pop(0), self.file.data["treasure"], self.stake["coins_per_line"]
         expect(len(set(objects)) == run and set(objects) <= set(range(data["objects"])), f"objects {objects}")
         amounts = [coins_shown for _, coins_shown in shown["reveals"]]

@@ -80,8 +80,8 @@ def figures(rounds):
                 walk(steps, number, inner, (*path, key), f"{kind}.{key}" if kind else key)
         if isinstance(value, list):
             for place, inner in enumerate(value):
-                # All spins of a step count as one kind of figure, but each element of a win counts as a separate
-                # kind.
+                # Elements of a named list, such as spins, are one kind of figure; elements of an unnamed inner list are
+                # separate kinds.
                 walk(steps, number, inner, (*path, place), f"{kind}[{'' if isinstance(path[-1], str) else place}]")
 
     for steps in rounds:
@@ -97,8 +97,8 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """Returns wrong values: a value from another place, and the next number. Does not replace a whole
-    window, because the other window could have been drawn."""
+    """Returns wrong values for a figure: a value from another place, and adjacent numbers. Does not replace a
+    whole window, because the other window could have been drawn."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

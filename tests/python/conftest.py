@@ -50,7 +50,7 @@ def give_draw_key(data):
         return
     file.parent.mkdir(parents=True)
     file.touch(mode=0o600)
-    # Uses today's date, because a draw key of a previous day would be rotated at once (PL-28).
+    # A draw key of a previous day would be replaced at once (PL-28).
     file.write_text(f"{time.time_ns() // 1_000_000} {'5c' * 32}\n")
 
 

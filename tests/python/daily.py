@@ -108,7 +108,7 @@ class Daily:
         return self.client("acme/play").ledger.GetAccount(request).balance
 
     def set_aside(self):
-        """J1: an account that has no room for its award."""
+        """Task J1: an account whose balance is too near the maximum to add its jackpot award."""
         self.fund("acme/erin", 1_000_000)
         opened = self.spin("acme/erin", "bewitched", "full", "pick", coins=10)
         round = self.round(opened.round_id)

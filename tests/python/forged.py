@@ -252,7 +252,7 @@ def forged(proof, other, key):
     yield "a path that is too short", "\n".join(lines[:-1]) + "\n\n" + note, key, REFUSED
     yield "a path that is too long", "\n".join([*lines, zeros]) + "\n\n" + note, key, REFUSED
     yield "another path", "\n".join([*lines[:3], zeros, *lines[4:]]) + "\n\n" + note, key, REFUSED
-    # The following rounds are in a correctly signed log, but contradict their seals.
+    # In these cases the log is signed correctly, but the rounds contradict their seals.
     yield "a dealt value is another", *signed(events(last, redealt)), REFUSED
     yield "a reveal is missing", *signed(events(last, unrevealed)), REFUSED
     yield "a dealt value is missing", *signed(events(last, underdealt)), REFUSED

@@ -8,7 +8,7 @@ from scipy.special import gammaincc
 
 # Minimum number of expected draws per class, for the chi-square test.
 EXPECTED_MIN = 10
-# If the bound is larger, numbers are grouped into ranges.
+# Maximum number of classes; numbers with a larger bound are grouped into ranges.
 CLASSES_MAX = 64
 
 

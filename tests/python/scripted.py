@@ -167,7 +167,8 @@ KINDS = {
     "witch-feature": "spin HIGH_SYMBOLS, spin RANDOM_WILDS, spin MULTIPLIER_RESPIN, spin MEGA_WILD, spin EXPLOSION, mark POTION, "
     "mark PLACED_WILD, mark QUESTION",
     "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING, jackpot HELD, jackpot VOIDED",
-    # Kinds that no scripted round can show: a round cannot await its own bet, and expiry needs a controlled clock.
+    # States and causes that no scripted round can show: a round cannot await its own bet, and expiry needs a controlled
+    # clock.
     "nobody": "awaits SPIN, cause TIME_OVER",
 }
 

@@ -52,7 +52,7 @@ def runs(bits):
 
 
 LONGEST_RUNS = (
-    # Minimum number of bits, block length, length of the shortest class, and probabilities (sections 2.4.4 and 3.4).
+    # Minimum number of bits, block length, run length of the lowest class, and the classes' probabilities (2.4.4 and 3.4).
     (750_000, 10_000, 10, (0.0882, 0.2092, 0.2483, 0.1933, 0.1208, 0.0675, 0.0727)),
     (6_272, 128, 4, (0.1174, 0.2430, 0.2493, 0.1752, 0.1027, 0.1124)),
     (128, 8, 1, (0.2148, 0.3672, 0.2305, 0.1875)),

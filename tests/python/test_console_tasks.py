@@ -1,4 +1,4 @@
-"""Twenty tasks of daily work, each from the front page to its answer, with clicks and seconds counted. `./tests/run tasks` prints the table.
+"""Twenty tasks of daily work, each from the front page to its answer, with clicks and seconds counted.
 
 The log is made during the test, so tasks about yesterday ask about the last 7 days, with as many clicks."""
 
@@ -31,7 +31,7 @@ def daily(tmp_path_factory):
 
 @dataclass
 class Hand:
-    """Counts a click per click, key command, Enter, choice, and field entered; pasted text is free."""
+    """Counts each click, key command, Enter, choice and filled field as one click, but pasting as none."""
 
     page: object
     scripts: bool = True

@@ -1,5 +1,5 @@
-"""PL-28: `motherlode rng` passes NIST SP 800-22 and tests of scaled numbers, and generators known to be bad fail. Seeds
-are fixed. Each of about 500 verdicts has a significance level of one in a million."""
+"""PL-28: `motherlode rng` passes NIST SP 800-22 and tests of scaled numbers, and generators known to be bad fail. Each
+of about 500 verdicts has a significance level of one in a million."""
 
 import subprocess
 

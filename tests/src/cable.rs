@@ -39,7 +39,6 @@ impl Cable {
         *self.to.lock().expect("no panic") = address;
     }
 
-    /// Data in transit and all later data is lost.
     pub fn cut(&self) {
         self.whole.send_replace(false);
     }

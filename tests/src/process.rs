@@ -18,7 +18,7 @@ fn give_draw_key(data: &Path) -> io::Result<()> {
     }
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;
-    // Uses today's date, because a draw key of a previous day would be rotated at once (PL-28).
+    // A draw key of a previous day would be replaced at once (PL-28).
     let made = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
     let mut file = File::options().create_new(true).write(true).mode(0o600).open(folder.join("draws"))?;
     writeln!(file, "{} {}", made.as_millis(), "5c".repeat(32))

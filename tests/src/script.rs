@@ -58,8 +58,8 @@ fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
 /// - `spin KIND`: a window of this kind; `rows N`: with N rows; `times N`: with multiplier N; `features N`: N or more kinds
 ///   of windows in the step.
 /// - `mark KIND` or `mark KIND=VALUE`: a mark on a cell; `marks N`: at least N marks on one window.
-/// - `win LINE`, `win WAYS`, `win SCATTER`.
-/// - `left N`: at least N free spins left; `more N`: a free spin that awards N.
+/// - `win LINE`, `win WAYS`, `win SCATTER`: a win of this kind.
+/// - `left N`: at least N free spins left; `more N`: a free spin that awards N more.
 /// - `needs N`: a pick of N objects; `prize multiple`, `prize free-spins`: the bonus's prize.
 /// - `card NAME`: the card that is drawn.
 /// - `carries KEY=VALUE`: the step sets this value of the player's collection.

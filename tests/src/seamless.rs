@@ -40,8 +40,7 @@ pub(crate) fn give_wallets(config: &mut Config) {
         return;
     }
     let wallet = wallet();
-    // Ends of rounds are not reported, because many of these tests count a log's commits. The tests of wallets enable
-    // the reports.
+    // Ends of rounds are not reported, because many of these tests count a log's commits.
     let seamless =
         format!("wallet = \"seamless\"\nseamless = {{ url = \"http://{}\", close_rounds = false }}\n", wallet.address);
     let of = |id: &str| parsed(&format!("[[operators]]\nid = \"{id}\"\n{seamless}"));

@@ -73,7 +73,7 @@ impl Metrics {
         }
     }
 
-    /// Registers the counter of ended tasks. It is exported even while it is 0, so that an alarm detects the first increase.
+    /// The counter of ended tasks is exported even while it is 0, so that an alarm detects the first increase.
     fn tasks(&self, meter: &Meter) {
         let observed = self.clone();
         let ended = meter.u64_observable_counter("motherlode.tasks.ended");

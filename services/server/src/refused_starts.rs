@@ -1,5 +1,5 @@
-//! Refused starts (PL-40) are counted, and noted in the data folder. The next accepted start commits each note as a failed
-//! integrity check (PL-22).
+//! Counts refused starts (PL-40), with a note of each in the data folder. The next accepted start commits each note as a
+//! failed integrity check (PL-22).
 
 use crate::error::ServeError;
 use motherlode_ledger::Handle;

@@ -48,7 +48,7 @@ impl From<ServeError> for ReloadError {
 }
 
 impl Reloader {
-    /// Reads the certificates again and applies a checked configuration atomically. On error nothing changes.
+    /// Reads the certificates again and applies a checked configuration atomically.
     pub fn apply(&mut self, changed: Config) -> Result<(), ReloadError> {
         self.config.check_reload(&changed)?;
         let new = (changed.tls.as_ref().map(tls).transpose()?, changed.tls.as_ref().map(console_tls).transpose()?);

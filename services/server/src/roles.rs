@@ -1,5 +1,4 @@
-//! Process with the services of its role. It writes some partitions or none, and has replicas of other partitions. Written
-//! partitions and replicas have the same type of handle.
+//! Process with the services of its role. It writes some partitions or none, and has replicas of other partitions.
 
 use crate::{
     error::ServeError,
@@ -25,7 +24,7 @@ pub(crate) fn names(role: Role) -> Vec<&'static str> {
     [spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
 }
 
-/// Serves until the stop. The process ends if a replica does not match its writer's log.
+/// Serves until the process is stopped. The process ends if a replica does not match its writer's log.
 pub(crate) async fn serve(
     config: Config,
     options: Options,
@@ -78,7 +77,7 @@ pub(crate) async fn start(
     }
     let written = open_ledgers(config, stores, options.clone()).await?;
     let proofs = open_proofs(config, &written, dealer.keys()).await?;
-    // Other writers may wait for this process's partitions, so their logs are served at once.
+    // Writers of other partitions may wait for the partitions `here`, so the logs of these are served at once.
     let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();
     let giving = match (0..config.partitions).all(|partition| here.contains(&partition)) {
         true => None,

@@ -1,5 +1,5 @@
-//! Running service. At the stop, new calls are refused, streams end, pending calls are answered, a last checkpoint is
-//! signed, and the ledgers close.
+//! When the service is stopped, new calls are refused, streams end, pending calls are answered, a last checkpoint is signed,
+//! and the ledgers close.
 
 use crate::{
     error::ServeError,

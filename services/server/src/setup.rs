@@ -170,8 +170,8 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
     Ok(proofs)
 }
 
-/// Opens the pools of all games, and copies the pools, rates and switches that bets need to each partition. On error the
-/// ledgers are closed.
+/// Opens the pools of all games, and copies the pools, rates and switches that bets need to each partition. On error, closes
+/// the ledgers.
 pub(crate) async fn open_pools(ledgers: Ledgers) -> Result<Ledgers, ServeError> {
     let mut coordinator = PoolCoordinator::new(ledgers.clone());
     let opening = async {

@@ -21,7 +21,7 @@ use std::{convert::Infallible, future::pending, net::TcpListener as StdListener,
 use tokio::net::TcpListener;
 use tower::service_fn;
 
-/// Maximum connections of this port, not counted among the connections for calls.
+/// Maximum connections of this port, in addition to the connections for calls.
 const CONNECTIONS_MAX: usize = 32;
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";

@@ -18,12 +18,11 @@ const REFLECTION: [&str; 2] = [
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// Returns TLS for gRPC. Client certificates are optional, since tokens suffice.
+/// Client certificates are optional, since tokens suffice.
 pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
     made(files, files.client_ca.as_deref(), b"h2")
 }
 
-/// Returns TLS for browsers: HTTP/1.1 without client certificates.
 pub(crate) fn console_tls(files: &Tls) -> Result<Acceptor, ServeError> {
     made(files, None, b"http/1.1")
 }

@@ -3,8 +3,8 @@
 //! The spins' request ids derive from the series' request id. A repeated request therefore gets the same answers and
 //! continues after the last logged spin. If the reader disconnects, the series stops before its next spin.
 //!
-//! A win that can be doubled is counted at once. The round stays open until the series collects the win before its next
-//! spin, or the player decides after the series (BW-23).
+//! A win that can be doubled is in the series' totals before it is collected. The round stays open until the series collects
+//! the win before its next spin, or the player decides after the series (BW-23).
 
 use crate::{
     api::SpinApi,

@@ -1,5 +1,5 @@
-//! A campaign's terms never change, so a free round's stake is read before the bet is decided. When the bet is folded, the
-//! campaign's rounds are counted and its expiry is checked.
+//! A campaign's terms never change, so a free round's stake is read before the bet is decided. Folding the bet's commit
+//! counts the campaign's rounds and checks its expiry.
 
 use crate::{
     api::SpinApi,

@@ -82,7 +82,7 @@ impl SpinApi {
                 }
                 Ok(()) => {}
             }
-            // Before the first grant, CancelRequest for one player cancels the whole request (PL-42).
+            // Until a player has a grant, a CancelRequest for any player cancels the whole request (PL-42).
             self.check_not_cancelled(&account.stream, request_id)
                 .map_err(|refusal| refusal.with("player_id", &player))?;
             free.push(player);
@@ -111,8 +111,8 @@ impl SpinApi {
         }
     }
 
-    /// Refuses a player whom the reservation does not cover, even if the account was opened later. So a repeated request has
-    /// the same effect.
+    /// Refuses a player whom the reservation does not cover, even if the player's account was opened after the reservation.
+    /// So a repeated request has the same effect.
     fn not_reserved(
         &self,
         account: &AccountId,

@@ -1,9 +1,9 @@
 //! Finishes rounds by their game's rule after they were skipped (DM-21), closed by the operator (PL-20), or abandoned
 //! (PL-03, ME-20).
 //!
-//! Each step is a commit that states the reason. The first commit has the caller's request id, later ones have
-//! `auto/<round>/<step>`. So after a crash, a repeated request or a sweep continues the round, and no step is resolved
-//! twice. If a choice of the player is logged first, the player continues the round instead.
+//! Each step is a commit that states the reason. The first commit has the caller's request id, later commits have the
+//! request id `auto/<round>/<step>`. So after a crash, a repeated request or a sweep continues the round, and no step is
+//! resolved twice. If a choice of the player is logged first, the player continues the round instead.
 
 use crate::{
     automatic::{AutomaticStep, next_step, step_request_id},

@@ -132,8 +132,7 @@ impl Dealer {
         Ok(Event::DrawsRevealed { round, dealt })
     }
 
-    /// Seals a draw that has no seal, or whose key is unavailable. Also succeeds if another process has sealed the draw
-    /// meanwhile.
+    /// Seals a draw that has no seal, or whose key is unavailable. Succeeds even if another process seals the draw first.
     pub(crate) async fn seal(
         &self,
         ledger: &Handle,

@@ -280,7 +280,7 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), R
     Ok((pick, u32::try_from(witch).unwrap_or_default()))
 }
 
-/// Refusal that states the minimum bet, because the balance may cover it (BW-29).
+/// Refusal of a bet above the balance; states the minimum bet, which the balance may cover (BW-29).
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)

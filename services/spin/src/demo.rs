@@ -1,4 +1,4 @@
-//! Demo play (PL-17): a play-money session opens the player's account and tops it up. Play money cannot be exchanged.
+//! Demo play (PL-17): a play-money session opens the player's account and tops it up.
 
 use crate::api::SpinApi;
 use motherlode_ledger::{FetchError, Handle};

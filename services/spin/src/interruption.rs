@@ -154,7 +154,7 @@ impl SpinApi {
     }
 }
 
-/// Makes an entry per open round: `None` if the round has ended, or an error if the player is unreadable.
+/// Makes an entry per open round: `None` if the round has just ended, or an error if the player's state is unreadable.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,
@@ -186,7 +186,7 @@ struct Listed {
     resolve_ms: Option<i64>,
 }
 
-/// Makes a page token. The token omits the partition if it is 0, because older tokens contain no partition.
+/// A page token omits the partition if it is 0, because older tokens contain no partition.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
 }

@@ -39,7 +39,7 @@ impl<'a> Returns<'a> {
         Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
     }
 
-    /// Return from jackpots without increments. It includes the pool's seed if bets can win the jackpot.
+    /// The game's return without the pool's increments, but with the pool's seed if bets can win the jackpot.
     pub(crate) fn lowest(&self) -> Exact {
         if self.wins_jackpot || !self.info.jackpot {
             &self.par.rtp_without_jackpot + &self.seed
@@ -48,7 +48,7 @@ impl<'a> Returns<'a> {
         }
     }
 
-    /// The increments' return is proportional to the coin value, up to the coin that wins the whole pool.
+    /// The increments' return is proportional to the coin value, up to the coin value that wins the whole pool.
     pub(crate) fn shown(&self, ladder: Option<Ladder>, currency: Currency, now: &Now) -> JackpotReturns {
         let lowest = self.lowest();
         let highest = if self.wins_jackpot { &lowest + &self.increments_max } else { lowest.clone() };

@@ -2,7 +2,7 @@
 //!
 //! [`bet`] parses a request, [`decide`] resolves it into events, the ledger appends the events, and [`played`] answers
 //! from the commit. After a version conflict a request is decided again on the new state, with the same client seed and
-//! request id. A draw is used only once.
+//! request id.
 
 mod abandoned_rounds;
 mod answer;

@@ -1,4 +1,4 @@
-//! Rules for a bet from its jurisdiction, operator and session (PL-08, PL-16, PL-26). They do not affect open rounds.
+//! Rules for a bet from its jurisdiction, operator and session (PL-08, PL-16, PL-26). These rules do not affect open rounds.
 
 use crate::{
     bet::Bet,
@@ -59,7 +59,7 @@ impl PlayRules {
         self.allowed(self.profile.autoplay, Reason::AutoplayForbidden, "autoplay")
     }
 
-    /// Fails unless the bet names the player's live session, if there is one. Also fails while the game is held after a lost
+    /// Fails if the player has a live session that the bet does not name. Also fails while the game is held after a lost
     /// connection (PL-16, BW-27). Bets in play money need no session.
     pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
         let currency = bet.account.currency;

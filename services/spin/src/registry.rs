@@ -77,7 +77,7 @@ impl SessionRegistry {
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Appends at most one commit for the same time and version of the player.
+    /// Calls with the same session, moment and version of the player append one commit.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,
@@ -96,7 +96,7 @@ impl SessionRegistry {
         self.ledgers.append(proposal).await.map(drop)
     }
 
-    /// Does nothing if another session has replaced the session.
+    /// Logs the end of a session, unless another session has replaced it.
     pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
         let now_ms = self.ledgers.ticks_ms();
         let Some(stream) = self.sessions.lock().get(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };

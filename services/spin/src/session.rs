@@ -111,8 +111,8 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Refuses cancelled requests (PL-42). If a session replaces another session of the same request, it is logged under its
-    /// own name.
+    /// Refuses cancelled requests (PL-42). If the request has already logged another session, the new session is logged
+    /// under its own name.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),

@@ -8,7 +8,7 @@ pub enum Kind {
     Count,
     /// Date as text, such as 2026-11-27.
     Date,
-    /// Optional UTC time in milliseconds.
+    /// Optional time in Unix milliseconds.
     Time,
 }
 
@@ -27,7 +27,6 @@ pub const fn column(name: &'static str, kind: Kind) -> Column {
 pub enum Value<'a> {
     Text(&'a str),
     Int(i64),
-    /// Time in Unix milliseconds, if present.
     Time(Option<i64>),
 }
 

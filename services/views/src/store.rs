@@ -185,7 +185,7 @@ impl Store {
         let mut tables: HashSet<Hash> = live.iter().copied().collect();
         tables.extend(state.current.iter().flat_map(|current| &current.tables));
         for (id, _) in state.catalogue.iter().flat_map(|catalogue| catalogue.pins.values()) {
-            // A pin whose file is missing has no effect.
+            // A pin has no effect if its checkpoint's file is missing.
             if let Ok(pinned) = Checkpoint::read(&self.checkpoints_folder().join(hex(id)), id, self.partition) {
                 checkpoints.insert(*id);
                 tables.extend(pinned.tables());
@@ -215,8 +215,8 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the current checkpoint's files until a Unix time in milliseconds. `None` if there is no checkpoint, or too
-    /// many pins.
+    /// Keeps the current checkpoint's files until a Unix time in milliseconds. Pins nothing and returns `None` if there is
+    /// no checkpoint, or too many pins.
     pub fn pin(&self, name: &str, until_ms: u64) -> Result<Option<Hash>, ViewError> {
         let mut state = self.state.lock();
         let State { catalogue: Some(catalogue), current: Some(current), .. } = &mut *state else { return Ok(None) };

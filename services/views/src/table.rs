@@ -7,11 +7,10 @@
 //! footer    256 bytes: MAGIC, a Footer in postcard's wire format, zeros
 //! ```
 //!
-//! Integers are little-endian. An entry is a key and a value. Unless both have fixed widths, an entry begins with the
-//! lengths of the key (2 bytes) and the value (4 bytes). The file's name is the SHA-256 of the footer, which contains the
-//! SHA-256 of each other section. Opening verifies footer, filter and index; each read of a block verifies the block's
-//! checksum. A 12-byte entry with a filter costs 13.5 bytes on disk and 1.5 bytes in memory, plus 24 bytes of memory per
-//! block.
+//! Integers are little-endian. Unless keys and values have fixed widths, an entry begins with the lengths of its key (2
+//! bytes) and value (4 bytes). The file's name is the SHA-256 of the footer, which contains the SHA-256 of each other
+//! section. Opening verifies footer, filter and index; each read of a block verifies the block's checksum. A 12-byte entry
+//! with a filter costs 13.5 bytes on disk and 1.5 bytes in memory, plus 24 bytes of memory per block.
 
 use crate::{
     error::{ViewError, at},

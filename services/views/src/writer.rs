@@ -174,7 +174,6 @@ impl<'a> Writer<'a> {
         }
         let id = self.seal(&mut open).map_err(at(&open.path))?;
         let path = self.store.take_table(&open.path, id)?;
-        // Opening verifies the written file before it is used.
         let table = Table::open(&path, id, self.store.partition(), self.keyspace, self.filter_bytes_max)?;
         self.done.push(Arc::new(table));
         Ok(())
@@ -222,7 +221,7 @@ impl Open {
 }
 
 impl Drop for Open {
-    /// On a full disk the log needs the space of the unfinished file.
+    /// Removes the unfinished file, whose space the log needs on a full disk.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

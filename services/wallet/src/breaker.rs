@@ -3,7 +3,7 @@
 
 const PLAYERS_MAX: usize = 5;
 
-/// Shortest and longest open time, in milliseconds.
+/// Shortest and longest time for which the circuit stays open, in milliseconds.
 const REST_MS: (u64, u64) = (100, 10_000);
 
 /// Times are in milliseconds of a monotonic clock.

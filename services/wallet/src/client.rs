@@ -54,7 +54,7 @@ impl Client {
     }
 
     /// The key must have at least 32 bytes. `ca` is a root certificate (PEM) for https; without one the system's roots
-    /// are used. Fails if a setting is unusable.
+    /// are used.
     pub fn json(url: &str, ca: Option<&[u8]>, key: &[u8], answer_max: Duration) -> Result<Self, String> {
         Ok(Self { face: Face::Json(Arc::new(Json::new(url, ca, key, ANSWER_BYTES_MAX)?)), answer_max })
     }
@@ -113,7 +113,7 @@ impl Client {
         };
         match tokio::time::timeout(self.answer_max, asked).await {
             Err(_) => unknown("the wallet did not answer in time"),
-            // If the wallet lacks CloseRound, the report is held, and bets continue.
+            // If the wallet lacks CloseRound, the report counts as refused, and bets continue.
             Ok(Err(status)) if status.code() == Code::Unimplemented && matches!(call, Call::Close(_)) => {
                 let reason =
                     truncated(&format!("the wallet does not implement CloseRound: {}", status.message()), REASON_MAX);

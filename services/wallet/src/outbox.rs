@@ -86,8 +86,7 @@ enum Turn {
 }
 
 impl WalletOutbox {
-    /// Runs the outboxes of all wallets, and those of new wallets after a replacement. Ends with the first outbox that
-    /// ends.
+    /// Runs the outboxes of all wallets, including wallets that a reload adds. Returns when any outbox ends.
     pub async fn run_all(ledgers: Ledgers, wallets: Wallets) {
         let mut replacements = wallets.replacements();
         loop {
@@ -150,8 +149,7 @@ impl WalletOutbox {
         }
     }
 
-    /// Skips lanes in progress or paused. Reports use at most half of the slots. The cost does not depend on the number
-    /// of waiting bets.
+    /// Returns lanes to serve next, without those in progress or paused. Reports use at most half of the slots.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -214,7 +212,7 @@ impl WalletOutbox {
         self.pauses.earliest(now).into_iter().chain(circuit).min().unwrap_or(now + 2 * AGE_EVERY)
     }
 
-    /// Logs overdue work, at most once per hour (PL-32).
+    /// Logs overdue calls, at most once per hour (PL-32).
     async fn report(&mut self) {
         let now_ms = self.ledger.now_ms();
         let limit = i64::try_from(self.wallet.settings().overdue_ms).unwrap_or(i64::MAX);

@@ -28,7 +28,7 @@ struct Cause<'a> {
 }
 
 impl RoundOf {
-    /// `None` if the call belongs to no round. Fails if the log or the index cannot be read.
+    /// `None` if the call belongs to no round.
     pub(crate) fn read(ledger: &Handle, logged: &Arc<Logged>, due: &UnpaidCredit) -> Result<Option<Self>, FetchError> {
         let (commit, stream) = (&logged.commit, &logged.commit.stream);
         let Some(number) = number_of(&commit.events, due) else { return Ok(None) };
@@ -118,8 +118,8 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Returns the part of a voided round's win that the player keeps. Only voids logged before reversals existed leave such
-    /// a part.
+    /// Returns the part of a voided round's win that the player keeps. Only voids by versions without reversals leave such a
+    /// part.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {

@@ -85,7 +85,7 @@ impl Wallets {
         Ok(wallets)
     }
 
-    /// Calls in progress continue with the previous wallet; their retries with the new wallet are idempotent.
+    /// Calls in progress continue at the previous wallet; retries go to the new wallet with the same ids.
     pub fn replace(&self, wallets: ByOperator) {
         *self.wallets.write() = wallets;
         self.replaced.send_replace(());
@@ -129,7 +129,7 @@ const GAUGES: [Gauge<OperatorWallet>; 4] = [
 pub struct WalletState {
     pub operator: String,
     pub circuit_open: bool,
-    /// Time since the first failed call after the last successful one, and the latest reason.
+    /// Time since the first failed call after the last successful call, and the latest failure's reason.
     pub failing: Option<(Duration, String)>,
     pub next_call_ms: u64,
     pub bets_waiting: u64,

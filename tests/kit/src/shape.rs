@@ -1,4 +1,5 @@
-//! Finds fields of a serialized state that are none, zero or empty in all tests. Digests hardly cover such fields.
+//! Finds fields of a serialized state that are none, zero or empty in all tests. A digest of the state does not test the
+//! encoding of such fields.
 
 use serde::{Serialize, Serializer, ser};
 use std::{collections::BTreeMap, fmt};

@@ -145,8 +145,8 @@ impl Target {
             let last = pieces.len().saturating_sub(1);
             for (number, piece) in pieces.into_iter().enumerate() {
                 if number > 0 {
-                    // The first ping may be written before the piece of data, but the second ping is always
-                    // written after it.
+                    // The first ping may be written before the previous piece, but the second ping is always written after
+                    // it.
                     pings.ping(Ping::opaque()).await?;
                     pings.ping(Ping::opaque()).await?;
                 }

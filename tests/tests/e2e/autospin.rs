@@ -137,7 +137,7 @@ async fn bw_23_the_double_is_not_offered_in_a_series() {
     server.stop().await.unwrap();
 }
 
-/// Reads the service's stream directly, because the service plays no further spins while answers are unread.
+/// Reads answers without a connection, which would read ahead: the service plays no spin while an answer is unread.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let data = tempfile::tempdir().unwrap();

@@ -289,8 +289,8 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let printed = refused().await;
     assert!(printed.contains("were acknowledged"), "{printed}");
     assert!(fs::read(&segment).unwrap() == bytes, "the refused start did not change the log");
-    // Deleting the index accepts the loss. The start then cuts the tail, and the log no longer matches its signed
-    // checkpoint.
+    // Deleting the index accepts the loss of the records. The start then cuts the tail, and the log no longer matches its
+    // signed checkpoint.
     fs::remove_dir_all(data.path().join("index")).unwrap();
     let printed = refused().await;
     assert!(printed.contains("a checkpoint up to this position was signed"), "{printed}");

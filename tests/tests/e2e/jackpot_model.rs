@@ -1,5 +1,5 @@
 //! Random bets, hits, voids, suspensions, rates and restarts, compared with an independent model of the pool's rules
-//! (BW-11 to BW-19, PL-38). Seeds and clock are fixed.
+//! (BW-11 to BW-19, PL-38).
 
 use motherlode_ledger::{Handle, Options};
 use motherlode_proto::{

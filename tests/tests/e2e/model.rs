@@ -1,5 +1,5 @@
 //! Random operations, compared with an independent model of the player's view (PL-09, BW-11, DM-16, WF-12, PL-04,
-//! PL-17, PL-18). Seeds are fixed.
+//! PL-17, PL-18).
 
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},

@@ -7,8 +7,8 @@ use std::{
     thread,
 };
 
-/// Returns each thread's niceness and scheduling policy, fields 19 and 41 of `proc_pid_stat(5)`. The name before them
-/// may contain any characters.
+/// Returns each thread's niceness and scheduling policy, fields 19 and 41 of `proc_pid_stat(5)`. The thread's name before
+/// these fields may contain any characters.
 fn priorities(process: u32) -> Vec<(i32, u32)> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let told = threads.filter_map(|thread| {

@@ -185,8 +185,8 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 proof.checkpoint = proof.checkpoint.with(vec![signature]);
             }
         }
-        // A proof without the sealing records is valid for the same round but states no seals. A shortened proof may
-        // take equal bytes from another record.
+        // A proof without the sealing records is valid for the same round but states no seals. A forgery may replace bytes
+        // of a record with equal bytes of another record.
         if let Ok(proven) = verify(&proof, key, None)
             && !proven.draws.iter().any(|draw| matches!(draw, ShownDraw::NotShown(_)))
         {

@@ -19,8 +19,8 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// The first connection breaks after a proposal's verdict and before its record. Later connections send verdicts only
-/// after the record.
+/// The first connection breaks after sending a proposal's verdict and before sending its record. Later connections send each
+/// verdict after the record.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,

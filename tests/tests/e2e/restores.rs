@@ -30,7 +30,7 @@ use tonic::Code;
 const ROUNDS: u32 = 100;
 const PLAYERS: [&str; 4] = ["ann", "ben", "cat", "dan"];
 
-/// Returns a folder that stands for another machine's memory; copies of a data folder do not include it.
+/// Returns a folder that simulates a machine's memory, which copies of a data folder do not include.
 fn machine() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }

@@ -1,5 +1,5 @@
-//! After a start from another build's snapshot, a sample of players is folded again from the log. A difference stops
-//! new rounds.
+//! After a start from another build's snapshot, a sample of players is folded again from the log. If a folded player differs
+//! from the snapshot, the service refuses new rounds.
 
 use crate::upgrade::here;
 use motherlode_ledger::{Proposal, Standing};

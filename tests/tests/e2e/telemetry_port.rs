@@ -42,7 +42,6 @@ async fn prometheus_gets_every_metric_that_alarms_and_pictures_ask_for_by_the_sa
     fs::write(&config, witness + &Certificates::section(data.path())).unwrap();
     let service = Process::start_as(PROGRAM, &data.path().join("tls"), Some(&config), PORT);
     let (_, of_tls) = ask(port(&service).await, "GET /metrics").await;
-    // The tests' certificates are valid for days.
     assert!(value(&of_tls, "motherlode_tls_certificate_expires_seconds").unwrap() > 3600.0);
     assert_eq!(service.terminate().await, Some(0));
 

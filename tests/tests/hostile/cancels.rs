@@ -261,7 +261,7 @@ impl Effects {
             }
             return;
         }
-        // A campaign's reservation is committed before the grant, and stays reserved if the grant is cancelled.
+        // A campaign's cost is reserved by a commit before the grant, and stays reserved if the grant is cancelled.
         let is_reservation = |commit: &&Commit| matches!(commit.events[..], [Event::LiabilityReserved(_), ..]);
         let effects: Vec<_> = self.of(stream, request_id).iter().filter(|commit| !is_reservation(commit)).collect();
         match outcome.state() {

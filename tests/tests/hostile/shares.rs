@@ -1,5 +1,5 @@
-//! One operator uses as much as it can of the shared threads, log bytes and open rounds. The duration is
-//! `MOTHERLODE_STRANGERS_SECONDS`.
+//! One operator uses as much as it can of the shared threads, log bytes and open rounds. `MOTHERLODE_STRANGERS_SECONDS` sets
+//! the duration.
 
 use crate::{
     BYTES_MAX, PROGRAM,

@@ -1,5 +1,4 @@
-//! Measures a normal start, an unsure start, and a player's first bet after each (PL-40). It only prints the figures and
-//! checks nothing.
+//! Measures a normal start, an unsure start, and a player's first bet after each (PL-40). Fails on no figure.
 
 use crate::PROGRAM;
 use motherlode_tests::{Client, EUR, Process, account, audited, bet};

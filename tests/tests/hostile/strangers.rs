@@ -1,6 +1,6 @@
 //! Attacks on the listeners: connections that are held open, and frames that belong to no call.
 //!
-//! - `MOTHERLODE_STRANGERS_SECONDS`: seconds per attack, 60 by default. An attack has five parts, each after a calm part.
+//! - `MOTHERLODE_STRANGERS_SECONDS`: seconds per attack,  60 by default.
 
 use crate::{
     ALL, PROGRAM,

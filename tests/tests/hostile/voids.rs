@@ -1,7 +1,7 @@
 //! Voids as an attack (PL-38): one operator voids rounds, including jackpot hits, as fast as it can while another
 //! operator plays.
 //!
-//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack, 60 by default. The attack has five parts, each after a calm part.
+//! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack,  60 by default.
 
 use crate::{PROGRAM, asked, honest::Honest};
 use futures_util::future::join_all;
@@ -235,7 +235,7 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     let threads = crate::threads();
     let (counts, mut own, mut slowest) = (Arc::new(Flood::default()), vec![], vec![]);
     for turn in 0..TURNS {
-        // The dealer's script needs processor time for each hit, so calm parts have as many hits as attacks.
+        // The dealer's script needs processor time for each hit, so calm parts have as many hits as parts under attack.
         let hits = tokio::spawn(honest_hits(honest.clone(), format!("calm-{turn}"), all / TURNS));
         let calm = playing.play(all / TURNS).await;
         hits.await.unwrap();

@@ -1,4 +1,4 @@
-//! Adds a sixth game. This is a separate program because it extends the list of games.
+//! Tests a sixth game, in a separate program because the test extends the list of games.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -12,7 +12,7 @@ const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const PAGE: &str = "docs/reference/generated/configuration.md";
 
-/// A type is searched first in the file that names it, then in these files in order.
+/// The definition of a type is searched in the file that uses the type, then in these files in order.
 const SOURCES: [&str; 3] =
     ["services/runtime/src/config.rs", "services/runtime/src/jurisdiction.rs", "engine/state/src/play/profile.rs"];
 

@@ -6,7 +6,7 @@ use std::{
 
 const FILES: [&str; 5] = [".rs", ".py", ".proto", ".toml", ".md"];
 
-/// Parts of paths that are omitted, because the files are generated or belong to other projects.
+/// Files whose paths have these parts are not checked, because they are generated or belong to other projects.
 const ELSEWHERE: [&str; 4] = ["target/", "tests/.venv/", "fuzz/corpus/", "fuzz/artifacts/"];
 
 pub(crate) fn paths() -> Vec<PathBuf> {

@@ -1,5 +1,5 @@
 //! Imports between modules of a crate: `use` items, and paths that begin with `crate`, `self`, `super` or a child
-//! module. Does not expand macros.
+//! module. Omits imports in expanded macros.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
 //! Turns of phrase that make technical English hard to read stay below ceilings, which eight well-regarded codebases meet.
-//! All text stays below a maximum length.
 //!
 //! Text means comments, docstrings, Markdown, and messages, which are string literals of at least three words in Rust
 //! outside tests.

@@ -34,9 +34,9 @@ pub enum BackupError {
     Malformed(#[from] Malformed),
     #[error("the existing copy contains {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
-        /// Operator of the existing copy; empty for the whole log.
+        /// Operator whose records the copy has; empty for all operators.
         held: Box<str>,
-        /// Operator of the received records; empty for the whole log.
+        /// Operator whose records were received; empty for all operators.
         sent: Box<str>,
     },
     #[error("the service sent the record at position {position} of partition {partition} after position {last}")]
@@ -100,7 +100,7 @@ impl Backup {
         self.kept.as_ref().map_or(0, |kept| kept.store.end())
     }
 
-    /// Appends records durably. Their positions must follow the copy's last position.
+    /// Appends records durably. The first record must directly follow the copy's last record.
     pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
         if let Some(CopyStore { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {

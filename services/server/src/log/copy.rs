@@ -1,8 +1,8 @@
 //! Copies all partitions of a log between folders and streams.
 //!
 //! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Records are
-//! read back after they are appended to the target. The copy is consistent, because the home partition is copied first. Each
-//! other partition is copied up to the first record that refers to a home record that was not copied.
+//! read back after they are appended to the target. The copy is consistent: the home partition (0) is copied first, and each
+//! other partition is copied only to before its first record that refers to an uncopied home record.
 
 use super::{
     location::{LogError, LogLocation},
@@ -170,8 +170,8 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies records while `wanted` returns true. Stops at the source's current end, or before the first record that is
-    /// after the home position `home_end` or refers to a later position.
+    /// Copies records while `wanted` returns true. Stops at the source's current end, or in partition 0 after position
+    /// `home_end`, or in other partitions before the first record that refers to a later home position.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         let mut at_old_end = true;
         loop {
@@ -197,7 +197,7 @@ impl Copying {
         }
     }
 
-    /// Reads the next records. If an error follows some records, the next call returns it.
+    /// Reads the next records. If the source returns records and an error, the next call returns the error.
     fn read(&mut self) -> Result<(), RecordsError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);

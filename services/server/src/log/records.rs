@@ -15,7 +15,7 @@ const BATCH_RECORDS: usize = 4096;
 pub enum RecordsError {
     #[error("{location}: no log there{}", partition_suffix(*partition))]
     Missing { location: Box<LogLocation>, partition: Option<u32> },
-    /// The log is a stream, which can only be read from its first message.
+    /// The log is in a stream, but records after a position can only be read from a folder.
     #[error(
         "{0}: the log in a stream can only be copied from its first record; name a data folder instead of the stream"
     )]
@@ -110,7 +110,8 @@ impl Records {
         }
     }
 
-    /// Reads the records of at most one append; the batch is empty at the log's end. An error ends the batch.
+    /// Reads the records of at most one append; the batch is empty at the log's end. On an error, returns the records before
+    /// it and the error.
     pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// Silence after which a standby is removed; standbys report once per second.
+/// A standby without a report for this time is removed.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 const LISTED_MAX: usize = 64;
 

@@ -50,7 +50,8 @@ struct Candidate {
     listener: TcpListener,
 }
 
-/// Serves and stands by until the stop. Errors of the first start end the process; later errors delay the next attempt.
+/// Serves or stands by until the process is stopped. Errors of the first start end the process; later errors delay the next
+/// attempt.
 pub(crate) async fn serve(
     config: Config,
     options: Options,

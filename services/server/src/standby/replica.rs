@@ -72,7 +72,7 @@ pub(super) struct PartitionReplica {
 impl PartitionReplica {
     fn new(config: &Config, number: u32) -> Self {
         let index = index_folder(&config.data, number);
-        // Earlier versions used the folder without an extension.
+        // Earlier versions named the index's folder without `.views`.
         let made = [index.with_extension("views"), index].into_iter().find(|folder| folder.exists());
         let evidence = made.map(|folder| format!("{} was built from the log", folder.display()));
         Self { number, evidence, stream: None, ledger: None }
@@ -184,7 +184,7 @@ enum CatchUpError {
 }
 
 impl CatchUpError {
-    /// Returns whether the error can mean that the replica belongs to another log.
+    /// Returns whether the error can mean that the stream now has another log than the replica.
     fn is_doubt(&self) -> bool {
         match self {
             Self::Stream(error) => is_doubt(error),

@@ -38,7 +38,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     all().map(|case| case.name)
 }
 
-/// `say` receives requests to the tester. Fails if the wallet's settings are unusable.
+/// `say` shows the kit's requests to the person who runs it.
 pub async fn check(
     settings: &Seamless,
     players: Players,

@@ -21,10 +21,10 @@ pub enum Plant {
     AppliesRepeats,
     IgnoresAmount,
     IdsPerPlayer,
-    /// Another call may take effect between this call's check and its effect.
+    /// Fault: between a call's check and its effect, another call may take effect.
     Races,
     Overdraws,
-    /// Amounts are stored with 24 bits.
+    /// Fault: amounts are rounded to 24 bits.
     Rounds,
     RestoresTwice,
     NoTombstone,
@@ -55,7 +55,7 @@ struct Books {
     balances: BTreeMap<(String, String), i64>,
     entries: BTreeMap<String, Entry>,
     played: BTreeSet<String>,
-    /// Calls in progress per transaction that have not seen its entry.
+    /// Per transaction, number of calls that began before the transaction had an entry.
     racing: BTreeMap<String, usize>,
 }
 
@@ -122,7 +122,7 @@ impl Wallet {
         }
         if self.has(Plant::Races) {
             *self.books().racing.entry(id.clone()).or_default() += 1;
-            // A concurrent copy of the call may still be on its way.
+            // Waits for a concurrent copy of the call, which may still be on its way.
             for _ in 0..20_000 {
                 if self.books().racing[&id] > 1 {
                     break;

@@ -316,8 +316,8 @@ fn served() -> BTreeMap<String, bool> {
         for service in &file.service {
             for method in &service.method {
                 let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
-                // In lookups and cancellations, the field `request_id` names another request. In messages of PlayStream, the
-                // request id is one level deeper.
+                // In lookups and cancellations, `request_id` is the id of the request to find or cancel. In messages of
+                // PlayStream, the request id is one level deeper.
                 let looks = ["GetTransaction", "GetRequest", "CancelRequest"].contains(&method.name());
                 let named = messages[method.input_type()] && !looks;
                 served.insert(path, named || method.name() == "PlayStream");
@@ -398,7 +398,7 @@ async fn refuses(service: Service) {
         service.assert_no_effect(path, before);
         assert_eq!(refusal(&answered), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED".into()), "{path}");
 
-        // Proposals of other processes may be longer than messages of callers.
+        // Other processes' proposals to the log may be longer than callers' messages.
         let of_nodes = path.starts_with("/motherlode.log.");
         let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
         let answered = service.refused_bytes(owner, row, vec![b' '; limit + 1]).await;

@@ -1,4 +1,4 @@
-//! Purpose of each call to a wallet (PL-39).
+//! Tests the purpose that each call to a wallet states (PL-39).
 
 use super::scripted::{Arrived, End, Wallet, WalletRequest};
 use motherlode_proto::{

@@ -302,7 +302,7 @@ impl Books {
         }
         let after = balance + amount;
         let end = if after < 0 { End::Refused("INSUFFICIENT_FUNDS".into()) } else { End::Applied };
-        // A refused reversal can be repeated.
+        // A refused reversal is not stored, so a later attempt can succeed.
         if after < 0 && id.starts_with("reversal/") {
             return refused("INSUFFICIENT_FUNDS");
         }
