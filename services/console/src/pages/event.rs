@@ -21,7 +21,6 @@ const ENCODED: [(&str, &str); 3] = [
     ("stake", "motherlode.log.v1.RoundTerms"),
 ];
 
-/// Names of all kinds of events.
 pub(super) fn kinds() -> Vec<String> {
     let event = MESSAGES.get_message_by_name(EVENT);
     event.map(|event| event.fields().map(|field| field.name().to_owned()).collect()).unwrap_or_default()

@@ -114,7 +114,6 @@ pub(super) fn path(account: &Account, more: &[(&str, &str)]) -> String {
     query(&format!("/player/{}/{}", account.operator_id, account.player_id), &fields)
 }
 
-/// Parses an amount in units of a currency.
 fn amount(text: &str, currency: &str) -> Result<i64, Failure> {
     let wrong = || Failure::bad("An amount must be a number such as 84.00.");
     let digits = currency.parse::<Currency>().map_or(2, Currency::digits) as usize;
