@@ -62,7 +62,6 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ),
     ("[tls]\ncertificate = \"tls.pem\"\nkey = \"plain\"\n", &["key plain", "must be PEM"]),
     ("[tls]\ncertificate = \"tls.pem\"\nkey = \"expired.key\"\n", &["key expired.key", "do not match", "KeyMismatch"]),
-    // Telemetry.
     ("[telemetry]\nfilter = \"wran\"\n", &["telemetry.filter: \"wran\" is neither a level", "TARGET=LEVEL"]),
     (
         "[telemetry]\nfilter = \"info,motherlode_ledger=loud\"\n",
@@ -79,7 +78,6 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         "[currencies.ladders.neptune]\nEUR = { coin_values = \"0.003\", default = \"0.003\" }\n",
         &["currencies:", "0.003"],
     ),
-    // Mistakes in names of files and in addresses to call.
     (
         "[proofs]\nkey_file = \"nowhere\"\n",
         &["proofs.key_file names /", "/nowhere, which cannot be read", "No such file"],
