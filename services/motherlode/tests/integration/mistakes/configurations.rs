@@ -34,7 +34,6 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         "listen = \"0.0.0.0:0\"\n",
         &["0.0.0.0:0 is reachable beyond loopback", "[allow_beyond_loopback] plaintext = true"],
     ),
-    // Credentials.
     (
         "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\ntoken_sha256 = \"12\"\nroles = [\"play\"]\n",
         &["line 5", "64 hexadecimal digits"],
@@ -47,7 +46,6 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\nroles = [\"fly\"]\n",
         &["unknown variant `fly`", "`support`"],
     ),
-    // TLS files.
     (
         "[tls]\ncertificate = \"nowhere\"\nkey = \"tls.key\"\n",
         &["tls.certificate names /", "/nowhere, which cannot be read", "No such file"],
@@ -73,7 +71,6 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         &["0.0.0.0:0 is reachable beyond loopback with metrics", "[allow_beyond_loopback] telemetry = true"],
     ),
     ("[telemetry]\nlog_format = \"xml\"\n", &["unknown variant `xml`", "`json`"]),
-    // Currencies.
     (
         "[currencies.ladders.neptune]\nEUR = { coin_values = \"0.003\", default = \"0.003\" }\n",
         &["currencies:", "0.003"],
