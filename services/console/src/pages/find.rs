@@ -88,6 +88,7 @@ async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
+/// Returns the operator if only one is known.
 pub(super) async fn only_operator(visit: &Visit) -> String {
     let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
     let mut operators = answer.map(|answer| answer.into_inner().operator_ids).unwrap_or_default();

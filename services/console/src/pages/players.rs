@@ -33,6 +33,7 @@ const SHOWN: usize = 100;
 const FILTERS: [&str; 4] = ["operator", "prefix", "day", "sort"];
 const SORTS: [(&str, &str); 3] = [("", "Last active"), ("name", "Name"), ("net", "Net")];
 
+/// A player's day in one currency.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Active {
     player: String,

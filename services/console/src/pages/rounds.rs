@@ -70,7 +70,6 @@ impl<'a> Filter<'a> {
             && (campaign.is_empty() || of.campaign_id == campaign)
     }
 
-    /// Returns the matching rounds from a page on, and the token of the next page.
     async fn read(&self) -> Result<(Vec<Round>, String), tonic::Status> {
         let (mut found, mut page_token) = (vec![], self.get("page").to_owned());
         // A list in another order needs all rounds in reach.

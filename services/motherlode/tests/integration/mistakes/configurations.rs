@@ -34,6 +34,7 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         "listen = \"0.0.0.0:0\"\n",
         &["0.0.0.0:0 is reachable beyond loopback", "[allow_beyond_loopback] plaintext = true"],
     ),
+    // Credentials.
     (
         "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\ntoken_sha256 = \"12\"\nroles = [\"play\"]\n",
         &["line 5", "64 hexadecimal digits"],
@@ -46,6 +47,7 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         "[[operators]]\nid = \"a\"\n[[operators.credentials]]\nname = \"x\"\nroles = [\"fly\"]\n",
         &["unknown variant `fly`", "`support`"],
     ),
+    // TLS files.
     (
         "[tls]\ncertificate = \"nowhere\"\nkey = \"tls.key\"\n",
         &["tls.certificate names /", "/nowhere, which cannot be read", "No such file"],
@@ -60,6 +62,7 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ),
     ("[tls]\ncertificate = \"tls.pem\"\nkey = \"plain\"\n", &["key plain", "must be PEM"]),
     ("[tls]\ncertificate = \"tls.pem\"\nkey = \"expired.key\"\n", &["key expired.key", "do not match", "KeyMismatch"]),
+    // Telemetry.
     ("[telemetry]\nfilter = \"wran\"\n", &["telemetry.filter: \"wran\" is neither a level", "TARGET=LEVEL"]),
     (
         "[telemetry]\nfilter = \"info,motherlode_ledger=loud\"\n",
@@ -71,10 +74,12 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         &["0.0.0.0:0 is reachable beyond loopback with metrics", "[allow_beyond_loopback] telemetry = true"],
     ),
     ("[telemetry]\nlog_format = \"xml\"\n", &["unknown variant `xml`", "`json`"]),
+    // Currencies.
     (
         "[currencies.ladders.neptune]\nEUR = { coin_values = \"0.003\", default = \"0.003\" }\n",
         &["currencies:", "0.003"],
     ),
+    // Mistakes in names of files and in addresses to call.
     (
         "[proofs]\nkey_file = \"nowhere\"\n",
         &["proofs.key_file names /", "/nowhere, which cannot be read", "No such file"],
