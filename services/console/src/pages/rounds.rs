@@ -70,6 +70,7 @@ impl<'a> Filter<'a> {
             && (campaign.is_empty() || of.campaign_id == campaign)
     }
 
+    /// Returns the matching rounds from a page on, and the token of the next page.
     async fn read(&self) -> Result<(Vec<Round>, String), tonic::Status> {
         let (mut found, mut page_token) = (vec![], self.get("page").to_owned());
         // A list in another order needs all rounds in reach.
@@ -113,6 +114,7 @@ pub(super) fn path(account: &Account, more: &[(&str, &str)]) -> String {
     query(&format!("/player/{}/{}", account.operator_id, account.player_id), &fields)
 }
 
+/// Parses an amount in units of a currency.
 fn amount(text: &str, currency: &str) -> Result<i64, Failure> {
     let wrong = || Failure::bad("An amount must be a number such as 84.00.");
     let digits = currency.parse::<Currency>().map_or(2, Currency::digits) as usize;
