@@ -155,6 +155,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
+    /// Changes the terms from the next cycle on (BW-20).
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {
