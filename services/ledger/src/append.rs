@@ -242,7 +242,6 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
     })
 }
 
-/// Returns the first 16 bytes of the SHA-256 of method name and message.
 #[must_use]
 pub fn fingerprint(method: &str, message: &impl Message) -> [u8; 16] {
     let mut hasher = Sha256::new();

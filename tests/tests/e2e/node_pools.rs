@@ -273,7 +273,6 @@ async fn mf_e2_pl_36_the_writer_refuses_campaigns_without_a_reservation() {
     service.stop().await;
 }
 
-/// The writer recomputes a campaign's highest cost at the exchange rate of the reservation (PL-36).
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_e2_pl_36_the_writer_refuses_campaigns_that_cost_more_than_was_reserved() {
     let service = Service::start_with(1, "campaign_liability_eur_max = 1000000\n").await;

@@ -67,7 +67,6 @@ pub(crate) fn texts(head: &[&str]) -> Vec<Markup> {
     head.iter().map(|title| html! { (title) }).collect()
 }
 
-/// Renders a table; columns of figures are aligned to the right.
 fn table_of(class: &str, label: &str, head: &[Markup], rows: Vec<Vec<Markup>>, totals: Vec<Vec<Markup>>) -> Markup {
     let align: Vec<_> = (0..head.len()).map(|column| has_figures(&rows, column).then_some("n")).collect();
     let align = |column: usize| align.get(column).copied().flatten();

@@ -22,7 +22,6 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
-    /// Locks a path; returns `None` if it is already locked.
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 
     /// Returns whether a store may use threads. If not, the store must prepare everything in
