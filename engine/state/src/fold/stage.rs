@@ -92,7 +92,8 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Stages a commit like [`Stage::apply_recorded`], but on a new copy of the stream's state.
+    /// Stages a commit like [`Stage::apply_recorded`], but on a copy of the stream's state that [`Stage::copy`] made just
+    /// before.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,

@@ -23,9 +23,9 @@ pub(super) struct Transition<'s, 'd> {
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
-    /// Approved event, which must be the next event (PL-27).
+    /// Event that the commit approves, and that must follow next in the commit (PL-27).
     pub approved: Option<Box<Event>>,
-    /// Round whose void must follow (PL-38).
+    /// Round whose approved void must follow in the commit (PL-38).
     pub approved_void: Option<u64>,
     pub void_approved: bool,
 }
@@ -96,7 +96,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         &mut self.delta.pending[index]
     }
 
-    /// Leaves a decision for a pool; at most one per commit.
+    /// Adds a hit or void that the pool's stream decides later; at most one per commit.
     pub fn leave(&mut self, pool: &str, decision: Decision) -> Result<(), Refused> {
         if self.decided {
             return Err(Refused::SecondDecision);

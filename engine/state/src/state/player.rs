@@ -125,7 +125,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Returns the player with an amount added, as after a confirmed debit.
+    /// Returns a copy of the player with an amount added to the balance, as after a confirmed debit.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();

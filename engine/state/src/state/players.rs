@@ -1,5 +1,5 @@
-//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. Colliding names slow down only their
-//! own operator.
+//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. Names with equal hashes slow down
+//! only lookups of the same operator.
 //!
 //! If books are [watched](super::watch), they record which players changed since the latest snapshot, and keep the
 //! former states of players for a snapshot in progress.
@@ -106,7 +106,7 @@ impl Players {
         self.changed.len()
     }
 
-    /// Begins a snapshot; returns the places of players to write.
+    /// Begins a snapshot; returns the places (hashes of names) of players to write.
     pub fn freeze(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.changed)
     }

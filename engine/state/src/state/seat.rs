@@ -18,7 +18,7 @@ pub struct Seat {
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
-    /// Start and duration in ms for which the game stays reserved.
+    /// Start (Unix ms) and length (ms) of the time in which the player can open no other session of the game.
     held: Option<(i64, i64)>,
 }
 

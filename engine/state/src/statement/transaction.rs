@@ -1,5 +1,5 @@
-//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots. To void a settled
-//! round, it needs the bet from the caller.
+//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots. For the void of a
+//! settled round, the caller must provide the round's bet.
 
 use std::collections::BTreeMap;
 

@@ -20,7 +20,7 @@ pub enum Account<'a> {
     Promotion(&'a str),
     /// Credits due (PL-31).
     Transit(&'a str),
-    /// Contributions that are not pooled yet, in EUR.
+    /// Contributions that the pool does not include yet, in EUR.
     ContributionsDue(&'a str),
     /// Contributions since the last win (K), in EUR.
     Increments(&'a str),
