@@ -1,5 +1,6 @@
 //! Server side of the services. Only decoding and encoding are compiled for each call; tonic's generated servers would
-//! compile all code for each call. Calls with a stream of requests pass decoded messages, and PlayStream has its own codec.
+//! compile all code for each call. For calls with a stream of requests, handlers receive decoded messages; PlayStream has
+//! its own codec.
 
 use std::{
     convert::Infallible,

@@ -20,7 +20,6 @@ impl<E, D> FnCodec<E, D> {
     }
 }
 
-/// Codec of messages that are passed as encoded bytes.
 #[must_use]
 pub fn encoded() -> FnCodec<Bytes, Bytes> {
     FnCodec::new(|message, buffer| buffer.put(message), |buffer| Ok(whole(buffer)))

@@ -15,7 +15,6 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logged {
     pub commit: Commit,
-    /// Player's balances after the commit.
     pub balances_after: Vec<(Currency, Minor)>,
     /// Unpaid credits due to a seamless wallet after the commit (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,

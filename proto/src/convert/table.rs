@@ -270,7 +270,7 @@ impl Value for StretchEnd {
     }
 }
 
-/// Sets the position of a hit or void from the range's end, which is at the same position and is written only once.
+/// Sets the position of a hit or void to the range's last position, which is the same and is encoded only once.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
         let (Decision::Hit(Hit { partition, position, .. })

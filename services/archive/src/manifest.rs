@@ -50,7 +50,6 @@ impl fmt::Display for Manifest {
     }
 }
 
-/// Adds a line with the digest of the lines.
 pub(crate) fn with_digest(lines: String) -> String {
     let digest = HEXLOWER.encode(&Sha256::digest(&lines));
     lines + &format!("digest {digest}\n")

@@ -49,8 +49,8 @@ pub struct Upload<'a> {
 }
 
 impl<'a> Upload<'a> {
-    /// Begins an upload after the archive's full segments. `signed` is the log's newest checkpoint; the upload compares its
-    /// root with the records, and archives it after them.
+    /// Begins an upload that continues after the archive's full segments. `signed` is the log's newest checkpoint; the
+    /// upload compares its root with the records, and archives it after them.
     pub async fn begin(
         archive: &'a Archive,
         partition: u32,

@@ -87,7 +87,7 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
     Ok(digesting.for_operator(operator))
 }
 
-/// Result of an audit of a copy. If there is a divergence, the figures cover only the records before it.
+/// If there is a divergence, the figures cover only the records before it.
 #[derive(Debug)]
 pub struct CopyReport {
     pub partition: u32,

@@ -5,7 +5,7 @@ use motherlode_state::{
 };
 use std::collections::BTreeMap;
 
-/// Result of an audit. If there is a divergence, the figures prove nothing and may include a few records after it.
+/// If there is a divergence, the figures prove nothing and may include a few records after it.
 #[derive(Debug)]
 pub struct Report {
     pub partition: u32,
@@ -83,10 +83,10 @@ pub struct Voids {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
     pub opened: u64,
-    /// Number of draws sealed again because the player had been opened without a draw.
+    /// Number of draws sealed again because the player's stream had begun without a sealed draw.
     pub unsealed: u64,
-    /// Number of draws sealed again because their key was lost. Each new seal could have replaced an outcome that nobody had
-    /// seen.
+    /// Number of draws sealed again because their key was lost. With each new seal, the writer could have replaced a known
+    /// outcome before the player's bet.
     pub key_lost: u64,
     /// Number of draws sealed again after a start that could not rule out lost records (PL-40).
     pub ended: u64,

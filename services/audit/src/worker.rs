@@ -20,7 +20,7 @@ use std::{
 };
 
 pub(crate) struct JudgedBatch {
-    /// Checked commits. Events of players' commits are dropped unless partitions are compared.
+    /// Checked commits, without the events of players' commits unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
 }

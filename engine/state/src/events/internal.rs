@@ -9,7 +9,6 @@ use crate::values::{Currency, is_id, number};
 /// Generated request; `Display` formats its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
-    /// Pays an award, on the winner's stream.
     PayAward {
         pool: &'a str,
         partition: u32,
@@ -21,7 +20,6 @@ pub enum InternalRequest<'a> {
         partition: u32,
         hit: u64,
     },
-    /// Opens a pool, on its stream.
     OpenPool,
     /// Commits the events that `Books::pool_step` computes.
     PoolStep {

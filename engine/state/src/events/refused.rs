@@ -44,7 +44,7 @@ pub enum Refused {
     #[error("the balance is {balance}, but {needed} is needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
-    /// The player uses a seamless wallet; this choice is final (PL-31).
+    /// The call needs a transfer wallet, but the player has a seamless wallet and cannot change it (PL-31).
     #[error("the player has a seamless wallet, so the operator's wallet has the money")]
     SeamlessWallet,
     #[error("the player has a transfer wallet, not a seamless wallet")]

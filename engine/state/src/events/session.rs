@@ -13,7 +13,7 @@ pub struct SessionOpened {
     pub session: SessionName,
     pub game: SmolStr,
     pub currency: Currency,
-    /// Jurisdiction; empty if unrestricted.
+    /// Jurisdiction whose restrictions apply; empty for none.
     pub jurisdiction: SmolStr,
     pub idle_ms: NonZeroU32,
     /// Limits that apply until the end of the day, including to later sessions.

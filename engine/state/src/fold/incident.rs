@@ -85,8 +85,8 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Pays contributions back to the operator's house: those of the running cycle from K, and those of earlier cycles from
-    /// R or, if R is insufficient, from H (BW-19).
+    /// Pays contributions back to the operator's house: those of the running cycle from K, those of earlier cycles from R
+    /// and, if R is insufficient, from H (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,

@@ -75,7 +75,6 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// The award must equal the price of the hit (BW-16, BW-17).
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });

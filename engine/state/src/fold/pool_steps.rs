@@ -191,7 +191,6 @@ impl Stretch<'_> {
 
 const DECISIONS_MAX: usize = 256;
 
-/// Returns whether a hit or void is decided now; a hit waits during a suspension (BW-20).
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),

@@ -12,7 +12,6 @@ pub(super) struct RevealDue {
 }
 
 impl RevealDue {
-    /// Returns `None` if no step of the round is sealed.
     pub fn for_round(round: &OpenRound, voided: bool) -> Option<Self> {
         let seals: SmallVec<_> = round.draws().map(|draw| draw.seal).collect();
         (!seals.is_empty()).then_some(Self { round: round.started.round, seals, voided })

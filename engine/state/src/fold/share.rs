@@ -189,7 +189,6 @@ impl Books {
         CommonState { pools: pools.clone(), unpaid: unpaid.clone(), rates: rates.clone(), system: system.clone() }
     }
 
-    /// Must be called in log order.
     pub fn take_left(&mut self, commit: &Commit, left: &Left) -> Result<(), Refused> {
         let end = self.end(commit.partition);
         let expected = end.position + 1;

@@ -58,7 +58,6 @@ impl Stage {
         self.sealed = true;
     }
 
-    /// Decides and stages a commit; a refusal has no effect.
     pub fn apply(&mut self, books: &Books, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(books, commit, None)
     }
@@ -151,7 +150,6 @@ impl Books {
         View { durable: self, over: &NOTHING }
     }
 
-    /// Applies the groups of a stage, which must be durable.
     pub fn absorb(&mut self, mut stage: Stage) {
         while !stage.groups.is_empty() {
             self.absorb_oldest(&mut stage);

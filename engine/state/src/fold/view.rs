@@ -100,7 +100,6 @@ impl<'a> View<'a> {
         self.durable.void_sums.get(key).copied()
     }
 
-    /// Returns the keys in a range of minutes; the range's end is exclusive.
     pub fn void_keys(self, pool: &Arc<str>, (first, last): (i64, i64)) -> BTreeSet<&'a VoidKey> {
         let range = VoidKey::first(pool, first)..VoidKey::first(pool, last.max(first));
         let all = self.staged().chain([self.durable]);

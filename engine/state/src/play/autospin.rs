@@ -135,7 +135,6 @@ impl Autospin {
     }
 }
 
-/// Clamps a sum that exceeds the range of i64.
 fn saturated(sum: i128) -> Minor {
     Minor(i64::try_from(sum).unwrap_or(i64::MAX))
 }

@@ -65,7 +65,6 @@ impl CampaignState {
         }
     }
 
-    /// Cancels the campaign; refused once its first round has begun.
     pub(crate) fn cancel(&mut self, now_ms: i64) -> Result<(), Refused> {
         let campaign = || self.campaign.id.clone();
         match self.over(now_ms) {

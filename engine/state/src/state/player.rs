@@ -163,7 +163,6 @@ impl PlayerState {
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
-    /// Returns the campaigns in order of grants (PL-18).
     pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
         self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
     }

@@ -106,7 +106,6 @@ impl Players {
         self.changed.len()
     }
 
-    /// Begins a snapshot; returns the places (hashes of names) of players to write.
     pub fn freeze(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.changed)
     }
@@ -119,7 +118,6 @@ impl Players {
         unchanged.map(|slot| (&*slot.name, &slot.state)).chain(before.map(|(name, state)| (&**name, state)))
     }
 
-    /// Ends a snapshot; the next snapshot also writes the places `unwritten`.
     pub fn thaw(&mut self, unwritten: Vec<u64>) -> impl Sized + use<> {
         self.changed.extend(unwritten);
         std::mem::take(&mut self.before)

@@ -59,14 +59,14 @@ pub(crate) struct Reported {
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,
-    /// Awards that the mirror may not contain yet, with their home positions.
+    /// Awards that the partition's mirror may lack, with their home positions.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Returned contributions that the mirror may not contain yet, with their home positions.
+    /// Returned contributions that the partition's mirror may lack, with their home positions.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
 impl Reported {
-    /// Returns whether bets may still arrive, or an open round can still hit (BW-20).
+    /// Returns whether the partition may still accept contributing bets, or one of its open rounds can still hit (BW-20).
     pub fn outstanding(&self, suspended_at: u64) -> bool {
         self.mirrored < suspended_at || self.open_rounds > 0
     }

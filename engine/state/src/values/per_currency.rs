@@ -56,7 +56,6 @@ impl<T> PerCurrency<T> {
 }
 
 impl PerCurrency<Nano> {
-    /// Returns zero for a currency without an amount.
     #[must_use]
     pub fn amount(&self, currency: Currency) -> Nano {
         self.get(currency).copied().unwrap_or_default()
