@@ -35,8 +35,8 @@ macro_rules! take {
     };
 }
 
-/// Parts of events that have their own types and messages. Fields under `beside` are encoded in the enclosing
-/// message, and `then` sets them.
+/// Parts of events that have their own types and messages. A message does not encode its fields under `beside`; the function
+/// under `then` of the enclosing message sets them.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -312,7 +312,7 @@ mod tests {
 
     const PACKAGE: &str = ".motherlode.log.v1.";
 
-    /// Messages of pairs (fields 1 and 2; see [`values`](super::super::values)), and of `StretchEnd` above.
+    /// Messages that encode a pair as fields 1 and 2 (see [`values`](super::super::values)) or `StretchEnd`.
     const PAIRS: [&str; 4] = ["Balance", "CollectionChanged.Entry", "PartitionReported.Standing", "Rate"];
 
     fn contract() -> BTreeMap<String, DescriptorProto> {

@@ -50,7 +50,7 @@ pub struct Upload<'a> {
 
 impl<'a> Upload<'a> {
     /// Begins an upload that continues after the archive's full segments. `signed` is the log's newest checkpoint; the
-    /// upload compares its root with the records, and archives it after them.
+    /// upload compares the checkpoint's root with the records, and archives the checkpoint after them.
     pub async fn begin(
         archive: &'a Archive,
         partition: u32,

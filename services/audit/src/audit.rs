@@ -181,7 +181,7 @@ fn fold_in_order(
     Ok(())
 }
 
-/// Checks that the log reaches the snapshot's position. A shorter log lacks acknowledged commits.
+/// A log that ends before the snapshot's position lacks acknowledged commits.
 fn reaches(head: Option<ChainHead>, end: Position) -> Result<(), Fault> {
     match head {
         Some(held) if held.position > end => Err(Fault::new(

@@ -85,13 +85,13 @@ pub struct Seals {
     pub opened: u64,
     /// Number of draws sealed again because the player's stream had begun without a sealed draw.
     pub unsealed: u64,
-    /// Number of draws sealed again because their key was lost. With each new seal, the writer could have replaced a known
-    /// outcome before the player's bet.
+    /// Number of draws sealed again because their key was lost. Each new seal could have replaced a draw whose outcome the
+    /// player had not seen.
     pub key_lost: u64,
     /// Number of draws sealed again after a start that could not rule out lost records (PL-40).
     pub ended: u64,
     pub unsure_starts: u64,
-    /// Number of refused starts, as recorded by later starts.
+    /// Number of starts that the service refused, as logged by later starts.
     pub refused_starts: u64,
     /// Number of voided rounds whose draws were not revealed, so their steps were not resolved.
     pub rounds_lost: u64,

@@ -119,7 +119,7 @@ pub enum InternalRequest<'a> {
     LogRefusal {
         finding: &'a str,
     },
-    /// Caller's request on a stream that operators share; the id contains the request's fingerprint.
+    /// Operator's request on a stream that operators share; the internal id contains the request's fingerprint.
     OfOperator {
         operator: &'a str,
         request_id: &'a str,

@@ -20,7 +20,7 @@ pub struct SessionOpened {
     pub limits: DayLimits,
 }
 
-/// Strictest limits among the day's sessions.
+/// Strictest limits among a player's sessions of a day.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,

@@ -71,7 +71,7 @@ pub struct ReportedVoids {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidReturn {
     pub operator: SmolStr,
-    /// Returned amount in EUR, above 0.
+    /// Amount returned to the operator's house, in EUR, above 0.
     pub amount: Nano,
 }
 

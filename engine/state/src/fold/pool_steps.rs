@@ -1,4 +1,4 @@
-//! Computes the next events of a pool's stream. This is a pure function of the books, so a retry gives the same events.
+//! Computes the next events of a pool's stream. The result depends only on the books, so a retry gives the same events.
 
 use std::collections::BTreeMap;
 

@@ -39,7 +39,7 @@ impl Transition<'_, '_> {
         Ok(())
     }
 
-    /// Rejects a proposed void and releases the round's awards.
+    /// Rejects a proposed void, so that the round's awards can be paid.
     pub fn reject_void(&mut self, change: u64) -> Result<(), Refused> {
         self.waiting_void(change)?;
         let proposals = self.player()?.void_proposals.as_mut().map(Arc::make_mut);

@@ -80,7 +80,7 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// Posts a contribution: the house pays it, and the pool takes it up later (BW-11).
+    /// Posts a bet's contribution: the operator's house pays it, and a later commit adds it to the pool (BW-11).
     fn contribute(
         &mut self,
         house: Account<'s>,

@@ -1,5 +1,5 @@
-//! Seamless wallets (PL-31). A confirmed debit adds the bet to the balance in the commit that opens the round. The balance
-//! after a commit must be credited to the wallet.
+//! Seamless wallets (PL-31). A confirmed debit adds the bet to the balance in the commit that opens the round. A balance
+//! that remains after a commit must be credited to the wallet.
 
 use std::sync::Arc;
 

@@ -59,8 +59,8 @@ impl Share {
         self.0.generations()
     }
 
-    /// Applies a durable commit to its player in place; `record` returns the hash of the commit's record. After an error the
-    /// player is invalid. Only [`Books::take_left`] checks the order of commits.
+    /// Applies a durable commit to its player in place; `record` returns the hash of the commit's record. After an error,
+    /// `player` is invalid. Only [`Books::take_left`] checks the order of commits.
     pub fn apply_recorded(
         &mut self,
         player: &mut PlayerState,

@@ -19,7 +19,7 @@ pub(super) struct Transition<'s, 'd> {
     /// Confirmed debit that no round has used yet (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
-    /// Voided round, and the part of its win that was not taken back.
+    /// Voided round, and the part of its win that the void did not take back.
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,

@@ -22,7 +22,7 @@ pub struct UnpaidAward {
     pub paid: Nano,
     /// Part of the award's seed that the house pays, in EUR; 0 in older logs.
     pub seed_from_house: Nano,
-    /// Whether the award is unpaid because the account has no room for it.
+    /// Whether the award is unpaid because it would exceed the account's maximum balance.
     pub set_aside: bool,
 }
 

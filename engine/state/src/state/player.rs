@@ -52,7 +52,7 @@ pub struct PlayerState {
     voided: Option<Arc<Voids>>,
     /// Rarely set.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// Maps each game to its figures: index 0 for play money, index 1 for real money.
+    /// Figures of each game: in play money at index 0, in real money at index 1.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 

@@ -55,7 +55,8 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends the snapshot; the next snapshot also writes `unwritten`. Drop the result after releasing the lock.
+    /// Ends the snapshot; the next snapshot also writes `unwritten`. Drop the result after releasing the books' lock,
+    /// because dropping takes long.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {

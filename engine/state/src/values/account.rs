@@ -32,7 +32,7 @@ pub enum Account<'a> {
     JackpotPayable(&'a str),
     /// Counterpart of exchanges between EUR and other currencies.
     Exchange,
-    /// Money of retired pools in transit, in EUR.
+    /// Money that retired pools paid and their receiving pools have not booked yet, in EUR.
     Transfer,
     /// Contributions owed to other partitions, minus awards that these owe, in EUR (see
     /// [`PartitionReported`](crate::PartitionReported)).
