@@ -38,7 +38,7 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Appends a record without its [end](write_end). `previous` is the hash of the previous record.
+/// Appends a record without the last fields, which [`write_end`] appends. `previous` is the hash of the previous record.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,
@@ -127,7 +127,6 @@ pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
     stream.parse().map_err(|_| Malformed::Field("stream"))
 }
 
-/// Decodes only stream and request id; other faults are not detected.
 pub fn request(bytes: &[u8]) -> Result<(StreamId, String), Malformed> {
     let Requested { stream, request_id } = Requested::decode(bytes)?;
     Ok((stream.parse().map_err(|_| Malformed::Field("stream"))?, request_id))

@@ -1,6 +1,7 @@
 //! Table of events: their numbers in `log.v1.Event`, and the numbers of their fields. The types of the fields define their
 //! encoding (see [`super::values`]). A test compares the table with `log.proto`, and a field without a number does not
-//! compile. `3-4 status` uses two numbers; `9 expires_ms as Time` overrides the encoding of the type.
+//! compile. For example, `3-4 status` gives a field two numbers, and `9 expires_ms as Time` encodes a field as `Time`
+//! instead of its own type.
 
 use super::{
     Malformed,
@@ -281,7 +282,7 @@ fn placed(mut report: PartitionReported) -> PartitionReported {
     report
 }
 
-/// Encoded as the suspension, followed, if the pool is retired, by a `PoolRetired` without its actor.
+/// Encoded as a flag if the pool is suspended, and as a `PoolRetired` without its actor if the pool is retired.
 impl Value for PoolStatus {
     fn put(&self, out: &mut Out, number: u8) {
         match self {

@@ -40,8 +40,8 @@ impl<'a> Worker<'a> {
         Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
-    /// Checks batches and sends them to the fold. Of a batch with a fault, it sends the commits before the fault. Stores the
-    /// last `kept` batches.
+    /// Checks batches and sends them to the fold. Of a batch with a fault, it sends the commits before the fault. Holds the
+    /// last `kept` sent batches in memory.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<RecordBatch>,

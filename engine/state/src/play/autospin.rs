@@ -1,4 +1,4 @@
-//! End of an Autospin series (BW-25, PL-07).
+//! Conditions that end an Autospin series (BW-25, PL-07).
 
 use crate::values::Minor;
 

@@ -45,7 +45,7 @@ pub struct PlayerState {
     pub(crate) open: Vec<Arc<OpenRound>>,
     /// State of the seamless wallet; `None` if the player uses a transfer wallet.
     pub(crate) wallet: Option<Arc<Wallet>>,
-    /// Carried figures, sorted by game and scope.
+    /// Figures that rounds carry over to later rounds, sorted by game and scope.
     collections: Option<Arc<Vec<CollectionEntry>>>,
     /// The player's few campaigns, in order of grants.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
@@ -140,7 +140,6 @@ impl PlayerState {
         self.seats(currency).find(|seat| seat.game == game)
     }
 
-    /// Returns the seats in order of opening.
     pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }

@@ -93,7 +93,6 @@ impl Players {
         all.into_iter()
     }
 
-    /// Returns the states in a fixed but arbitrary order.
     pub fn into_states(self) -> impl Iterator<Item = Named> {
         self.places.into_values().flatten().map(|slot| (slot.name, slot.state))
     }
