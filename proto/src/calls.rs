@@ -169,7 +169,7 @@ macro_rules! served {
         pub struct $calls<T>(Serving<T>);
 
         impl<T> $calls<T> {
-            /// Longer requests are refused with OUT_OF_RANGE.
+            /// Requests above `request_bytes_max` are refused with OUT_OF_RANGE.
             #[must_use]
             pub fn new(service: T, request_bytes_max: usize) -> Self {
                 Self(Serving { service: Arc::new(service), request_bytes_max })

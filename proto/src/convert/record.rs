@@ -18,7 +18,7 @@ pub struct Logged {
     pub balances_after: Vec<(Currency, Minor)>,
     /// Unpaid credits due to a seamless wallet after the commit (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,
-    /// Proposing process; `None` for the writer.
+    /// Process that proposed the commit; `None` if the writer made the commit itself.
     pub proposer: Option<Arc<Proposer>>,
 }
 

@@ -39,7 +39,8 @@ type Checked = Result<(), Box<Divergence>>;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub log: PathBuf,
-    /// Folder of the index. If a readable snapshot exists next to it, its balances are compared with the log.
+    /// Folder of the index. If a readable snapshot exists next to the index, the snapshot's balances are compared with the
+    /// log.
     pub index: Option<PathBuf>,
     pub partition: u32,
     pub checkpoints: Checkpoints,

@@ -106,7 +106,7 @@ pub enum Comparison {
         /// Position of the snapshot, whose hash matches the log's record at this position; 0 if there is no snapshot.
         held: Position,
     },
-    /// The index could not be compared. This does not affect the log, because an index can be rebuilt.
+    /// The index could not be compared. The log can still be intact, because the index is rebuilt from the log.
     NotCompared { why: String },
 }
 

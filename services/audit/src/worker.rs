@@ -40,7 +40,7 @@ impl<'a> Worker<'a> {
         Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
-    /// Checks batches and sends them to the fold. Of a batch with a fault, it sends the commits before the fault. Holds the
+    /// Checks batches and sends them to the fold. If a commit is faulty, sends only the batch's commits before it. Holds the
     /// last `kept` sent batches in memory.
     pub(crate) fn run(
         &mut self,

@@ -6,7 +6,7 @@ use core::fmt;
 use super::session::SessionName;
 use crate::values::{Currency, is_id, number};
 
-/// Generated request; `Display` formats its id.
+/// Request that a service generates; `Display` formats the request's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
     PayAward {
@@ -102,7 +102,6 @@ pub enum InternalRequest<'a> {
         now_ms: i64,
         by_ms: i64,
     },
-    /// Logs a failed check, at most once per hour.
     LogIntegrity {
         check: &'a str,
         hour: i64,

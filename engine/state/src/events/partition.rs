@@ -22,7 +22,7 @@ pub struct PartitionReported {
     /// Contributions in EUR, including those of voided rounds (BW-11).
     pub contributions: Nano,
     pub end: StretchEnd,
-    /// Voided rounds whose contributions stay in the pool (PL-38).
+    /// Sums over voided rounds whose contributions stay in the pool (PL-38).
     pub voids: Vec<ReportedVoids>,
     /// Pool cycle to which `voids` refers; 0 if `voids` is empty.
     pub cycle: u64,

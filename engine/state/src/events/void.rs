@@ -10,8 +10,8 @@ use crate::values::{Minor, Nano};
 pub enum VoidedJackpot {
     /// Only in older logs: the round's contribution is taken out of the pool, and its awards are unchanged.
     TakenBack,
-    /// The round's contribution stays in the pool unless an incident returns it. None of its awards was paid; they return to
-    /// the pool.
+    /// The round's contribution stays in the pool unless an incident returns it. None of the round's awards was paid; unpaid
+    /// awards return to the pool.
     Kept,
     /// Like [`VoidedJackpot::Kept`], but paid awards are charged to the operator's house.
     Charged,

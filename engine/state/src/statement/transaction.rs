@@ -40,7 +40,7 @@ pub enum TransactionKind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Number of the event in its commit, 1-based. A void can make two transactions.
+    /// Number of the event in its commit, 1-based. A void can make two transactions, with different numbers.
     pub number: u32,
     pub kind: TransactionKind,
     pub currency: Currency,
