@@ -202,7 +202,7 @@ def proven(proof, vkey):
     for some in found:
         positions = [position for position, _, _ in some]
         check(positions == sorted(set(positions)), "the records are not in the log's order")
-    # The file's proof covers the last record. A record needs no path if a proven record contains its hash.
+    # The inclusion proof covers the round's last record. Another record needs no path if a proven record contains its hash.
     last = int(index.removeprefix("index ")) + 1
     check(records and records[-1][0] == last and not records[-1][2], "the index of the proof belongs to another record")
     check(all(position < last for position, _, _ in sealing), "the index of the proof belongs to another record")

@@ -1,5 +1,5 @@
-//! Generates well-formed messages with valid and invalid values. They follow the descriptors, so new calls and fields are
-//! fuzzed automatically.
+//! Generates well-formed messages with valid and invalid values. The messages follow the protobuf descriptors, so new calls
+//! and fields are fuzzed automatically.
 
 use arbitrary::{Result, Unstructured};
 use motherlode_proto::FILE_DESCRIPTOR_SET;

@@ -128,7 +128,8 @@ impl Story {
             assert!(self.books == before, "a refused commit changed the books");
         }
         if staged.is_err() && staged != replayed {
-            // Pools absorb only durable commits. After the batch is absorbed, the writer's books must equal the replay's.
+            // Pools include only durable commits, so the staged batch is made durable. Then the writer's books must equal
+            // the replay's.
             self.absorb();
             staged = self.stage.apply_recalling(&self.durable, commit, recalled);
         }

@@ -1,5 +1,5 @@
-//! If a damaged log can be opened, it contains a prefix of its records. After a crash, the log contains all acknowledged
-//! records.
+//! If a damaged log can be opened, it contains a prefix of the undamaged log's records. After a crash, the log contains all
+//! acknowledged records.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};

@@ -1,5 +1,6 @@
 //! Server side of the services. Only decoding and encoding are compiled for each call; tonic's generated servers would
-//! compile all code for each call. Calls with a stream of requests pass decoded messages, and PlayStream has its own codec.
+//! compile all code for each call. For calls with a stream of requests, handlers receive decoded messages; PlayStream has
+//! its own codec.
 
 use std::{
     convert::Infallible,
@@ -168,7 +169,7 @@ macro_rules! served {
         pub struct $calls<T>(Serving<T>);
 
         impl<T> $calls<T> {
-            /// Longer requests are refused with OUT_OF_RANGE.
+            /// Requests above `request_bytes_max` are refused with OUT_OF_RANGE.
             #[must_use]
             pub fn new(service: T, request_bytes_max: usize) -> Self {
                 Self(Serving { service: Arc::new(service), request_bytes_max })

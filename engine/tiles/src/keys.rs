@@ -108,7 +108,7 @@ impl FromStr for VerifierKey {
     }
 }
 
-/// Signing key, written as `PRIVATE+KEY+name+id+seed`. `Debug` omits the secret.
+/// Signing key, written as `PRIVATE+KEY+name+id+seed`.
 #[derive(Clone)]
 pub struct SignerKey {
     verifier: VerifierKey,

@@ -31,7 +31,7 @@ pub trait Stored {
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Self::Error>;
 }
 
-/// Size and right edge of a growing tree, largest subtree first.
+/// Size of a growing tree, and hashes of the complete subtrees that compose it, largest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     size: u64,
@@ -48,7 +48,6 @@ impl Tree {
         Ok(Self { size, edge })
     }
 
-    /// Makes a tree from its size and right edge; `None` if a tree of this size has another number of subtrees.
     #[must_use]
     pub fn with_edge(size: u64, edge: Vec<Hash>) -> Option<Self> {
         (edge.len() == size.count_ones() as usize).then_some(Self { size, edge })
@@ -69,7 +68,7 @@ impl Tree {
         self.edge.iter().copied().rev().reduce(|right, left| node(&left, &right)).unwrap_or_else(empty)
     }
 
-    /// Calls `tile` with each new hash, lowest level first.
+    /// Calls `tile` with the level and hash of each completed subtree that tiles store, lowest level first.
     pub fn append(&mut self, entry: &[u8], mut tile: impl FnMut(u8, Hash)) {
         let mut hash = leaf(entry);
         let (mut height, mut level) = (0, 0);

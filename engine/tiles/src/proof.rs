@@ -89,7 +89,7 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     climb.last == 0 && of_old == *old_root && of_new == *new_root
 }
 
-/// Path from a node to the root: the node's index, and the level's last index.
+/// Position on the path from a leaf to the root: index of the node, and last index of its level.
 struct Climb {
     index: u64,
     last: u64,

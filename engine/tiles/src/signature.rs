@@ -31,7 +31,7 @@ impl FromStr for Signature {
     }
 }
 
-/// Refuses white space, control characters and plus.
+/// Refuses names with white space, control characters or a plus sign.
 pub(crate) fn checked(name: &str) -> Result<String, Malformed> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '+';
     match name.is_empty() || name.contains(odd) {

@@ -13,7 +13,7 @@ const PATH_MAX: usize = 63;
 /// Body of a `POST add-checkpoint` request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddCheckpoint {
-    /// Size that the witness is expected to have cosigned last.
+    /// Size of the last tree that, to the sender's knowledge, the witness cosigned.
     pub old: u64,
     pub path: Vec<Hash>,
     pub checkpoint: Note,
@@ -33,7 +33,7 @@ pub enum Unwitnessed {
     /// HTTP status 400: the old size exceeds the checkpoint's size.
     #[error("the request's old size exceeds the checkpoint's size")]
     Backwards,
-    /// HTTP status 409: the last cosigned tree has another size.
+    /// HTTP status 409: the tree that the witness cosigned last has another size.
     #[error("the last cosigned checkpoint has size {0}")]
     Conflict(u64),
     /// HTTP status 422: the checkpoint does not extend the last cosigned checkpoint.

@@ -1,4 +1,4 @@
-//! Converts events of the books to messages of the log. Both have the bytes that the [table](super::table) defines.
+//! Converts events of the books to messages of the log. The [table](super::table) defines the encoding of both.
 
 use super::{
     Malformed,

@@ -1,5 +1,5 @@
-//! Answers to steps ([`v1::Played`](crate::spin::v1::Played)), written directly as bytes. The outcome is copied in
-//! its encoding for the log.
+//! Answers to steps ([`v1::Played`](crate::spin::v1::Played)), written directly as bytes. The step's outcome has the same
+//! bytes as in the log.
 
 use super::plain::Out;
 use crate::round::v1::{JackpotWin, RoundState};

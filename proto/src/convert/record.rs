@@ -18,7 +18,7 @@ pub struct Logged {
     pub balances_after: Vec<(Currency, Minor)>,
     /// Unpaid credits due to a seamless wallet after the commit (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,
-    /// Proposing process; `None` for the writer.
+    /// Process that proposed the commit; `None` if the writer made the commit itself.
     pub proposer: Option<Arc<Proposer>>,
 }
 
@@ -38,7 +38,7 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Appends a record without its [end](write_end). `previous` is the hash of the previous record.
+/// Appends a record without the last fields, which [`write_end`] appends. `previous` is the hash of the previous record.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,
@@ -127,7 +127,6 @@ pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
     stream.parse().map_err(|_| Malformed::Field("stream"))
 }
 
-/// Decodes only stream and request id; other faults are not detected.
 pub fn request(bytes: &[u8]) -> Result<(StreamId, String), Malformed> {
     let Requested { stream, request_id } = Requested::decode(bytes)?;
     Ok((stream.parse().map_err(|_| Malformed::Field("stream"))?, request_id))

@@ -1,5 +1,5 @@
 //! Refusals of the books as messages between processes, which are never stored. A message contains the reason's permanent
-//! number and its arguments. A reason without a line in this table does not compile.
+//! number and its arguments.
 
 use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;

@@ -1,6 +1,7 @@
 //! Table of events: their numbers in `log.v1.Event`, and the numbers of their fields. The types of the fields define their
 //! encoding (see [`super::values`]). A test compares the table with `log.proto`, and a field without a number does not
-//! compile. `3-4 status` uses two numbers; `9 expires_ms as Time` overrides the encoding of the type.
+//! compile. For example, `3-4 status` gives a field two numbers, and `9 expires_ms as Time` encodes a field as `Time`
+//! instead of its own type.
 
 use super::{
     Malformed,
@@ -35,8 +36,8 @@ macro_rules! take {
     };
 }
 
-/// Parts of events that have their own types and messages. Fields under `beside` are encoded in the enclosing
-/// message, and `then` sets them.
+/// Parts of events that have their own types and messages. A message does not encode its fields under `beside`; the function
+/// under `then` of the enclosing message sets them.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -270,7 +271,7 @@ impl Value for StretchEnd {
     }
 }
 
-/// Sets the position of a hit or void from the range's end, which is at the same position and is written only once.
+/// Sets the position of a hit or void to the range's last position, which is the same and is encoded only once.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
         let (Decision::Hit(Hit { partition, position, .. })
@@ -281,7 +282,7 @@ fn placed(mut report: PartitionReported) -> PartitionReported {
     report
 }
 
-/// Encoded as the suspension, followed, if the pool is retired, by a `PoolRetired` without its actor.
+/// Encoded as a flag if the pool is suspended, and as a `PoolRetired` without its actor if the pool is retired.
 impl Value for PoolStatus {
     fn put(&self, out: &mut Out, number: u8) {
         match self {
@@ -312,7 +313,7 @@ mod tests {
 
     const PACKAGE: &str = ".motherlode.log.v1.";
 
-    /// Messages of pairs (fields 1 and 2; see [`values`](super::super::values)), and of `StretchEnd` above.
+    /// Messages that encode a pair as fields 1 and 2 (see [`values`](super::super::values)) or `StretchEnd`.
     const PAIRS: [&str; 4] = ["Balance", "CollectionChanged.Entry", "PartitionReported.Standing", "Rate"];
 
     fn contract() -> BTreeMap<String, DescriptorProto> {

@@ -397,7 +397,6 @@ fn rounds() -> impl Strategy<Value = Logged> {
     let bytes = (vec(any::<u8>(), 0..400), vec(any::<u8>(), 0..9), "[a-z/]{0,200}", any::<Option<i128>>(), -6..6_i8);
     (figures, bytes, any::<bool>()).prop_map(|((wide, signed, narrow, repeat, balances), bytes, small)| {
         let (outcome, choice, text, nano, exponent) = bytes;
-        // Logs often contain small figures and zeros, which random 64-bit values rarely are.
         let wide = wide.map(|figure| if small { figure % 3 } else { figure });
         let signed = signed.map(|figure| if small { figure % 2 } else { figure });
         let contribution =

@@ -63,8 +63,8 @@ impl Archive {
         Self { objects, root: Path::default(), place: place.to_owned() }
     }
 
-    /// Returns the end of each partition at the last complete run. These ends are consistent: home has everything to which the
-    /// others refer, and they have everything to which home refers.
+    /// Returns the last position of each partition after the last complete upload of all partitions. Records up to these
+    /// positions refer to no later record of another partition.
     pub async fn ends(&self) -> Result<Option<Vec<Position>>, ArchiveError> {
         let Some(bytes) = self.get(ROOT, ROOT_BYTES_MAX).await? else { return Ok(None) };
         let text = String::from_utf8_lossy(&bytes);
@@ -84,7 +84,6 @@ impl Archive {
         }
     }
 
-    /// Records the ends of all partitions after a complete run.
     pub async fn complete(&self, ends: &[Position]) -> Result<(), ArchiveError> {
         self.put(ROOT, root_text(ends).into(), PutMode::Overwrite).await.map(drop)
     }

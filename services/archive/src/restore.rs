@@ -27,7 +27,7 @@ pub struct Restored {
 }
 
 /// Verifies a partition's whole archive, and appends the records that `target` lacks; `target` must be empty or a prefix of
-/// the archived log. With `key`, the checkpoint must be signed by it. `done` counts verified records.
+/// the archived log. If `key` is given, it must have signed the checkpoint. `done` counts verified records.
 pub async fn restore<'a>(
     archive: &'a Archive,
     partition: u32,

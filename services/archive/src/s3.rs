@@ -1,5 +1,5 @@
-//! Client of S3-compatible servers; it uses the HTTP client and TLS provider of the rest of the process. Address, region and
-//! credentials come from the AWS_* variables of the environment.
+//! Client of S3-compatible servers, with the process's HTTP client and TLS provider. Address, region and credentials come
+//! from the AWS_* variables of the environment.
 
 use async_trait::async_trait;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};

@@ -9,7 +9,7 @@ use object_store::PutMode;
 use sha2::{Digest as _, Sha256};
 use std::{mem, time::Duration};
 
-/// Maximum bytes of a segment, which still fits a segment file with its longest block.
+/// Maximum bytes of a segment; even with another block of maximum length, a segment file has room for it.
 pub(crate) const SEGMENT_BYTES_MAX: u64 = 512 << 20;
 
 #[derive(Debug, Clone, Copy)]
@@ -49,8 +49,8 @@ pub struct Upload<'a> {
 }
 
 impl<'a> Upload<'a> {
-    /// Begins an upload after the archive's full segments. `signed` is the log's newest checkpoint; the upload compares its
-    /// root with the records, and archives it after them.
+    /// Begins an upload that continues after the archive's full segments. `signed` is the log's newest checkpoint; the
+    /// upload compares the checkpoint's root with the records, and archives the checkpoint after them.
     pub async fn begin(
         archive: &'a Archive,
         partition: u32,

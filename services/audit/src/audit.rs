@@ -1,4 +1,4 @@
-//! The audit as a pipeline of threads. One thread reads and verifies records, workers judge and resolve the records of their
+//! The audit as a pipeline of threads. One thread reads and verifies records, workers check and resolve the records of their
 //! players, and one thread folds the shared state in log order. After a fault in one stage, the other stages still process
 //! all earlier batches, so the first divergence does not depend on the number of threads.
 
@@ -39,7 +39,8 @@ type Checked = Result<(), Box<Divergence>>;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub log: PathBuf,
-    /// Folder of the index. If a readable snapshot exists next to it, its balances are compared with the log.
+    /// Folder of the index. If a readable snapshot exists next to the index, the snapshot's balances are compared with the
+    /// log.
     pub index: Option<PathBuf>,
     pub partition: u32,
     pub checkpoints: Checkpoints,
@@ -108,7 +109,8 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if position == 0 && scan.partition_number().is_none() && read.is_ok() {
         return Err(Unusable::NoLog(options.log.clone()));
     }
-    // At equal positions, the books' fault is reported instead of a wrong outcome, because a misplaced event can cause both.
+    // If the books refuse a commit that also has a wrong outcome, the refusal is reported, because a misplaced event can
+    // cause both.
     let mut found: Vec<_> = [folded].into_iter().chain(played).chain([read]).filter_map(Result::err).collect();
     if found.is_empty() {
         let whole =
@@ -180,7 +182,7 @@ fn fold_in_order(
     Ok(())
 }
 
-/// Checks that the log reaches the snapshot's position. A shorter log lacks acknowledged commits.
+/// A log that ends before the snapshot's position lacks acknowledged commits.
 fn reaches(head: Option<ChainHead>, end: Position) -> Result<(), Fault> {
     match head {
         Some(held) if held.position > end => Err(Fault::new(

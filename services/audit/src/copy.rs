@@ -1,8 +1,8 @@
 //! Audit of an operator's copy of the log (PL-30), which omits other operators' records.
 //!
-//! It verifies the copy's hash chain, the links of adjacent records and the completeness of each player's stream, applies
-//! the commits to books without pools, and resolves each step again. [`NOT_CHECKED`] lists the checks that a copy does not
-//! permit. Cost: some microseconds per commit on one thread. Memory grows with the number of players and requests.
+//! The audit verifies the copy's hash chain, the links of adjacent records and the completeness of each player's stream,
+//! applies the commits to books without pools, and resolves each step again. [`NOT_CHECKED`] lists the checks that a copy
+//! does not permit. Cost: some microseconds per commit on one thread. Memory grows with the number of players and requests.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},
@@ -87,7 +87,7 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
     Ok(digesting.for_operator(operator))
 }
 
-/// Result of an audit of a copy. If there is a divergence, the figures cover only the records before it.
+/// If there is a divergence, the figures cover only the records before it.
 #[derive(Debug)]
 pub struct CopyReport {
     pub partition: u32,

@@ -23,7 +23,7 @@ pub(crate) struct Exchange {
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    // The following items are in no mirror yet; each has its position at home.
+    // The following fields contain items that no mirror contains yet, each with its position at home.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,

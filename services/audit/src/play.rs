@@ -91,7 +91,7 @@ impl<'a> Plays<'a> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
         let mut due = Required::default();
-        // Set while the step's draw is not revealed, because the step's events can only be checked afterwards.
+        // Whether the step's draw is not revealed yet, so the step's events are checked later.
         let mut holds = false;
         for (event, at) in events.iter().zip(0..) {
             match event {
@@ -265,7 +265,7 @@ impl<'a> Plays<'a> {
         let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
         let carried =
             |sharing| place.as_ref().map_or_else(Carried::default, |place| player.carried(game, sharing, place));
-        // Older rounds carry over figures only from rounds of the same rules version.
+        // Rounds in older logs carry over collected figures only from rounds of the same rules version.
         let sharing = [Sharing::Game, Sharing::Version].into_iter().find(|sharing| carried(*sharing) == terms.carried);
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);

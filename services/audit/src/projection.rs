@@ -1,4 +1,4 @@
-//! Balances of a service's newest snapshot, for comparison with the log. Reading them writes no files.
+//! Balances of a service's newest snapshot, for comparison with the log. Reading the balances writes no files.
 
 use motherlode_ledger::{Balance, ChainHead, balances};
 use std::{collections::VecDeque, path::Path};
@@ -9,8 +9,7 @@ pub(crate) struct Projection {
     pub(crate) head: Option<ChainHead>,
 }
 
-/// Reads the snapshot's balances. Read the log after this call, because a running service may have written records before a
-/// new snapshot.
+/// Read the log after this call, because a running service may have written records before a new snapshot.
 pub(crate) fn read(index: &Path, partition: u32) -> Result<Projection, String> {
     let found = balances(index, partition).map_err(|error| format!("the snapshot cannot be read: {error}"))?;
     let (mut balances, head) = found.ok_or("the index has no snapshot in this version's format")?;

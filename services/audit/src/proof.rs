@@ -42,7 +42,7 @@ pub struct Proven {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownDraw {
-    /// The draw was not sealed, because the log was written by an older version.
+    /// An older version of Motherlode logged the step without a sealed draw.
     Unsealed,
     /// The dealt value matches the seal in the record at this position, which precedes the step.
     Sealed(Sealed, Position),
@@ -103,7 +103,7 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let lost = |event: &Event| matches!(event, Event::DrawsLost { round } if *round == number);
     let is_lost = records.iter().flat_map(|logged| &logged.commit.events).any(lost);
     let view = round_view(&records, number)?;
-    // Draws of a settled round were revealed at its end.
+    // A settled round revealed its draws at its end, even if it was voided later.
     let is_lost = is_lost && view.settled.is_none();
     let draws = view.steps.iter().map(|step| drawn(step, &seals, is_lost)).collect::<Result<_, _>>()?;
     let positions = records.iter().map(|logged| logged.commit.position).collect();

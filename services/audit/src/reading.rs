@@ -72,7 +72,7 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // A stage that has ended found a fault in an earlier batch, which the other stages have also received.
+            // If a later stage has ended, it found a fault in an earlier batch, and all stages have received this batch.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {

@@ -5,7 +5,7 @@ use motherlode_state::{
 };
 use std::collections::BTreeMap;
 
-/// Result of an audit. If there is a divergence, the figures prove nothing and may include a few records after it.
+/// If there is a divergence, the figures prove nothing and may include a few records after it.
 #[derive(Debug)]
 pub struct Report {
     pub partition: u32,
@@ -83,15 +83,15 @@ pub struct Voids {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
     pub opened: u64,
-    /// Number of draws sealed again because the player had been opened without a draw.
+    /// Number of draws sealed again because the player's stream had begun without a sealed draw.
     pub unsealed: u64,
-    /// Number of draws sealed again because their key was lost. Each new seal could have replaced an outcome that nobody had
-    /// seen.
+    /// Number of draws sealed again because their key was lost. Each new seal could have replaced a draw whose outcome the
+    /// player had not seen.
     pub key_lost: u64,
     /// Number of draws sealed again after a start that could not rule out lost records (PL-40).
     pub ended: u64,
     pub unsure_starts: u64,
-    /// Number of refused starts, as recorded by later starts.
+    /// Number of starts that the service refused, as logged by later starts.
     pub refused_starts: u64,
     /// Number of voided rounds whose draws were not revealed, so their steps were not resolved.
     pub rounds_lost: u64,
@@ -106,7 +106,7 @@ pub enum Comparison {
         /// Position of the snapshot, whose hash matches the log's record at this position; 0 if there is no snapshot.
         held: Position,
     },
-    /// The index could not be compared. This does not affect the log, because an index can be rebuilt.
+    /// The index could not be compared. The log can still be intact, because the index is rebuilt from the log.
     NotCompared { why: String },
 }
 

@@ -20,7 +20,7 @@ use std::{
 };
 
 pub(crate) struct JudgedBatch {
-    /// Checked commits. Events of players' commits are dropped unless partitions are compared.
+    /// Checked commits, without the events of players' commits unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
 }
@@ -40,8 +40,8 @@ impl<'a> Worker<'a> {
         Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
-    /// Checks batches and sends them to the fold. Of a batch with a fault, it sends the commits before the fault. Stores the
-    /// last `kept` batches.
+    /// Checks batches and sends them to the fold. If a commit is faulty, sends only the batch's commits before it. Holds the
+    /// last `kept` sent batches in memory.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<RecordBatch>,

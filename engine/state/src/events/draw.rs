@@ -49,8 +49,8 @@ pub struct DrawSealed {
 pub enum SealReason {
     Opened,
     Unsealed,
-    /// The draw's key is lost. Each such draw is reported, because a request with an unknown outcome could get another
-    /// outcome when retried.
+    /// The draw's key is lost. The audit reports each such draw, because the new draw could replace an outcome that the
+    /// player had not seen.
     KeyLost,
     /// A restart revoked the unused seals of earlier generations (PL-40).
     SealsEnded,
@@ -63,7 +63,7 @@ pub struct GenerationBegun {
     pub salt: Salt,
     pub unused_seals_end: bool,
     pub evidence: StartEvidence,
-    /// Last position of lost commits whose loss was accepted at the start; 0 for none.
+    /// Last position of lost commits that the start accepts; 0 if none were lost.
     pub lost_to: u64,
     /// Names of draw keys that no earlier generation had.
     pub keys_added: Vec<Epoch>,

@@ -349,7 +349,7 @@ pub enum Event {
         amount: Minor,
     },
     ReversalTaken {
-        /// Request id of the void.
+        /// Id of the request that voided the round.
         request_id: SmolStr,
         round: u64,
         currency: Currency,
@@ -387,7 +387,7 @@ impl Event {
         })
     }
 
-    /// Returns the change without figures that depend on its position in the log.
+    /// Returns the change, with figures that depend on its log position set to 0.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();
@@ -399,7 +399,7 @@ impl Event {
         change
     }
 
-    /// Returns whether the change is a stop, which needs no second actor (PL-25).
+    /// Returns whether the change switches a part off or suspends a pool, which needs no second actor (PL-25).
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::SwitchSet { on: false, .. } | Self::PoolSuspended { .. })

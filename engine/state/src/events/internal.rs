@@ -1,29 +1,27 @@
-//! Internal requests of services. An internal id contains all parameters of its request, so the request takes effect once
-//! even after a crash. Unlike callers' ids, internal ids contain a slash. Ids never change because logs contain them.
+//! Requests that services generate. The id contains all parameters of the request, so a repetition after a crash has no
+//! second effect. Unlike callers' ids, these ids contain a slash. Their format never changes, because logs contain them.
 
 use core::fmt;
 
 use super::session::SessionName;
 use crate::values::{Currency, is_id, number};
 
-/// Internal request; `Display` formats its id.
+/// Request that a service generates; `Display` formats the request's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
-    /// Pays an award, on the winner's stream.
     PayAward {
         pool: &'a str,
         partition: u32,
         hit: u64,
     },
-    /// Sets an award aside, on the winner's stream.
+    /// Records on the winner's stream that an award stays unpaid, because the account has no room.
     SetAwardAside {
         pool: &'a str,
         partition: u32,
         hit: u64,
     },
-    /// Opens a pool, on its stream.
     OpenPool,
-    /// Pool step in the home partition.
+    /// Commits the events that `Books::pool_step` computes.
     PoolStep {
         version: u64,
     },
@@ -39,10 +37,10 @@ pub enum InternalRequest<'a> {
     },
     MirrorPool {
         pool: &'a str,
-        /// Position in the home partition whose state is mirrored.
+        /// Position in the home partition at which the mirrored state is taken.
         home_position: u64,
     },
-    /// Copies a commit from the home partition's rates stream or system stream.
+    /// Copies a commit of the home partition's rates stream or system stream to another partition.
     CopyHome {
         /// Position of the copied commit in the home partition.
         position: u64,
@@ -65,7 +63,7 @@ pub enum InternalRequest<'a> {
     OpenSession {
         request_id: &'a str,
     },
-    /// The id is also the wallet's transaction id (PL-31).
+    /// Requests a debit; the id is also the debit's transaction id (PL-31).
     AskDebit {
         request_id: &'a str,
     },
@@ -104,7 +102,6 @@ pub enum InternalRequest<'a> {
         now_ms: i64,
         by_ms: i64,
     },
-    /// Logs a failed check, at most once per hour.
     LogIntegrity {
         check: &'a str,
         hour: i64,
@@ -121,7 +118,7 @@ pub enum InternalRequest<'a> {
     LogRefusal {
         finding: &'a str,
     },
-    /// Caller's request on a stream that operators share; the id contains the request's fingerprint.
+    /// Operator's request on a stream that operators share; the internal id contains the request's fingerprint.
     OfOperator {
         operator: &'a str,
         request_id: &'a str,

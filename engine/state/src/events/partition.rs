@@ -1,10 +1,10 @@
 //! Events by which partitions exchange data about a pool.
 //!
-//! A pool is decided on its stream at [`HOME`](crate::HOME). Other partitions *report* contributions, hits and voids
-//! ([`PartitionReported`]), and accept bets according to a *mirror* of the pool ([`PoolMirrored`]). A pool retires after all
-//! partitions have confirmed its suspension (BW-20). Money in transit is in
-//! [`Account::Interpartition`](crate::Account::Interpartition), so the postings of each partition sum to zero
-//! (PL-09).
+//! All hits and voids of a pool are decided on the pool's stream in partition [`HOME`](crate::HOME). Other partitions
+//! *report* contributions, hits and voids ([`PartitionReported`]), and accept bets by the terms and status in a copy of the
+//! pool, the *mirror* ([`PoolMirrored`]). A pool retires after all partitions have confirmed its suspension (BW-20). Money
+//! in transit between partitions is in [`Account::Interpartition`](crate::Account::Interpartition), so the postings of each
+//! partition sum to zero (PL-09).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,8 @@ use super::pool::{Award, Decision, PoolStatus, PoolTerms};
 use super::void::{ReportedVoids, VoidReturn};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// Contributions of a range of positions of another partition, and the hit or void at the range's end. An empty first report
-/// (`from` 1, `to` 0) joins the partition to the pool.
+/// Contributions from a range of another partition's positions, and the hit or void at the last of these positions. By an
+/// empty first report (`from` 1, `to` 0), a partition joins the pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReported {
     pub partition: u32,
@@ -22,7 +22,7 @@ pub struct PartitionReported {
     /// Contributions in EUR, including those of voided rounds (BW-11).
     pub contributions: Nano,
     pub end: StretchEnd,
-    /// Voided rounds whose contributions stay in the pool (PL-38).
+    /// Sums over voided rounds whose contributions stay in the pool (PL-38).
     pub voids: Vec<ReportedVoids>,
     /// Pool cycle to which `voids` refers; 0 if `voids` is empty.
     pub cycle: u64,
@@ -30,12 +30,12 @@ pub struct PartitionReported {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StretchEnd {
-    /// Hit or void at the last position.
+    /// Hit or void at position `to`.
     Decision(Decision),
     Standing {
-        /// Number of contributing rounds that can still hit.
+        /// Number of open rounds that can still hit the jackpot.
         open_rounds: u64,
-        /// Home position of the mirrored state; 0 if nothing is mirrored yet.
+        /// Home position that the partition's newest mirror copies; 0 without a mirror.
         mirrored: u64,
     },
 }
@@ -45,9 +45,9 @@ pub struct PoolMirrored {
     pub home_position: u64,
     pub terms: PoolTerms,
     pub status: PoolStatus,
-    /// Position in this partition up to which contributions are pooled.
+    /// Last position in this partition whose contribution the pool includes.
     pub pooled_position: u64,
-    /// Position in this partition up to which hits and voids are decided.
+    /// Last position in this partition whose hit or void is decided.
     pub decided_to: u64,
     pub awards: Vec<MirroredAward>,
     /// Contributions to return to operators' houses in this partition (PL-38).
@@ -63,7 +63,7 @@ pub struct MirroredAward {
     pub currency: Currency,
     /// In EUR.
     pub paid: Nano,
-    /// Part of the seed from the house, in EUR; 0 in older logs.
+    /// Part of the award's seed that the house pays, in EUR; 0 in older logs.
     pub seed_from_house: Nano,
 }
 

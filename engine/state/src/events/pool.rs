@@ -8,7 +8,7 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 pub struct PoolTerms {
     pub version: u32,
     pub contribution_ppm: u32,
-    /// Seed of the pool after each win, in EUR.
+    /// Amount with which the pool restarts after each win, in EUR.
     pub seed: Nano,
     /// Lowest coin value that wins the whole pool, in EUR; never changes.
     pub base_coin: CoinValue,
@@ -16,19 +16,19 @@ pub struct PoolTerms {
     pub collision_share: CollisionShare,
 }
 
-/// Pricing of a second win within one refresh (BW-17).
+/// Pricing of a second win in the same refresh interval (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
-    /// The second win gets the coin value's share of the seed, plus all increments since the first win.
+    /// The second win pays `seed x coin / base coin`, plus all contributions since the first win.
     Full,
-    /// The second win is priced like a first win, in proportion to the coin value (BW-16).
+    /// Like a first win, the second win pays `pool x coin / base coin` (BW-16).
     Proportional,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     Active,
-    /// New bets neither contribute nor win; earlier bets can still win.
+    /// New bets neither contribute nor win the jackpot; bets before the suspension can still win it.
     Suspended,
     Retired {
         into: SmolStr,
@@ -99,7 +99,7 @@ pub struct Award {
     pub partition: u32,
     pub stream: StreamId,
     pub round: u64,
-    /// Number of the cycle that the award ends, 1-based.
+    /// Number of the pool cycle that the award ends, 1-based.
     pub cycle: u64,
     pub collision: bool,
     pub currency: Currency,

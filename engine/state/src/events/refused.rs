@@ -1,7 +1,7 @@
 //! Refusals of commits. A refused commit has no effect.
 //!
-//! The first fault found is reported. The position in log and stream is checked first, then the events in order. A bet's
-//! checks are, in order: switches, account, amount, round, rate, campaign or money, contribution.
+//! Only the first fault is reported. The commit's positions in log and stream are checked first, then its events in order. A
+//! bet's checks are, in order: switches, account, amount, round, rate, campaign or money, contribution.
 
 use smol_str::SmolStr;
 
@@ -44,7 +44,7 @@ pub enum Refused {
     #[error("the balance is {balance}, but {needed} is needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
-    /// The player uses a seamless wallet; this choice is final (PL-31).
+    /// The call needs a transfer wallet, but the player has a seamless wallet and cannot change it (PL-31).
     #[error("the player has a seamless wallet, so the operator's wallet has the money")]
     SeamlessWallet,
     #[error("the player has a transfer wallet, not a seamless wallet")]
@@ -175,7 +175,8 @@ pub enum Refused {
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// The position `to` is not durable yet, or was not reported.
+    /// `to` is above the partition's last durable position or, for other partitions than the pool's, above the position up
+    /// to which the partition's reports reach.
     #[error("the reported stretch of the log ends at position {to}, after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("the hit or void at position {position} must be decided first")]

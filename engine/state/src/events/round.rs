@@ -14,7 +14,7 @@ pub struct RoundStarted {
     /// SHA-256.
     pub model_hash: [u8; 32],
     pub currency: Currency,
-    /// Cost of the stake; above 0 even for a free round.
+    /// Price of the round's stake; above 0 even for a free round.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub stake: LoggedTerms,
@@ -23,7 +23,7 @@ pub struct RoundStarted {
     /// Contribution of the bet. `None` if no pool is active, for free rounds (PL-18) and for play money (PL-17).
     pub contribution: Option<Contribution>,
     pub session: Option<SessionName>,
-    /// Jurisdiction; empty if unrestricted (PL-26).
+    /// Jurisdiction whose restrictions apply; empty for none (PL-26).
     pub jurisdiction: SmolStr,
     pub campaign: Option<SmolStr>,
 }
@@ -38,7 +38,7 @@ impl RoundStarted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedTerms {
     Terms(RoundTerms),
-    /// Logged bytes that cannot be parsed.
+    /// Logged bytes of terms that cannot be parsed.
     Unreadable(Vec<u8>),
 }
 
@@ -52,7 +52,7 @@ impl LoggedTerms {
     }
 }
 
-/// Terms of a round. A replay needs them in addition to the bet.
+/// Facts that a replay of a round needs in addition to the bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,
@@ -89,7 +89,7 @@ pub struct StepResolved {
     pub draw: Option<Draw>,
 }
 
-/// Cause of an automatic choice (PL-03).
+/// Reason why the service chose for the player (PL-03).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Automatic {
     Skipped,

@@ -13,14 +13,14 @@ pub struct SessionOpened {
     pub session: SessionName,
     pub game: SmolStr,
     pub currency: Currency,
-    /// Jurisdiction; empty if unrestricted.
+    /// Jurisdiction whose restrictions apply; empty for none.
     pub jurisdiction: SmolStr,
     pub idle_ms: NonZeroU32,
     /// Limits that apply until the end of the day, including to later sessions.
     pub limits: DayLimits,
 }
 
-/// Strictest limits among the day's sessions.
+/// Strictest limits among a player's sessions of a day.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,

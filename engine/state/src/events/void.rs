@@ -8,18 +8,19 @@ use crate::values::{Minor, Nano};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VoidedJackpot {
-    /// Only in older logs: the contribution is taken back, and the award is unchanged.
+    /// Only in older logs: the round's contribution is taken out of the pool, and its awards are unchanged.
     TakenBack,
-    /// The contribution stays in the pool unless an incident returns it. No award was paid; unpaid awards are reversed.
+    /// The round's contribution stays in the pool unless an incident returns it. None of the round's awards was paid; unpaid
+    /// awards return to the pool.
     Kept,
     /// Like [`VoidedJackpot::Kept`], but paid awards are charged to the operator's house.
     Charged,
-    /// Like [`VoidedJackpot::Kept`], but the platform bears paid awards.
+    /// Like [`VoidedJackpot::Kept`], but the platform bears the cost of paid awards.
     Lost,
 }
 
-/// Facts of a settled round that its void needs (PL-04). The books drop these facts, and [`SettledRound::recall`] reads them
-/// from the log.
+/// Facts that the void of a settled round needs (PL-04). The books drop them at the settlement, and [`SettledRound::recall`]
+/// reads them from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {
     pub started: Arc<RoundStarted>,
@@ -46,42 +47,42 @@ pub struct Reversal {
     pub operator: SmolStr,
     /// In EUR.
     pub amount: Nano,
-    /// Part that returns to the house; the reserve receives the remainder.
+    /// Part of `amount` that returns to the house; the pool's reserve receives the remainder.
     pub to_house: Nano,
 }
 
-/// Contributions of voided rounds that stay in the pool, summed per operator, game, version and minute.
+/// Contributions of voided rounds that stay in the pool, summed per operator, game, rules version and minute of the bet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedVoids {
     pub operator: SmolStr,
     pub game: SmolStr,
     pub rules_version: SmolStr,
-    /// Minute of the bets, counted from 1970.
+    /// Time of the bets in whole minutes since 1970.
     pub minute: i64,
     pub voids: u64,
     /// Contributions of bets in the reported range, in EUR.
     pub in_stretch: Nano,
-    /// Contributions of earlier bets in the running cycle, in EUR.
+    /// Contributions of bets before the reported range in the running pool cycle, in EUR.
     pub in_cycle: Nano,
-    /// Contributions of bets in earlier cycles, in EUR.
+    /// Contributions of bets in earlier pool cycles, in EUR.
     pub earlier: Nano,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VoidReturn {
     pub operator: SmolStr,
-    /// Returned amount in EUR, above 0.
+    /// Amount returned to the operator's house, in EUR, above 0.
     pub amount: Nano,
 }
 
-/// Malfunction. The contributions of its voided rounds return to the operator's house.
+/// Period of a game's malfunction. Contributions of the game's voided rounds in this period return to the operator's house.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
     /// Id, unique within the pool.
     pub id: SmolStr,
     pub operator: SmolStr,
     pub game: SmolStr,
-    /// Affected version; empty for all versions.
+    /// Affected rules version; empty for all versions.
     pub rules_version: SmolStr,
     /// Start in Unix ms, a whole minute.
     pub from_ms: i64,

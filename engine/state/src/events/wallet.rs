@@ -18,10 +18,10 @@ pub struct DebitAsked {
 pub struct DebitFacts {
     pub game: SmolStr,
     pub rules_version: SmolStr,
-    /// The operator's session reference; empty for none.
+    /// Operator's own id of the session; empty for none.
     pub session: SmolStr,
     pub feature_buy: bool,
-    /// Campaign of a free round that is opened at the wallet.
+    /// Campaign, if the debit opens a free round at the operator's wallet.
     pub campaign: Option<SmolStr>,
     /// Stake of the free round, which the operator's promotion pays; 0 if this is no free round.
     pub stake: Minor,
@@ -30,9 +30,9 @@ pub struct DebitFacts {
 /// Parts of a wallet's answer that are logged in addition to the reported balance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalletAnswer {
-    /// The wallet's own id of the transaction; empty if it sent none.
+    /// Id that the wallet gave the transaction; empty if the wallet sent none.
     pub transaction_id: SmolStr,
     pub balance_unknown: bool,
-    /// Part of the amount that is bonus money.
+    /// Bonus money in the transaction's amount.
     pub bonus: Minor,
 }

@@ -1,6 +1,6 @@
-//! Limits for new commits, which keep sums far below 64 bits. Deposits that would exceed a limit are refused, but wins and
-//! awards are never refused. Older logs that exceed a limit can still be folded, because only the writer calls
-//! [`Stage::admit`].
+//! Limits on new commits, so that sums stay far below the maximum of a 64-bit integer. A deposit that would exceed a limit
+//! is refused, but wins and awards are never refused. Logs that exceed a newer limit can still be folded, because only the
+//! writer calls [`Stage::admit`].
 
 use super::stage::{Stage, Subject};
 use super::view::View;
@@ -14,7 +14,7 @@ const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 /// Lowest and highest worth of a minor unit in 1e-9 EUR, so that a pool of 10^9 EUR has at most 10^18 minor units.
 const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
-/// Highest seed, which keeps a pool's figure far below an account's limit in any currency.
+/// Highest seed, so that a jackpot in any currency is far below the maximum balance.
 const SEED_MAX: Nano = Nano::major(100_000_000);
 
 /// Per operator.
@@ -37,7 +37,7 @@ impl Stage {
 }
 
 impl Commit {
-    /// Refuses a void by [`ANYONE`] if operators are configured (PL-38).
+    /// Refuses a void by the actor [`ANYONE`] if operators are configured (PL-38).
     pub fn admit_actors(&self) -> Result<(), Refused> {
         let mut approved = false;
         for event in &self.events {
@@ -82,11 +82,11 @@ impl Admission<'_> {
                 Event::CampaignGranted(campaign) => {
                     campaign.currency.ceiling().admits(campaign.currency, campaign.bet)?;
                 }
-                // Such voids exist only in older logs (PL-38).
+                // Only voids in older logs take the contribution back (PL-38).
                 Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
                     return Err(Refused::VoidedJackpotWrong { round: *round });
                 }
-                // Such events exist only in older logs (PL-37).
+                // Only older logs have voids of settled rounds without `settled` (PL-37).
                 Event::RoundVoided { round, settled: None, .. }
                     if self.player.is_some_and(|player| player.open_round(*round).is_none()) =>
                 {
@@ -153,7 +153,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// Checks that the balance has room for a win, and that few credits are due (PL-31).
+    /// Checks that the balance has room for a win, and that fewer wallet calls are due than the maximum (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();

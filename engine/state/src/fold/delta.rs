@@ -45,7 +45,7 @@ pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// Copied instead of shared, because threads would contend for its reference count.
+    /// Copied, because threads would contend for the reference count of a shared name.
     pub pool: SmolStr,
     pub totals: PendingTotals,
     /// Partition, position, amount.

@@ -32,7 +32,7 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Sums the contributions of voided rounds for incidents; skips bets that are too old.
+    /// Sums the contributions of voided rounds for incidents, except bets older than `RETURN_MINUTES`.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;
@@ -85,8 +85,8 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Returns contributions of the running cycle from K, of earlier cycles from R and, if R is insufficient, from H
-    /// (BW-19).
+    /// Pays contributions back to the operator's house: those of the running cycle from K, those of earlier cycles from R
+    /// and, if R is insufficient, from H (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -128,7 +128,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Reverses an award: the house gets its share of the seed back, and the reserve gets the remainder.
+    /// Reverses an unpaid award: the house gets back its part of the seed, and the pool's reserve gets the remainder.
     pub fn reverse(
         &mut self,
         name: &'s str,

@@ -29,7 +29,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Adds contributions to the pool once, in log order relative to hits and voids (BW-11).
+    /// Adds each contribution in a range of positions to the pool once, in log order with hits and voids (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -42,7 +42,7 @@ impl<'s> Transition<'s, '_> {
         if to > end {
             return Err(Refused::NotDurable { to, end });
         }
-        // A report is taken as a whole, because a part of it could belong to another cycle.
+        // Another partition's report is pooled as a whole, because its parts could fall into different pool cycles.
         let whole =
             partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
         if !whole {
@@ -65,7 +65,8 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the oldest pending decision, which must be at `position`. Contributions before it must be pooled.
+    /// Returns the partition's oldest undecided hit or void, which must be at `position`. Contributions up to it must be
+    /// pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -74,7 +75,6 @@ impl<'s> Transition<'s, '_> {
             .ok_or(Refused::NothingToDecide { position })
     }
 
-    /// The award must equal the price of the hit (BW-16, BW-17).
     pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
@@ -155,7 +155,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Changes the terms from the next cycle on (BW-20).
+    /// Changes the pool's terms from its next cycle on (BW-20).
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {

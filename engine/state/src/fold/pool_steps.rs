@@ -1,4 +1,4 @@
-//! Computes the next events of a pool's stream. This is a pure function of the books, so a retry gives the same events.
+//! Computes the next events of a pool's stream. The result depends only on the books, so a retry gives the same events.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// Returns contributions up to the next hit or void, and the decision of this hit or void. Up to [`DECISIONS_MAX`]
-    /// consecutive voids are decided together; a hit ends the commit. Partitions with a decision come first, then the
-    /// partition whose contributions are furthest behind.
+    /// Returns events that pool a partition's contributions up to its next hit or void, and decide this hit or void. Up to
+    /// [`DECISIONS_MAX`] consecutive voids are decided together; the step ends after a hit. A partition with a hit or void
+    /// to decide comes first, then the partition with the most unpooled positions.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {
@@ -39,13 +39,14 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// `self` is the durable books of the home partition, `there` of the other partition.
+    /// `self` must be the durable books of the home partition, `there` those of `partition`.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;
         let report = self.partition_report_to(pool, partition, there, u64::MAX)?;
         let reported = state.reports.get(&partition);
-        // In a suspended pool, a report without contributions is new too, because the retirement waits for it.
+        // For a suspended pool, a report without contributions also counts as new, because the pool's retirement waits for
+        // it.
         let is_new = reported.is_none_or(|reported| match report.end {
             StretchEnd::Standing { open_rounds, mirrored } => {
                 let stands = mirrored >= state.suspended_at
@@ -190,7 +191,6 @@ impl Stretch<'_> {
 
 const DECISIONS_MAX: usize = 256;
 
-/// Returns whether a hit or void is decided now; a hit waits during a suspension (BW-20).
 fn is_decided_now(pool: &PoolState, decision: &Decision) -> bool {
     match decision {
         Decision::Hit(hit) => pool.awards_now(hit),

@@ -20,11 +20,11 @@ fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)
 }
 
-/// Prices a hit (BW-16, BW-17). In `pool`, contributions up to the hit are pooled and earlier hits are awarded.
+/// Prices a hit (BW-16, BW-17). `pool` must include contributions up to the hit and awards of earlier hits.
 ///
-/// The value is `weighted x coin / base coin + whole`. A first win gets a share of the base pool; a second win within one
-/// refresh gets a share of the seed plus all increments. It is rounded down to the player's minor unit, and the reserve gets
-/// the fraction.
+/// The award is `weighted x coin / base coin + whole`. For a first win, `weighted` is the pool and `whole` is 0; for a
+/// second win within one refresh, `weighted` is the seed and `whole` is all increments. The award is rounded down to the
+/// player's minor unit, and the reserve gets the fraction.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));
@@ -37,7 +37,8 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let paid = worth.paid(amount).ok_or(MoneyError::OutOfRange)?;
     let seed_share = worth.in_eur(terms.seed).ok_or(MoneyError::OutOfRange)?;
 
-    // Rounding can make the increments one nano larger than the exact share. They are at most K because K is an integer.
+    // Rounding can make `increments` one nano larger than the exact share of K, but never larger than K, which is an
+    // integer.
     let increments = Nano(total.0 - seed_share.0);
     let seed_from_reserve = seed_share.min(pool.reserve);
     let left = total.0 - paid.0;
@@ -95,7 +96,7 @@ impl Worth {
             (numerator, self.base.checked_mul(self.rate.0)?)
         };
         let minor = numerator.checked_div(denominator.checked_mul(self.minor)?)?;
-        // The reserve receives any amount above the limit.
+        // The reserve receives the part of an award above the maximum of i64.
         Some(Minor(i64::try_from(minor).unwrap_or(i64::MAX)))
     }
 

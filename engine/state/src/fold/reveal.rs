@@ -7,12 +7,11 @@ use crate::values::{Dealt, Seal, draw};
 pub(super) struct RevealDue {
     pub round: u64,
     seals: SmallVec<[Seal; 1]>,
-    /// Whether the round is voided; a lost key is accepted only for a voided round.
+    /// Whether the round is voided; only a voided round may end with draws whose key was lost.
     voided: bool,
 }
 
 impl RevealDue {
-    /// Returns `None` if no step of the round is sealed.
     pub fn for_round(round: &OpenRound, voided: bool) -> Option<Self> {
         let seals: SmallVec<_> = round.draws().map(|draw| draw.seal).collect();
         (!seals.is_empty()).then_some(Self { round: round.started.round, seals, voided })

@@ -1,5 +1,5 @@
-//! Seamless wallets (PL-31). A confirmed debit adds the bet to the balance in the commit that opens the round. The balance
-//! after a commit must be credited to the wallet.
+//! Seamless wallets (PL-31). A confirmed debit adds the bet to the balance in the commit that opens the round. A balance
+//! that remains after a commit must be credited to the wallet.
 
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         amount: Minor,
         reported: Reported<'_>,
     ) -> Result<(), Refused> {
-        // A balance of 0 means that none was logged (older logs), since a credit leaves money.
+        // 0 means that an older log has no wallet balance, since the balance after a credit is above 0.
         if reported.0 != Minor::ZERO {
             self.note_balance(currency, reported)?;
         }
@@ -180,7 +180,7 @@ impl<'s> Transition<'s, '_> {
         skipped.and_then(|index| dues.remove(index)).map(|_| ()).ok_or(Refused::NoSuchDue)
     }
 
-    /// Removes the next due call. `round` is the round of a report or a reversal, otherwise 0.
+    /// Removes the next wallet call that is due, if the arguments match. `round` is 0 for a credit.
     fn take_due(
         &mut self,
         request_id: &str,

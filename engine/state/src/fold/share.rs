@@ -13,9 +13,9 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
 /// Books of a share of the players, for folding on several threads.
 ///
-/// The main [`Books`] fold all streams except players' streams. They take each player commit's [`Left`] in log order, and
-/// finally the [`Totals`] of the shares. Shares [follow](Share::follow) the shared state. The result equals that of
-/// [`Books::apply_recorded`].
+/// The main [`Books`] fold all streams except players' streams. For each player commit they apply the [`Left`] from its
+/// share, in log order; finally they add the [`Totals`] of the shares. Each share [copies](Share::follow) the state of
+/// pools, rates and system. The resulting books equal those of [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
@@ -59,8 +59,8 @@ impl Share {
         self.0.generations()
     }
 
-    /// Applies a durable commit to its player in place; `record` returns the hash of the commit's record. After an error the
-    /// player is invalid. Only [`Books::take_left`] checks the order of commits.
+    /// Applies a durable commit to its player in place; `record` returns the hash of the commit's record. After an error,
+    /// `player` is invalid. Only [`Books::take_left`] checks the order of commits.
     pub fn apply_recorded(
         &mut self,
         player: &mut PlayerState,
@@ -89,8 +89,8 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Updates the shared state, except figures of pools, from a commit on another stream. `is_kept` selects the
-    /// players whose awards are kept.
+    /// Updates the shared state, except figures of pools, from a commit on another stream. `is_kept` selects the players
+    /// whose unpaid awards the share keeps.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;
         let StreamId::Pool(name) = &commit.stream else {
@@ -189,7 +189,6 @@ impl Books {
         CommonState { pools: pools.clone(), unpaid: unpaid.clone(), rates: rates.clone(), system: system.clone() }
     }
 
-    /// Must be called in log order.
     pub fn take_left(&mut self, commit: &Commit, left: &Left) -> Result<(), Refused> {
         let end = self.end(commit.partition);
         let expected = end.position + 1;

@@ -58,7 +58,6 @@ impl Stage {
         self.sealed = true;
     }
 
-    /// Decides and stages a commit; a refusal has no effect.
     pub fn apply(&mut self, books: &Books, commit: &Commit) -> Result<(), Refused> {
         self.apply_recalling(books, commit, None)
     }
@@ -92,7 +91,8 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Stages a commit like [`Stage::apply_recorded`], but on a new copy of the stream's state.
+    /// Stages a commit like [`Stage::apply_recorded`], but on a copy of the stream's state that [`Stage::copy`] made just
+    /// before.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,
@@ -150,7 +150,6 @@ impl Books {
         View { durable: self, over: &NOTHING }
     }
 
-    /// Applies the groups of a stage, which must be durable.
     pub fn absorb(&mut self, mut stage: Stage) {
         while !stage.groups.is_empty() {
             self.absorb_oldest(&mut stage);

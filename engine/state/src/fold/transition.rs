@@ -6,7 +6,7 @@ use crate::state::PendingTotals;
 use crate::values::{Account, Currency, Minor, MoneyError, Nano, Posting};
 use smallvec::SmallVec;
 
-/// Commit being decided. Events change only the delta.
+/// Commit being decided. Its events change only `delta`, not the books.
 pub(super) struct Transition<'s, 'd> {
     pub view: View<'s>,
     pub commit: &'s Commit,
@@ -19,13 +19,13 @@ pub(super) struct Transition<'s, 'd> {
     /// Confirmed debit that no round has used yet (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
-    /// Voided round, and the part of its win that was not taken back.
+    /// Voided round, and the part of its win that the void did not take back.
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
-    /// Approved event, which must be the next event (PL-27).
+    /// Event that the commit approves, and that must follow next in the commit (PL-27).
     pub approved: Option<Box<Event>>,
-    /// Round whose void must follow (PL-38).
+    /// Round whose approved void must follow in the commit (PL-38).
     pub approved_void: Option<u64>,
     pub void_approved: bool,
 }
@@ -96,7 +96,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         &mut self.delta.pending[index]
     }
 
-    /// Leaves a decision for a pool; at most one per commit.
+    /// Adds a hit or void that the pool's stream decides later; at most one per commit.
     pub fn leave(&mut self, pool: &str, decision: Decision) -> Result<(), Refused> {
         if self.decided {
             return Err(Refused::SecondDecision);

@@ -6,7 +6,7 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes of a group. States replace the states of lower layers; figures are added to the figures of lower layers.
+/// Changes of a group. States replace those of older groups and of the books; figures are added.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
@@ -100,19 +100,18 @@ impl<'a> View<'a> {
         self.durable.void_sums.get(key).copied()
     }
 
-    /// Returns the keys in a range of minutes; the range's end is exclusive.
     pub fn void_keys(self, pool: &Arc<str>, (first, last): (i64, i64)) -> BTreeSet<&'a VoidKey> {
         let range = VoidKey::first(pool, first)..VoidKey::first(pool, last.max(first));
         let all = self.staged().chain([self.durable]);
         all.flat_map(|books| books.void_sums.range(range.clone())).map(|(key, _)| key).collect()
     }
 
-    /// Returns a pool's durable entries.
+    /// Returns the durable entries that wait for a pool.
     pub fn durable_pending(self, pool: &str) -> Option<&'a Pending> {
         self.durable.pending.get(pool)
     }
 
-    /// Returns the durable end of the pool's own partition, or the end of another partition's last report.
+    /// Returns the last durable position of the pool's own partition, or the last position that another partition reported.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

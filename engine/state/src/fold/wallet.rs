@@ -33,7 +33,6 @@ impl<'s> Transition<'s, '_> {
         player.balance(currency).ok_or(Refused::UnknownAccount { currency })
     }
 
-    /// Refuses play money (PL-17).
     pub fn check_real(&self, currency: Currency) -> Result<(), Refused> {
         self.check_account(currency)?;
         if currency.is_real() { Ok(()) } else { Err(Refused::PlayMoney) }

@@ -1,4 +1,4 @@
-//! End of an Autospin series (BW-25, PL-07).
+//! Conditions that end an Autospin series (BW-25, PL-07).
 
 use crate::values::Minor;
 
@@ -16,7 +16,7 @@ pub enum LossStop {
     Passed(Minor),
     /// The series ends if the loss reaches the limit (WF-19).
     Reached(Minor),
-    /// A bet that could exceed the limit is not placed (DM-26).
+    /// A bet that could raise the loss above the limit is not placed (DM-26).
     Prevented { limit: Minor, bet: Minor },
 }
 
@@ -135,7 +135,6 @@ impl Autospin {
     }
 }
 
-/// Sums can exceed an i64.
 fn saturated(sum: i128) -> Minor {
     Minor(i64::try_from(sum).unwrap_or(i64::MAX))
 }

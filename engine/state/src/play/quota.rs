@@ -1,4 +1,5 @@
-//! Slots shared by operators: half are reserved for operators in equal shares, and half are open to all operators.
+//! Places in a queue or table that operators share: half are reserved for operators in equal shares, and half are open to
+//! all operators.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use smol_str::SmolStr;
 
 #[derive(Debug, Clone)]
 pub struct Quota {
-    /// Reserved slots per operator.
+    /// Reserved places per operator.
     own: usize,
     common: usize,
     taken: BTreeMap<SmolStr, usize>,

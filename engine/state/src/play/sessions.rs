@@ -1,8 +1,8 @@
 //! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
 //!
-//! A session ends when it is closed, idle or disconnected. For some time after a disconnection, no other session can be
-//! opened in its game. Bets are refused while a reality check is due and after the time limit (PL-26). A player has one live
-//! session per game, plus one in play money.
+//! A session ends when it is closed, idle or disconnected. For some time after a disconnection, the player cannot open
+//! another session of the game. Bets are refused while a reality check is due and after the time limit (PL-26). A player has
+//! one live session per game, plus one in play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use crate::values::{Currency, Minor, StreamId};
 pub struct SessionLimits {
     /// See BW-26.
     pub idle_ms_max: i64,
-    /// Time for which a game stays reserved after a disconnection (BW-27).
+    /// Time after a disconnection in which the player cannot open another session of the game (BW-27).
     pub hold_ms: i64,
     /// Sessions and holds.
     pub count_max: usize,
@@ -121,7 +121,7 @@ impl<K> Sessions<K> {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session. A repeated request of a live session returns that session's id.
+    /// Opens a session. If the request opened a session that is still live, returns this session's id.
     pub fn open(
         &mut self,
         of: SessionOf,

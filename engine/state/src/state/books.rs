@@ -27,7 +27,7 @@ pub(crate) struct CurrentRates {
 }
 
 impl CurrentRates {
-    /// Returns EUR per unit of a currency; 1 for EUR and play money.
+    /// Returns EUR per major unit of a currency; 1 for EUR and play money.
     pub fn rate(&self, currency: Currency) -> Option<FxRate> {
         match currency {
             Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
@@ -319,7 +319,7 @@ impl Books {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// Returns the sums per currency that are not zero; correct books have none (PL-09).
+    /// Sums all accounts per currency, and returns the sums other than zero; correct books have none (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();

@@ -9,7 +9,7 @@ pub struct CampaignState {
     pub granted_at: u64,
     pub granted_ms: i64,
     pub begun: u64,
-    /// Number of voided rounds, which can be played again.
+    /// Number of voided free rounds, which the player can play again.
     pub given_back: u64,
     pub cancelled: bool,
 }
@@ -65,7 +65,6 @@ impl CampaignState {
         }
     }
 
-    /// Cancels the campaign; refused once its first round has begun.
     pub(crate) fn cancel(&mut self, now_ms: i64) -> Result<(), Refused> {
         let campaign = || self.campaign.id.clone();
         match self.over(now_ms) {

@@ -27,7 +27,6 @@ impl Changes {
         self.0.iter().map(|(position, change)| (*position, change))
     }
 
-    /// Adds a proposed change and drops lapsed changes.
     pub fn propose(&mut self, position: u64, time_ms: i64, proposed: &ChangeProposed) -> Result<(), Refused> {
         let ChangeProposed { stream, change, actor, lapses_ms } = proposed;
         let is_valid = stream.is_valid() && change.is_change_of(stream) && change.as_proposed() == **change;

@@ -21,7 +21,7 @@ pub struct Generations {
     salts: Vec<Salt>,
     /// First generation whose unused seals are not revoked.
     first_usable: u64,
-    /// Last position that was accepted as lost; 0 if no commits were lost.
+    /// Last position of lost commits that a start accepted; 0 if none were lost.
     lost_to: u64,
     keys: BTreeSet<Epoch>,
     lost_keys: BTreeSet<Epoch>,

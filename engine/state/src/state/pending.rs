@@ -1,5 +1,5 @@
-//! Entries that wait for a pool. Players' commits leave contributions and [`Decision`]s, and the pool's stream takes
-//! them up in log order (BW-16).
+//! Entries that wait for a pool: contributions and [`Decision`]s of players' commits, which commits on the pool's stream
+//! process in log order (BW-16).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ pub struct UnpaidAward {
     pub currency: Currency,
     /// Amount that the pool booked as paid, in EUR.
     pub paid: Nano,
-    /// Part of the seed from the house, in EUR; 0 in older logs.
+    /// Part of the award's seed that the house pays, in EUR; 0 in older logs.
     pub seed_from_house: Nano,
-    /// Whether the award is unpaid because the account has no room for it.
+    /// Whether the award is unpaid because it would exceed the account's maximum balance.
     pub set_aside: bool,
 }
 

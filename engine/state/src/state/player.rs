@@ -1,4 +1,4 @@
-//! State of a player, which is cheap to clone. It contains no settled rounds.
+//! State of a player, which is cheap to clone. The state contains no settled rounds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,14 +45,14 @@ pub struct PlayerState {
     pub(crate) open: Vec<Arc<OpenRound>>,
     /// State of the seamless wallet; `None` if the player uses a transfer wallet.
     pub(crate) wallet: Option<Arc<Wallet>>,
-    /// Carried figures, sorted by game and scope.
+    /// Figures that rounds carry over to later rounds, sorted by game and scope.
     collections: Option<Arc<Vec<CollectionEntry>>>,
     /// The player's few campaigns, in order of grants.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
     /// Rarely set.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// Maps each game to its figures: index 0 for play money, index 1 for real money.
+    /// Figures of each game: in play money at index 0, in real money at index 1.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
@@ -125,7 +125,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Returns the player with an amount added, as after a confirmed debit.
+    /// Returns a copy of the player with an amount added to the balance, as after a confirmed debit.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();
@@ -140,7 +140,6 @@ impl PlayerState {
         self.seats(currency).find(|seat| seat.game == game)
     }
 
-    /// Returns the seats in order of opening.
     pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
         self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }
@@ -163,7 +162,6 @@ impl PlayerState {
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
-    /// Returns the campaigns in order of grants (PL-18).
     pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
         self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
     }

@@ -1,5 +1,5 @@
-//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. Colliding names slow down only their
-//! own operator.
+//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. Names with equal hashes slow down
+//! only lookups of the same operator.
 //!
 //! If books are [watched](super::watch), they record which players changed since the latest snapshot, and keep the
 //! former states of players for a snapshot in progress.
@@ -93,7 +93,6 @@ impl Players {
         all.into_iter()
     }
 
-    /// Returns the states in a fixed but arbitrary order.
     pub fn into_states(self) -> impl Iterator<Item = Named> {
         self.places.into_values().flatten().map(|slot| (slot.name, slot.state))
     }
@@ -106,7 +105,6 @@ impl Players {
         self.changed.len()
     }
 
-    /// Begins a snapshot; returns the places of players to write.
     pub fn freeze(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.changed)
     }
@@ -119,7 +117,6 @@ impl Players {
         unchanged.map(|slot| (&*slot.name, &slot.state)).chain(before.map(|(name, state)| (&**name, state)))
     }
 
-    /// Ends a snapshot; the next snapshot also writes the places `unwritten`.
     pub fn thaw(&mut self, unwritten: Vec<u64>) -> impl Sized + use<> {
         self.changed.extend(unwritten);
         std::mem::take(&mut self.before)

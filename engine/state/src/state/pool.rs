@@ -22,7 +22,7 @@ pub struct PoolState {
     /// Reserve (R).
     pub reserve: Nano,
     pub house_funding: Nano,
-    /// All contributions, excluding those taken back.
+    /// Sum of contributions, less those that voids and incidents took out of the pool.
     pub contributions: Nano,
     pub paid: Nano,
     /// From retired pools.
@@ -38,7 +38,7 @@ pub struct PoolState {
     /// Maps partitions to the last position whose hits are awarded despite the suspension (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
-    /// First minute with returnable contributions.
+    /// First minute of bets whose contributions an incident can still return.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
     /// Home position that this mirror copies; 0 in the home partition.
@@ -49,7 +49,7 @@ pub struct PoolState {
 pub(crate) struct Marks {
     pub pooled_position: u64,
     pub decided_to: u64,
-    /// First position that contributes to the running cycle.
+    /// First position whose contribution belongs to the running cycle.
     pub cycle_from: u64,
 }
 
@@ -59,14 +59,14 @@ pub(crate) struct Reported {
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,
-    /// Awards that the mirror may not contain yet, with their home positions.
+    /// Awards that the partition's mirror may lack, with their home positions.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Returned contributions that the mirror may not contain yet, with their home positions.
+    /// Returned contributions that the partition's mirror may lack, with their home positions.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
 impl Reported {
-    /// Returns whether bets may still arrive, or an open round can still hit (BW-20).
+    /// Returns whether the partition may still accept contributing bets, or one of its open rounds can still hit (BW-20).
     pub fn outstanding(&self, suspended_at: u64) -> bool {
         self.mirrored < suspended_at || self.open_rounds > 0
     }
@@ -120,7 +120,7 @@ impl PoolState {
         self.reports.get(&partition).map_or(0, |reported| reported.to)
     }
 
-    /// Returns a mirror's home position; mirrors have no figures.
+    /// Returns the copied home position if this is a mirror; mirrors have no amounts.
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {
         (self.home_position > 0).then_some(self.home_position)

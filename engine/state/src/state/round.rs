@@ -12,14 +12,14 @@ pub struct OpenRound {
     pub started: Arc<RoundStarted>,
     pub opened_at: u64,
     pub opened_ms: i64,
-    /// Time of the last event, from which the waiting time counts (PL-03).
+    /// Time of the round's last event; the wait for the player's next choice begins then (PL-03).
     pub last_ms: i64,
     pub last_position: u64,
     pub steps: SmallVec<[Step; 1]>,
     pub win: Minor,
     /// See ME-16.
     pub credited: Minor,
-    /// Cause of the last step if the step was automatic; the service must then finish the round.
+    /// Reason why the service chose the last step for the player; if set, the service must finish the round.
     pub automatic: Option<Automatic>,
     pub jackpots: Vec<RoundJackpot>,
 }

@@ -18,7 +18,7 @@ pub struct Seat {
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
-    /// Start and duration in ms for which the game stays reserved.
+    /// Start (Unix ms) and length (ms) of the time in which the player can open no other session of the game.
     held: Option<(i64, i64)>,
 }
 
@@ -74,7 +74,7 @@ impl Seats {
         seats.push(Seat::new(opened, time_ms));
     }
 
-    /// Ends a seat or reserves its game; returns false if the session is not the latest, or has ended.
+    /// Reserves the seat's game for `hold_ms`, or ends the seat if this is 0; returns false if the session has no seat.
     pub fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
         let Some(seats) = &mut self.0 else { return false };
         let Some(index) = seats.iter().position(|seat| seat.is_for(session)) else { return false };

@@ -6,7 +6,7 @@ use crate::events::Refused;
 
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Proposals are kept for this time after their end, in which held awards are paid.
+/// Time from a proposal's lapse until it is dropped; awards that it held are paid meanwhile.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Per player.
@@ -34,7 +34,6 @@ impl VoidProposal {
         !self.rejected && now_ms < self.lapses_ms()
     }
 
-    /// Adds the proposal and drops proposals that ended long ago.
     pub(crate) fn add(self, all: &mut Vec<Self>) -> Result<(), Refused> {
         all.retain(|other| self.time_ms < other.lapses_ms().saturating_add(REPEAT_AFTER_MS));
         if all.iter().any(|other| other.round == self.round) {

@@ -54,8 +54,8 @@ impl Wallet {
         self.dues.iter().enumerate().find(is_ready).map(|(index, _)| index)
     }
 
-    /// Index of the oldest report or reversal that is not held. Both wait for earlier credits. A reversal waits even for
-    /// held credits, since it takes back only paid money.
+    /// Index of the oldest report or reversal that is not held. A report waits for earlier credits that are not held. A
+    /// reversal waits for all earlier credits, since it takes back only paid money.
     #[must_use]
     pub fn next_report(&self) -> Option<usize> {
         let (mut is_first, mut is_paid) = (true, true);
@@ -72,7 +72,7 @@ impl Wallet {
         })
     }
 
-    /// Sum of due credits, excluding reversals. This money is in no account until the wallet confirms the credits.
+    /// Sum of due credits, excluding reversals. Due credits are in no account until the wallet confirms them.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0.max(0));

@@ -36,7 +36,7 @@ impl Books {
         self.operators.values().map(|operator| operator.players.changed()).sum()
     }
 
-    /// Age of the latest snapshot, since which no evicted player has changed.
+    /// Age of the latest snapshot, which contains the current state of every evicted player.
     #[must_use]
     pub fn latest_snapshot(&self) -> u32 {
         self.watch.written
@@ -55,7 +55,8 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends the snapshot; the next snapshot also writes `unwritten`. Drop the result after releasing the lock.
+    /// Ends the snapshot; the next snapshot also writes `unwritten`. Drop the result after releasing the books' lock,
+    /// because dropping takes long.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {

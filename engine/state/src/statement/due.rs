@@ -1,5 +1,5 @@
-//! Credits due to a seamless wallet, which a transaction's balance includes (PL-31, PL-34). In statements the money stays in
-//! the account until its `Credit`, so each balance is the previous balance plus the amount.
+//! Credits due to a seamless wallet, which statements add to a transaction's balance (PL-31, PL-34). In statements the money
+//! stays in the account until its `Credit`, so each balance is the previous balance plus the amount.
 
 use std::collections::BTreeMap;
 

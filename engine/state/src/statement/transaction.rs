@@ -1,5 +1,5 @@
-//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots. To void a settled
-//! round, it needs the bet from the caller.
+//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots. For the void of a
+//! settled round, the caller must provide the round's bet.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub enum TransactionKind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Number of the event in its commit, 1-based. A void can make two transactions.
+    /// Number of the event in its commit, 1-based. A void can make two transactions, with different numbers.
     pub number: u32,
     pub kind: TransactionKind,
     pub currency: Currency,

@@ -20,7 +20,7 @@ pub enum Account<'a> {
     Promotion(&'a str),
     /// Credits due (PL-31).
     Transit(&'a str),
-    /// Contributions that are not pooled yet, in EUR.
+    /// Contributions that the pool does not include yet, in EUR.
     ContributionsDue(&'a str),
     /// Contributions since the last win (K), in EUR.
     Increments(&'a str),
@@ -32,7 +32,7 @@ pub enum Account<'a> {
     JackpotPayable(&'a str),
     /// Counterpart of exchanges between EUR and other currencies.
     Exchange,
-    /// Money of retired pools in transit, in EUR.
+    /// Money that retired pools paid and their receiving pools have not booked yet, in EUR.
     Transfer,
     /// Contributions owed to other partitions, minus awards that these owe, in EUR (see
     /// [`PartitionReported`](crate::PartitionReported)).

@@ -74,7 +74,6 @@ impl Nano {
 impl core::ops::Neg for Nano {
     type Output = Self;
 
-    /// Saturates at the minimum.
     fn neg(self) -> Self {
         Self(self.0.saturating_neg())
     }

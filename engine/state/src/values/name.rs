@@ -32,7 +32,7 @@ pub fn is_visible(letter: char) -> bool {
         | '\u{e0000}'..='\u{10ffff}')
 }
 
-/// Accepts [visible](is_visible) characters, not only spaces.
+/// Accepts [visible](is_visible) characters and spaces; refuses a text of spaces only.
 #[must_use]
 pub fn is_text(text: &str, characters_max: usize) -> bool {
     text.len() <= characters_max.saturating_mul(4)

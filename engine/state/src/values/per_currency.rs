@@ -56,14 +56,13 @@ impl<T> PerCurrency<T> {
 }
 
 impl PerCurrency<Nano> {
-    /// Returns zero for a currency without an amount.
     #[must_use]
     pub fn amount(&self, currency: Currency) -> Nano {
         self.get(currency).copied().unwrap_or_default()
     }
 
-    /// A sum of zero is removed, so that equal sums are equal values. A sum overflows only after 2^33 postings of the
-    /// largest amount.
+    /// Removes a currency whose sum becomes zero, so that maps of equal sums are equal. A sum overflows only after 2^33
+    /// postings of the largest amount.
     pub(crate) fn post(&mut self, currency: Currency, amount: Nano) {
         match self.place(currency) {
             _ if amount == Nano::ZERO => {}

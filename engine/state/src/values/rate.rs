@@ -18,7 +18,6 @@ pub struct FxRate {
 
 impl FxRate {
     pub const ONE: Self = Self { mantissa: 1, exponent: 0 };
-    /// Allows twelve significant digits.
     pub const MANTISSA_LIMIT: u64 = 1_000_000_000_000;
     pub const EXPONENT_MIN: i8 = -12;
     pub const EXPONENT_MAX: i8 = 6;

@@ -30,7 +30,8 @@ impl StreamId {
         Self::Player { operator: operator.into(), player: player.into() }
     }
 
-    /// `None` if the events decide ([`Commit::concerns`](crate::Commit::concerns)).
+    /// Returns whether all records of the stream concern the operator; `None` if this depends on their events
+    /// ([`Commit::concerns`](crate::Commit::concerns)).
     #[must_use]
     pub fn concerns(&self, operator: &str) -> Option<bool> {
         match self {

@@ -5,12 +5,12 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// A switch covers the bets that match all of its names. An empty name matches everything.
+/// A switch stops bets that match its operator, game and rules version. An empty name matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     pub operator: SmolStr,
     pub game: SmolStr,
-    /// Only set together with a game.
+    /// Empty if `game` is empty.
     pub rules_version: SmolStr,
 }
 

@@ -25,7 +25,6 @@ fn bw_25_without_limits_the_number_of_spins_is_played() {
 #[test]
 fn bw_25_the_loss_limit_stops_below_zero_and_not_at_zero() {
     let limits = AutospinLimits { loss: Some(LossStop::Passed(Minor(20))), ..Default::default() };
-    // The series continues at 20 - 10 and 20 - 20, which are not below 0; 20 + 5 - 30 = -5 stops it.
     let (played, stop, autospin) = play(100, limits, &[round(10, 0), round(10, 0), round(10, 5), round(10, 0)]);
     assert_eq!((played, stop, autospin.spins_left()), (3, Some(AutospinStop::LossLimit), 97));
     let (played, stop, _) = play(100, limits, &[round(10, 30), round(10, 0), round(10, 0), round(10, 0), round(10, 0)]);
@@ -67,7 +66,6 @@ fn dm_26_no_round_is_begun_whose_bet_could_bring_the_loss_past_the_limit() {
         loss: Some(LossStop::Prevented { limit: Minor(limit), bet: Minor(10) }),
         ..Default::default()
     };
-    // After one bet, 25 - 10 allows a further bet of 10; after two, 25 - 20 does not.
     let (played, stop, series) = play(100, prevented(25), &[round(10, 0); 5]);
     assert_eq!((played, stop, series.spins_left()), (2, Some(AutospinStop::LossLimit), 98));
     assert_eq!(play(100, prevented(30), &[round(10, 0); 5]).0, 3);

@@ -36,7 +36,6 @@ fn pl_09_currencies_have_the_digits_of_iso_4217() {
     assert_eq!(["12.30", "1230", "1.230"], [Currency::EUR, Currency::JPY, Currency::KWD].map(shown));
 }
 
-/// Compares with the currencies of a maintained crate.
 #[test]
 fn pl_35_the_currencies_are_those_of_iso_4217() {
     let letters = || 'A'..='Z';

@@ -1,5 +1,5 @@
-//! Random histories over several partitions with a coordinator that crashes. The pool's figures must equal the figures of a
-//! single log.
+//! Random histories over several partitions with a coordinator that crashes. The pool's figures must equal those of the same
+//! history in one log.
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use motherlode_state::*;
 fn bw_16_a_pool_takes_up_several_partitions_each_in_its_own_order() {
     let mut parts = Parts::new(2);
     parts.0[0].play("p0", 1_000, "1", 0); // 0.05 at home
-    let (_, hit_at) = parts.0[1].hit("p1", Currency::EUR, 2_000, "1"); // 0.10 in the other partition, and a hit
+    let (_, hit_at) = parts.0[1].hit("p1", Currency::EUR, 2_000, "1");
     assert!(parts.report(1));
     let awards = parts.0[0].settle_pool();
     assert_eq!((awards.len(), awards[0].partition, awards[0].hit), (1, 1, hit_at));

@@ -188,7 +188,7 @@ fn bw_17_the_second_win_within_a_refresh_gets_the_minimum_and_all_increments() {
         world.hit("bob", Currency::EUR, 1_000, "1"); // contributes 0.05
         let awards = world.settle_pool();
         assert_eq!(awards[1].collision, collides, "{first_ms} {second_ms}");
-        // The collision pays 2,000 + 5.05; a first win pays 20,005.05 / 10.
+        // A second win within one refresh pays 2,000 + 5.05; a first win pays 20,005.05 / 10.
         let amount = if collides { 200_505 } else { 200_050 };
         assert_eq!(awards[1].amount, Minor(amount), "{first_ms} {second_ms}");
     }

@@ -169,7 +169,7 @@ enum Call {
         game: u8,
         request: u8,
     },
-    /// Acts in a session, counted back from the latest opened session.
+    /// Acts in the session that was opened `ago` sessions before the latest.
     Act {
         ago: usize,
         player: u8,

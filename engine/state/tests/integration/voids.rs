@@ -26,7 +26,6 @@ fn happen(world: &mut World, (kind, who, x): Op) {
     }
 }
 
-/// Applies the operations with the special round, and voids that round last.
 fn told(ops: &[Op], special: Option<Special>) -> World {
     let mut world = World::with_players(&NAMES);
     let mut played = None;

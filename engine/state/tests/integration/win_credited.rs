@@ -7,7 +7,6 @@ fn credited(round: u64, amount: i64) -> Event {
     Event::WinCredited { round, amount: Minor(amount) }
 }
 
-/// Opens a round with a bet of 1.00 at a balance of 10.00; the round wins 0.51 and gambles the win.
 fn gambling() -> (World, u64) {
     let mut world = World::default();
     world.open_account("eve", EUR, 1_000);

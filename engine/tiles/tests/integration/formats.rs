@@ -28,7 +28,6 @@ fn checkpoint() -> Checkpoint {
     Checkpoint { origin: "example.com/log/0".into(), size: 0, root: empty() }
 }
 
-/// libFuzzer found that concatenated base64 texts were accepted as one text.
 #[test]
 fn no_text_in_base64_has_its_padding_within() {
     let log = log();

@@ -65,7 +65,6 @@ async fn pl_09_another_balance_in_the_snapshot_is_found_at_its_position() {
 
     let mut tale = Tale::of_everything();
     tale.write(player("alice"), vec![Event::Deposited { currency: Currency::EUR, amount: Minor(8) }]);
-    // The next record contains a hash that differs from the snapshot's, but the balance is checked first.
     tale.plain_spin("bob");
     let (_folder, options) = data(&tale);
     let views = |options: &Options| options.index.as_deref().unwrap().with_extension("views");
@@ -93,7 +92,6 @@ async fn pl_06_a_log_rewritten_without_a_trace_is_found_by_the_hash_that_the_ind
     let tale = Tale::of_everything();
     let (_folder, options) = data(&tale);
     serve_once(&options).await;
-    // The request id is changed because only the hash chain protects it.
     let mut log = tale.log.clone();
     log[10].commit.request_id = "another".into();
     assert!(step(&mut log[10]).step > 0);

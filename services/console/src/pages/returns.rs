@@ -172,7 +172,10 @@ mod tests {
         let fair = judged("0.9460", &sum, 0).into_string();
         assert!(fair.contains("Within its bands") && fair.contains("94.60 %") && fair.contains("50 %"), "{fair}");
         let out = judged("0.9460", &sum, 2).into_string();
-        assert!(out.contains("Out of its band</strong>, 2 of the rows in the tables below") && out.contains("1,200"), "{out}");
+        assert!(
+            out.contains("Out of its band</strong>, 2 of the rows in the tables below") && out.contains("1,200"),
+            "{out}"
+        );
     }
 
     #[test]
