@@ -197,7 +197,7 @@ fn returned(game: &dyn Game, par: &Par, assumes: &str) -> Markup {
         @if game.info().jackpot { (note(format!("The jackpot's share assumes: {assumes}."))) }
         @if conditional.len() > 0 {
             h3 { "Conditional returns" }
-            (table(&["condition", "key", "share of the amount paid"], conditional))
+            (table(&["condition", "key", "return on the amount paid"], conditional))
         }
     };
     section("Return to player", &inner)
