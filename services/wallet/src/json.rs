@@ -202,7 +202,7 @@ mod tests {
         for (url, ca, key, said) in [
             ("http://127.0.0.1:1", Some(&b"x"[..]), KEY, "ca requires an https url"),
             ("https://a:1", Some(b"x"), KEY, "no certificate"),
-            ("ftp://a:1", None, KEY, "must be https"),
+            ("ftp://a:1", None, KEY, "must begin with https"),
             ("http://u:p@127.0.0.1:1", None, KEY, "must be a URL"),
             ("http://127.0.0.1:1/?a=b", None, KEY, "must be a URL"),
             ("/path", None, KEY, "must be a URL"),

@@ -121,7 +121,7 @@ fn the_engine_depends_on_nothing_that_does_io_or_tells_the_time() {
 
 fn lines_of_crates() -> Vec<Vec<String>> {
     let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let drawing = architecture.split("depends only on crates on lower lines:\n\n```\n").nth(1).unwrap();
+    let drawing = architecture.split("depends only on crates in lower lines of this list:\n\n```\n").nth(1).unwrap();
     let lines = drawing.split("```").next().unwrap().lines().rev();
     let names = |line: &'_ str| line.trim_start().split("   ").next().unwrap_or_default().to_owned();
     lines.map(|line| names(line).split_whitespace().map(str::to_owned).collect()).collect()
