@@ -2,7 +2,7 @@
 
     python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 
-SCRIPTED is the service with the tests' dealer. LONG_LOG is the example long_log of services/audit. ROUNDS is the
+SCRIPTED is the path of the service built with scripted draws. LONG_LOG is the example long_log of services/audit. ROUNDS is the
 length of Find's log, 10,000,000 by default. If no figure is named, measures all except `spinning` and `lengths`.
 
 `spinning` is the control measurement for `readers`, with two busy processes of the lowest priority instead of readers.
