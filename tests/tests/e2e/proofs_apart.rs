@@ -11,7 +11,8 @@ use motherlode_proto::proof::v1::{GetCheckpointRequest, GetConsistencyRequest, G
 use motherlode_testkit::nats::{Node, toml};
 use motherlode_tests::{Client, EUR, Process, account, bet, reason, serving, until};
 use motherlode_tiles::{Checkpoint, Hash, KeyKind, Note, Proof, VerifierKey, is_consistent};
-use std::{fs, net::SocketAddr, path::PathBuf, process::Command};
+use std::{fs, net::SocketAddr, path::PathBuf, process::Command, time::Duration};
+use tokio::time::{sleep, timeout};
 use tonic::Code;
 
 async fn proofs_at(address: SocketAddr) -> Proofs {
@@ -27,7 +28,17 @@ async fn checkpoint(proofs: &mut Proofs, key: &VerifierKey) -> (Checkpoint, Stri
 
 async fn continues(proofs: &mut Proofs, kept: &Checkpoint, key: &VerifierKey) -> Checkpoint {
     let request = GetConsistencyRequest { partition: 0, old_size: kept.size };
-    let answer = proofs.get_consistency(request).await.unwrap().into_inner();
+    // After a takeover the new writer has first to sign a checkpoint of this size.
+    let signed = async {
+        loop {
+            match proofs.get_consistency(request).await {
+                Ok(answer) => break answer.into_inner(),
+                Err(status) => assert_eq!(reason(&status), "CHECKPOINT_AHEAD"),
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let answer = timeout(Duration::from_secs(120), signed).await.expect("a checkpoint");
     let note: Note = answer.checkpoint.parse().unwrap();
     let new = Checkpoint::open(&note, key).unwrap();
     let path: Vec<Hash> = answer.hashes.iter().map(|hash| hash[..].try_into().unwrap()).collect();
