@@ -107,7 +107,7 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
                 ("House funding H", html! { (eur(&pool.house_funding_eur)) }),
                 ("Paid P", html! { (eur(&pool.paid_eur)) }),
                 ("Contributions", html! { (eur(&pool.contributions_eur)) }),
-                ("Position up to which contributions are pooled", html! { (count(pool.pooled_position)) }),
+                ("Pooled up to position", html! { (count(pool.pooled_position)) }),
             ]))
         }
         (counters(visit, pool_id).await?)
