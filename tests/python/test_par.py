@@ -86,7 +86,7 @@ def test_the_page_says_what_is_simulated_and_how_to_do_it_again(sheet):
     again = json.loads(again.stdout)
     assert again["rounds"] == ROUNDS and again["stake"] == data["stake"]
     estimate = again["rtp_without_jackpot"]
-    assert f"Its return is {estimate['simulated'] * 100:.4f} %, {estimate['sigmas']:+.2f} standard errors" in text
+    assert f"The simulated return is {estimate['simulated'] * 100:.4f} %, {estimate['sigmas']:+.2f} standard errors" in text
     classes = [table for table in page.iter("table") if "win of a round" in "".join(table.find("thead").itertext())]
     counts = [int(row.findall("td")[0].text.replace(",", "")) for row in classes[0].find("tbody")]
     assert sum(counts) == ROUNDS
