@@ -75,3 +75,29 @@ impl Operators {
         self.0.read().get(operator).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_27_clones_have_the_settings_of_the_latest_reload() {
+        let config = |text: &str| Config::parse(&format!("[[operators]]\n{text}")).unwrap();
+        let operators = Operators::of_config(&config("id = 'acme'"));
+        let clone = operators.clone();
+        assert_eq!((clone.weight("acme"), clone.weight_max(), clone.campaign_cap("acme")), (1, 1, None));
+        operators.replace(&config(
+            "id = 'acme'\nweight = 3\ncampaign_liability_eur_max = 2\n[[operators]]\nid = 'platform'",
+        ));
+        assert_eq!((clone.weight("acme"), clone.weight_max()), (3, 3));
+        assert_eq!(clone.campaign_cap("acme"), Some(Nano::major(2)));
+        assert_eq!(clone.ids(), ["acme"], "the platform has no players");
+        operators.replace(&config("id = 'beta'\nseamless = { url = 'http://127.0.0.1:1' }\nwallet = 'seamless'"));
+        assert!(clone.is_seamless("beta") && clone.contains("beta") && !clone.contains("acme"));
+        assert_eq!(
+            (clone.weight("acme"), clone.campaign_cap("acme")),
+            (1, None),
+            "an unknown operator has the defaults"
+        );
+    }
+}

@@ -25,7 +25,12 @@ pub struct Args {
     #[arg(long, value_name = "PLACE")]
     to: String,
     /// Bytes of a full segment, 4096 to 536870912.
-    #[arg(long, value_name = "N", default_value_t = Options::default().segment_bytes)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = Options::default().segment_bytes,
+        value_parser = clap::value_parser!(u64).range(4_096..=536_870_912)
+    )]
     segment_bytes: u64,
     /// Mean rate of uploads in bytes per second. Default: no limit.
     #[arg(long, value_name = "N")]
