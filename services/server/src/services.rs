@@ -34,7 +34,7 @@ use motherlode_runtime::{
     Config, Operators, Profiles,
     access::Access,
     config::Role,
-    connections::{self, Admission, Direct, Workers},
+    connections::{self, Admission, Workers},
     refusals,
     stop::{self, Stop, Stopper},
 };
@@ -278,14 +278,10 @@ impl<'a> Services<'a> {
         let state = State::Serving(self.ledgers.clone());
         let layers = Layers { metrics: Some(metrics.clone()), access: Some(access), buffers: buffers(config), state };
         let layers = Arc::new(layers);
-        let direct = self.spin.map(|api| -> Arc<dyn Direct> {
-            Arc::new(DirectPlay {
-                api: Arc::new(api),
-                ledgers: self.ledgers.clone(),
-                layers: Arc::clone(&layers),
-                message_bytes_max: limits.message_bytes_max,
-                metrics,
-            })
+        let direct = self.spin.map(|api| {
+            let (ledgers, layers) = (self.ledgers.clone(), Arc::clone(&layers));
+            let (api, message_bytes_max) = (Arc::new(api), limits.message_bytes_max);
+            DirectPlay { api, ledgers, layers, message_bytes_max, metrics }.direct()
         });
         let service = layers.around(self.routes.routes());
         let console = match config.role {
