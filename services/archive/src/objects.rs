@@ -159,7 +159,6 @@ impl Archive {
         }
     }
 
-    /// Writes an object and reads it back. With [`PutMode::Create`], returns false if the object already exists.
     pub(crate) async fn put(&self, name: &str, bytes: Bytes, mode: PutMode) -> Result<bool, ArchiveError> {
         let (path, options) = (self.path(name), PutOptions::from(mode));
         match self.within(name, self.objects.put_opts(&path, bytes.clone().into(), options)).await? {

@@ -83,7 +83,6 @@ struct Walk<'a> {
     before: Position,
     tree: Tree,
     head: Hash,
-    /// Last position up to `upto`, and the hash of the record there.
     end: (Position, Hash),
     done: &'a AtomicU64,
 }

@@ -19,7 +19,6 @@ use motherlode_state::{Award, Books, CommonState, Currency, Event, Left, Minor, 
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) struct Fold {
-    /// Books, to which [`Fold::join`] adds the players.
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
     pub(crate) awarded: Vec<(Position, Minor)>,

@@ -14,8 +14,6 @@ pub trait FollowerView: Send + Sync {
     /// Returns the number of commits that the view's tables lack; `u64::MAX` if the tables must be written now.
     fn unwritten(&self) -> u64;
 
-    /// Writes the view's tables, which may contain only published commits. If a table is missing, the next start replays the
-    /// log.
     fn write(&self, store: &Store) -> Result<Vec<KeyspaceTables>, ViewError>;
 }
 

@@ -235,7 +235,6 @@ impl Service {
         Ok(())
     }
 
-    /// Waits up to [`WAIT_MAX`] until the pool has received all bets; returns a default pool if the game has none.
     async fn pool(&self, game: &str, sums: &Sums) -> Result<Pool, Status> {
         let deadline = Instant::now() + WAIT_MAX;
         loop {

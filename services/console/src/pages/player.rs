@@ -229,7 +229,6 @@ async fn campaigns(visit: &Visit, account: &Account) -> Result<Markup, Failure> 
     })
 }
 
-/// Returns the wins of each campaign's rounds; without campaigns it reads nothing.
 async fn paid(visit: &Visit, account: &Account, all: &[Campaign]) -> BTreeMap<String, String> {
     let mut since: BTreeMap<&str, i64> = BTreeMap::new();
     for of in all {

@@ -68,7 +68,6 @@ impl World {
         shown(format!("key new example.com/witness --witness --out {}", at("witness.key").display()));
         fs::write(at("proof"), &proof).unwrap();
 
-        // Creates the folder of a stopped service, and copies of it with one damaged part each.
         let service = Service::start(&at("stopped"), None);
         assert!(run(&format!("play dwarf-mine --auto --target http://{}", service.address)).status.success());
         service.stop();
