@@ -48,7 +48,6 @@ impl FollowerViews {
         Arc::clone(&self.store)
     }
 
-    /// Makes the snapshot thread check whether a checkpoint is due.
     pub fn wake(&self) {
         if let Some(wake) = self.wake.get() {
             let _ = wake.try_send(());

@@ -1,5 +1,3 @@
-//! Runs the load test: connects, funds, warms up, plays, finishes open rounds, and checks the books.
-
 use crate::{
     books::{self, Actual, Books, PoolCheck, Pooled},
     connect::{Error, connect},

@@ -49,7 +49,6 @@ pub struct StepView {
     pub outcome: v1::Outcome,
     pub malformed: Option<Malformed>,
     pub collection: Option<Event>,
-    /// Reference stated by the actor who closed the round for the player.
     pub reference: String,
     pub balance_before: Minor,
     pub balance_after: Minor,

@@ -206,7 +206,6 @@ impl SpinApi {
         Ok(draft.started)
     }
 
-    /// Returns the confirmed debit; `None` if it was rolled back or the request has ended.
     async fn confirmed(
         &self,
         ledger: &Handle,

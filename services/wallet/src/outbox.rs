@@ -252,7 +252,6 @@ impl WalletOutbox {
     }
 }
 
-/// Lanes that pause after failed calls, with the number of failures and the end of the pause.
 #[derive(Debug, Default)]
 struct Pauses(BTreeMap<Sender, (u32, Instant)>);
 

@@ -1,5 +1,3 @@
-//! Shows events of the log as text: amounts with currency, formatted times, and decoded nested messages.
-
 use crate::json::MESSAGES;
 use motherlode_picture::figures;
 use motherlode_proto::{

@@ -151,7 +151,6 @@ impl World {
         (output.status.code(), text(&output))
     }
 
-    /// Returns all files and folders, except the note of a refused start, which `serve` writes.
     pub fn content(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.files()];
