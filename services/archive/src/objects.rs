@@ -32,7 +32,6 @@ impl fmt::Display for Archive {
 }
 
 impl Archive {
-    /// Opens the archive at `place`, which is a folder or `s3://bucket/prefix`.
     pub fn open(place: &str) -> Result<Self, ArchiveError> {
         let unusable = |reason: String| ArchiveError::Place { place: place.to_owned(), reason };
         let (objects, root) = match place.split_once("://") {

@@ -1,5 +1,3 @@
-//! Audits all partitions concurrently, then compares copies in one partition with their originals in another.
-
 use crate::{
     audit::{BEHIND, Options, audit_sending},
     compare::{Stopped, compare},

@@ -165,7 +165,6 @@ impl Events {
         self.runs.iter().any(Run::is_damaged)
     }
 
-    /// Returns the number of the first event that is not in a run, all events from this number on, and the runs.
     pub(crate) fn unwritten(&self) -> (u64, Vec<Arc<SignificantEvent>>, Vec<Run>) {
         (self.away, self.latest.clone(), self.runs.clone())
     }

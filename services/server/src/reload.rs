@@ -1,5 +1,3 @@
-//! Applies a changed configuration to a running process: operators, credentials, rates and TLS certificates.
-
 use crate::{
     error::ServeError,
     transport::{console_tls, tls},

@@ -38,7 +38,6 @@ const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_se
 enum Lane {
     Rollbacks,
     Credits,
-    /// Reports of finished rounds, and reversals.
     Reports,
 }
 

@@ -156,8 +156,6 @@ async fn one(
     Ok(gzip::answer(json(message, &first)?, accepted))
 }
 
-/// Returns the answers as lines. A refusal before the first answer is an ordinary response; a later refusal is the last
-/// line.
 async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
     let first = answers.message().await?;
     let body = Answer::new(Lines::new(first, answers, message));
