@@ -32,6 +32,7 @@ impl fmt::Display for Archive {
 }
 
 impl Archive {
+    /// Opens the archive at `place`, which is a folder or `s3://bucket/prefix`.
     pub fn open(place: &str) -> Result<Self, ArchiveError> {
         let unusable = |reason: String| ArchiveError::Place { place: place.to_owned(), reason };
         let (objects, root) = match place.split_once("://") {
@@ -158,6 +159,7 @@ impl Archive {
         }
     }
 
+    /// Writes an object and reads it back. With [`PutMode::Create`], returns false if the object already exists.
     pub(crate) async fn put(&self, name: &str, bytes: Bytes, mode: PutMode) -> Result<bool, ArchiveError> {
         let (path, options) = (self.path(name), PutOptions::from(mode));
         match self.within(name, self.objects.put_opts(&path, bytes.clone().into(), options)).await? {

@@ -57,6 +57,7 @@ pub(crate) struct LedgerCore {
     pub(crate) recent: RwLock<Recent>,
     pub(crate) hashes: Mutex<RecentHashes>,
     pub(crate) head: watch::Sender<ChainHead>,
+    /// Signals jackpot hits, voids that affect pools, and commits that every partition must copy.
     pub(crate) decisions: watch::Sender<()>,
     pub(crate) awards: watch::Sender<()>,
     pub(crate) tail: broadcast::Sender<Appended>,

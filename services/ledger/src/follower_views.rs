@@ -14,6 +14,8 @@ pub trait FollowerView: Send + Sync {
     /// Returns the number of commits that the view's tables lack; `u64::MAX` if the tables must be written now.
     fn unwritten(&self) -> u64;
 
+    /// Writes the view's tables, which may contain only published commits. If a table is missing, the next start replays the
+    /// log.
     fn write(&self, store: &Store) -> Result<Vec<KeyspaceTables>, ViewError>;
 }
 
@@ -48,6 +50,7 @@ impl FollowerViews {
         Arc::clone(&self.store)
     }
 
+    /// Makes the snapshot thread check whether a checkpoint is due.
     pub fn wake(&self) {
         if let Some(wake) = self.wake.get() {
             let _ = wake.try_send(());

@@ -1,7 +1,7 @@
 //! Players' states as of the latest [snapshot](crate::snapshot), in a keyspace of the store of views.
 //!
-//! Each snapshot adds a sorted file ("run") with the players that changed since the previous one. The newest run that
-//! contains a player has the player's state. Background merges keep about a dozen runs.
+//! Each snapshot adds a sorted file ("run") with the players that changed since the previous snapshot. A player's valid
+//! state is in the newest run that contains the player. Background merges keep about a dozen runs.
 
 #[cfg(test)]
 mod tests;
@@ -224,6 +224,7 @@ impl Players {
         *runs = runs.iter().cloned().chain(written.0).collect();
     }
 
+    /// Merges runs; returns whether any were merged. The old files stay until a snapshot names the new run.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = Arc::clone(&self.runs.read());
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };

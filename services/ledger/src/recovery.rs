@@ -83,6 +83,7 @@ impl Recovered {
         }
     }
 
+    /// Returns whether the state was recovered from the log in `store`, with the reader of `store`.
     pub(crate) fn is_for(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let ChainHead { position, hash } = *shared.head.borrow();
@@ -245,6 +246,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
+/// Returns the books and the last record that the snapshot covers. A snapshot with damaged tables is dropped.
 fn replay(
     reader: &dyn Reader,
     snapshot: Snapshot,

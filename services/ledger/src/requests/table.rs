@@ -45,6 +45,7 @@ pub(crate) enum WriteError {
 }
 
 impl Requests {
+    /// Opens the table. Missing, damaged or outdated runs are rebuilt from the log.
     pub(crate) fn open(
         store: &Arc<Store>,
         checkpoint: Option<(Key, &Checkpoint)>,
@@ -114,6 +115,7 @@ impl Requests {
         self.state.read().to()
     }
 
+    /// Returns the positions of commits that may belong to the request.
     pub(crate) fn candidates(&self, name: Name) -> Result<Vec<Position>, Unreadable> {
         let (prefix, mut found) = (name.prefix(), vec![]);
         let hash = filter_hash(&prefix);
@@ -170,6 +172,7 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
+    /// Writes names only if they fill a run; merges runs only if there are more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -189,6 +192,7 @@ impl Requests {
         writer.finish()
     }
 
+    /// Merges runs; returns whether any were merged. The old files stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -218,6 +222,7 @@ impl Requests {
         Ok(())
     }
 
+    /// Rebuilds a part of the table from the log. If a run cannot be written, its names stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
