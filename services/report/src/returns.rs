@@ -248,8 +248,6 @@ impl Level {
         with_verdict(wire::Return { theoretical_rtp, std_dev, ..shown }, &verdict)
     }
 
-    /// Returns the level's mathematics; `None` for an unknown version, or if the game has no rounding rule for the coin
-    /// value.
     fn known(&self) -> Option<Theories> {
         let game = slots::game(&self.game, &self.rules_version)?;
         let known = self.in_coins(game)?;

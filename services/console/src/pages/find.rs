@@ -144,7 +144,6 @@ fn is_name(part: &str) -> bool {
     !part.is_empty() && part.len() <= 64 && part.bytes().all(allowed)
 }
 
-/// Parses the text of a search. A name without an operator belongs to operator `own` unless `own` is empty.
 fn sought<'a>(asked: &'a str, own: &'a str) -> Sought<'a> {
     if let Some(path) = pasted(asked) {
         return Sought::Page(path.to_owned());

@@ -53,7 +53,6 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
     table_of("scroll", label, &texts(head), rows, vec![])
 }
 
-/// Renders a wide table. Narrow windows show only the first two columns: the names, and the most important column.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, &texts(head), rows, vec![])
 }

@@ -112,7 +112,6 @@ async fn open(visit: &Visit, account: &Account) -> Option<OpenRounds> {
     Some(visit.api.spin().list_open_rounds(request).await)
 }
 
-/// Links to the parts of the page, and shows the number of open rounds; if exactly one is open, links to this round.
 fn ways(visit: &Visit, account: &Account, open: &Option<OpenRounds>) -> Markup {
     let rounds = open.iter().flatten().flat_map(|answer| &answer.get_ref().rounds).filter_map(|of| of.round.as_ref());
     let rounds: Vec<_> = rounds.map(|of| of.round_id.as_str()).collect();
