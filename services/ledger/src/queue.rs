@@ -26,6 +26,7 @@ pub type Verdicts = Vec<(u64, Verdict)>;
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     pub(crate) name: Name,
+    /// Position up to which no commit belongs to the request or causes its refusal.
     pub(crate) checked_to: Position,
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) proposer: Option<Arc<Proposer>>,

@@ -103,6 +103,7 @@ fn identify<'a>(
     }
 }
 
+/// Returns the bearer token; the scheme's name is case-insensitive (RFC 9110, 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
