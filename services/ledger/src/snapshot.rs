@@ -40,7 +40,6 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// Time to wait for further groups, to save wake-ups.
 const GATHER_FOR: Duration = Duration::from_millis(20);
 
-/// Digest of the program (`None` if its executable could not be read), key of request names, and books.
 type State = (Option<Hash>, Key, Books);
 
 pub(crate) struct Snapshot {
@@ -367,7 +366,6 @@ pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, Ch
     Ok(Some((balances, ChainHead { position: checkpoint.position, hash: checkpoint.hash })))
 }
 
-/// Opens `index/0.views` for the folder `index/0`.
 pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }
