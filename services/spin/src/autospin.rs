@@ -250,7 +250,7 @@ impl Series {
         if let Some(finished) = finished_at_once(&played)? {
             return Ok(self.count(Some(played), finished));
         }
-        self.next = Next::Finish(round_id(&Caller::anyone(), &played.round_id)?);
+        self.next = Next::Finish(round_id(&Caller::ANYONE, &played.round_id)?);
         Ok(self.answer(Some(played), AutospinStop::Unspecified))
     }
 
@@ -339,7 +339,7 @@ fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
     let waiting = match played.state() {
         RoundState::Settled => None,
         _ if outcome.is_some_and(|outcome| outcome.awaiting() == Awaiting::Double) => {
-            Some(Waiting { round: round_id(&Caller::anyone(), &played.round_id)?, step: played.step + 1 })
+            Some(Waiting { round: round_id(&Caller::ANYONE, &played.round_id)?, step: played.step + 1 })
         }
         _ => return Ok(None),
     };
