@@ -23,6 +23,7 @@ mod live;
 mod login;
 mod names;
 mod pages;
+mod public;
 mod routes;
 mod section_cache;
 mod serve;

@@ -49,6 +49,7 @@ mod remote;
 pub mod replica;
 mod requests;
 mod room;
+mod round_links;
 pub mod rounds;
 mod service;
 mod snapshot;
@@ -90,6 +91,7 @@ pub use remote::{
     Actors, CampaignCosts, SupersededRules, Terms, UnknownRules, is_copied, may_propose, reservation_ids,
 };
 pub use replica::{Origin, join};
+pub use round_links::RoundLinks;
 pub use service::LedgerApi;
 pub use snapshot::{Balance, balances};
 pub use standing::Standing;
