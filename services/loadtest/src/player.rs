@@ -101,7 +101,6 @@ impl Player {
 }
 
 impl Expected {
-    /// Counts a settled round. Fails if the round awaits no choice but is not settled.
     fn settle(&mut self, played: &Played, bet_position: u64, jackpots: Vec<JackpotWin>) -> Result<(), Status> {
         if played.state() != RoundState::Settled {
             return Err(Status::internal("the service returned a round that awaits no choice but is not settled"));

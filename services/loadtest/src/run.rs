@@ -1,5 +1,3 @@
-//! Runs the load test: connects, funds, warms up, plays, finishes open rounds, and checks the books.
-
 use crate::{
     books::{self, Actual, Books, PoolCheck, Pooled},
     connect::{Error, connect},
@@ -235,7 +233,6 @@ impl Service {
         Ok(())
     }
 
-    /// Waits up to [`WAIT_MAX`] until the pool has received all bets; returns a default pool if the game has none.
     async fn pool(&self, game: &str, sums: &Sums) -> Result<Pool, Status> {
         let deadline = Instant::now() + WAIT_MAX;
         loop {

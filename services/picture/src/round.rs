@@ -104,6 +104,7 @@ pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Autom
     match automatic.cause() {
         Cause::Skipped => format!("the player skips the choice, so the game's rule {choice}"),
         Cause::TimeOver => format!("the player's time is over, so the game's rule {choice}"),
+        Cause::Closed if actor.is_empty() => format!("the operator closes the round, so the game's rule {choice}"),
         Cause::Closed => format!("{actor} closes the round ({reason}), so the game's rule {choice}"),
         Cause::Unspecified => format!("the game's rule {choice}"),
     }

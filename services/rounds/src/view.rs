@@ -49,7 +49,6 @@ pub struct StepView {
     pub outcome: v1::Outcome,
     pub malformed: Option<Malformed>,
     pub collection: Option<Event>,
-    /// Reference stated by the actor who closed the round for the player.
     pub reference: String,
     pub balance_before: Minor,
     pub balance_after: Minor,
@@ -105,7 +104,6 @@ impl RoundView {
         self.voided.as_ref().map(|void| void.balance_after).or_else(step).unwrap_or(self.balance_before)
     }
 
-    /// Returns the nonzero figures carried into the round; empty if this program lacks the game.
     #[must_use]
     pub fn carried(&self) -> Vec<(&'static str, i64)> {
         let keys = game_of(&self.started).map_or(&[][..], |game| game.carries().keys);

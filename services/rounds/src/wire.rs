@@ -85,6 +85,7 @@ pub fn round(view: RoundView, stream: &StreamId) -> Round {
         witch: i32::try_from(companion).unwrap_or_default(),
         carried: carried.into_iter().map(figure).collect(),
         credited: Some(credited).filter(|credited| *credited > Minor::ZERO).and_then(cash),
+        check_url: String::new(),
     }
 }
 

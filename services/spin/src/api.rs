@@ -163,7 +163,6 @@ impl SpinApi {
         Ok((proposal, answer))
     }
 
-    /// Decides the play again after each version conflict, until the caller's deadline.
     pub(crate) async fn play_here(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         let named @ Named { stream, request_id, fingerprint, drawn, .. } = play.named();
         let ledger = self.ledgers.for_stream(stream)?;

@@ -1,5 +1,3 @@
-//! Decides a request: computes the events of its commit from the player's state, as a pure function.
-
 use crate::{
     answer::Answer,
     automatic::{AutomaticStep, next_step},

@@ -113,7 +113,6 @@ pub enum PrizeInfo {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueSet {
-    /// Such as `treasure`.
     pub key: &'static str,
     pub title: &'static str,
     pub values: Vec<u64>,
