@@ -6,6 +6,7 @@
 //! is a `google.rpc.Status` with the HTTP status of its code.
 
 mod body;
+mod bounds;
 mod contract;
 mod gzip;
 mod openapi;
