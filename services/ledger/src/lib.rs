@@ -11,6 +11,7 @@
 mod append;
 mod appender;
 mod applier;
+mod bases;
 mod cancellation;
 mod chain;
 pub mod changes;
@@ -93,6 +94,6 @@ pub use remote::{
 pub use replica::{Origin, join};
 pub use round_links::RoundLinks;
 pub use service::LedgerApi;
-pub use snapshot::{Balance, balances};
+pub use snapshot::{Balance, balances, base};
 pub use standing::Standing;
 pub use verifier::Verification;

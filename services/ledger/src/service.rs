@@ -1,6 +1,6 @@
 use crate::{
     append::{AppendError, Proposal, fingerprint},
-    changes, day,
+    bases, changes, day,
     fields::{self, AccountId, money, round_name, timestamp, unknown_account, unknown_round},
     follow::{self, Followers},
     handle::Handle,
@@ -18,7 +18,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Caller, Reason, Refusal, Stop, field_bounds::SOURCE_MAX};
 use motherlode_slots::Ladders;
-use motherlode_state::{Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
+use motherlode_state::{BaseTaken, Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
 use prost::Message;
 use std::{pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
@@ -467,6 +467,20 @@ impl LedgerService for LedgerApi {
         Ok(Response::new(changes::reject(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
+    async fn take_base(
+        &self,
+        request: Request<wire::TakeBaseRequest>,
+    ) -> Result<Response<wire::TakeBaseResponse>, Status> {
+        Ok(Response::new(bases::take(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
+    }
+
+    async fn confirm_base(
+        &self,
+        request: Request<wire::ConfirmBaseRequest>,
+    ) -> Result<Response<wire::ConfirmBaseResponse>, Status> {
+        Ok(Response::new(bases::confirm(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
+    }
+
     async fn get_log_status(
         &self,
         _: Request<wire::GetLogStatusRequest>,
@@ -474,7 +488,17 @@ impl LedgerService for LedgerApi {
         let status = |ledger: &Handle| {
             let head = *ledger.head().borrow();
             let (position, head_hash) = (head.position, hex(&head.hash));
-            wire::PartitionStatus { partition: ledger.partition(), position, head_hash, writable: ledger.writable() }
+            let bases = |of: fn(&Books) -> Option<&BaseTaken>| {
+                ledger.books(|books| of(books).map_or(0, |base| base.position))
+            };
+            wire::PartitionStatus {
+                partition: ledger.partition(),
+                position,
+                head_hash,
+                writable: ledger.writable(),
+                base_position: bases(Books::base),
+                confirmed_base_position: bases(Books::confirmed_base),
+            }
         };
         let wire::PartitionStatus { position, head_hash, writable, .. } = status(self.ledgers.home());
         let partitions = self.ledgers.all().map(status).collect();

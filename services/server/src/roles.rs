@@ -1,5 +1,3 @@
-//! Process with the services of its role. It writes some partitions or none, and has replicas of other partitions.
-
 use crate::{
     error::ServeError,
     log::layout::index_folder,

@@ -281,21 +281,20 @@ impl<'a> Services<'a> {
             console_tls: console_tls.clone(),
             identity: self.identity.clone(),
         };
-        let buffers = buffers(config);
         let sessions =
             self.spin.as_ref().map(|api| -> Box<dyn Fn() -> usize + Send + Sync> { Box::new(api.session_counter()) });
+        let state = State::Serving(self.ledgers.clone());
+        let layers = Layers { metrics: Some(metrics.clone()), access: Some(access), buffers: buffers(config), state };
+        let layers = Arc::new(layers);
         let direct = self.spin.map(|api| -> Arc<dyn Direct> {
             Arc::new(DirectPlay {
                 api: Arc::new(api),
                 ledgers: self.ledgers.clone(),
-                access: access.clone(),
-                buffers: buffers.clone(),
+                layers: Arc::clone(&layers),
                 message_bytes_max: limits.message_bytes_max,
-                metrics: metrics.clone(),
+                metrics,
             })
         });
-        let state = State::Serving(self.ledgers.clone());
-        let layers = Layers { metrics: Some(metrics), access: Some(access), buffers, state };
         let service = layers.around(self.routes.routes());
         let console = match config.role {
             Role::All => {

@@ -72,6 +72,8 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.ledger.v1.LedgerService/ListChanges", ADMIN),
     own("/motherlode.ledger.v1.LedgerService/ApproveChange", ADMIN),
     own("/motherlode.ledger.v1.LedgerService/RejectChange", ADMIN),
+    platform("/motherlode.ledger.v1.LedgerService/TakeBase"),
+    platforms("/motherlode.ledger.v1.LedgerService/ConfirmBase", AUDIT.or(ADMIN)),
     own("/motherlode.ledger.v1.LedgerService/GetLogStatus", AUDIT),
     own("/motherlode.ledger.v1.LedgerService/FollowLog", AUDIT),
     own("/motherlode.jackpot.v1.JackpotService/GetPool", ANY),

@@ -14,6 +14,6 @@ mod expiry;
 mod layer;
 
 pub use crate::roles::Roles;
-pub use caller::{Caller, Denied, digest};
+pub use caller::{Caller, digest};
 pub use calls::{CALLS, Call};
 pub use layer::Access;
