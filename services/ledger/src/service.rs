@@ -16,7 +16,7 @@ use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService},
 };
-use motherlode_runtime::{Caller, Reason, Refusal, Stop};
+use motherlode_runtime::{Caller, Reason, Refusal, Stop, field_bounds::SOURCE_MAX};
 use motherlode_slots::Ladders;
 use motherlode_state::{BaseTaken, Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
 use prost::Message;
@@ -299,7 +299,7 @@ impl LedgerApi {
             .eur_per_unit
             .parse()
             .map_err(|_| Refusal::field("eur_per_unit", "must be a decimal above 0, such as 0.0875"))?;
-        let source = fields::text("source", &request.source, 64)?;
+        let source = fields::text("source", &request.source, SOURCE_MAX)?;
         let proposal = Proposal {
             stream: StreamId::Rates,
             expected_version: None,

@@ -66,7 +66,7 @@ impl SpinApi {
         let request_id = fields::id("request_id", &request.request_id)?;
         let account = fields::account(caller, request.account.as_ref())?;
         let campaign = fields::id("campaign_id", &request.campaign_id)?.to_owned();
-        let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+        let reason = fields::reason("reason", &request.reason)?.to_owned();
         let reference = fields::reference("actor", &request.actor)?;
         let other = self.ledgers.for_stream(&account.stream)?.books_of(&account.stream, |books| {
             let granted = books.player(&account.stream).and_then(|player| player.campaign(&campaign));

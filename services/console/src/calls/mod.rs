@@ -6,6 +6,7 @@
 //! the HTTP status of its code.
 
 mod body;
+mod bounds;
 mod contract;
 mod gzip;
 mod openapi;
