@@ -1,4 +1,4 @@
-"""Two operators' log for the twenty tasks of the console: one record per name that a task asks about, and others around them."""
+"""Two operators' log for the twenty tasks of the console."""
 
 import os
 import signal

@@ -1,6 +1,6 @@
 //! Last stage of the audit: applies all commits to the books in log order, and checks commits of shared streams. After each
 //! commit of a pool it checks the pool's equation (BW-18), and after each batch the trial balance. At the end it compares
-//! each operator's total with the balances of the operator's players.
+//! operators' totals with their players' balances.
 
 use crate::{
     campaigns::Campaigns,
@@ -22,7 +22,6 @@ use motherlode_state::{
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) struct Fold {
-    /// Books, to which [`Fold::join`] adds the players.
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
     pub(crate) awarded: Vec<(Position, Minor)>,

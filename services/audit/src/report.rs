@@ -55,7 +55,6 @@ impl Report {
         self.books.players().flat_map(of_player).collect()
     }
 
-    /// Returns the number of steps in open rounds whose draws are still sealed.
     #[must_use]
     pub fn sealed(&self) -> u64 {
         let open = self.books.players().flat_map(|(.., player)| player.open_rounds());

@@ -20,7 +20,6 @@ use std::{
 };
 
 pub(crate) struct JudgedBatch {
-    /// Checked commits, without the events of players' commits unless partitions are compared.
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
     /// Digests of all players of the worker, if the batch ends at the position to digest.

@@ -50,6 +50,7 @@ mod remote;
 pub mod replica;
 mod requests;
 mod room;
+mod round_links;
 pub mod rounds;
 mod service;
 mod snapshot;
@@ -91,6 +92,7 @@ pub use remote::{
     Actors, CampaignCosts, SupersededRules, Terms, UnknownRules, is_copied, may_propose, reservation_ids,
 };
 pub use replica::{Origin, join};
+pub use round_links::RoundLinks;
 pub use service::LedgerApi;
 pub use snapshot::{Balance, balances, base};
 pub use standing::Standing;

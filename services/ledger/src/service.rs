@@ -8,6 +8,7 @@ use crate::{
     ledgers::Ledgers,
     offer,
     outcomes::{self, transaction},
+    round_links::RoundLinks,
     rounds, switches, void, wallet_retries,
 };
 use futures_util::Stream;
@@ -32,12 +33,20 @@ pub struct LedgerApi {
     followers: Followers,
     stop: Stop,
     ladders: Arc<Ladders>,
+    links: Option<RoundLinks>,
 }
 
 impl LedgerApi {
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self { ledgers: ledgers.into(), followers: Followers::default(), stop, ladders: offer::standard() }
+        let (followers, ladders) = (Followers::default(), offer::standard());
+        Self { ledgers: ledgers.into(), followers, stop, ladders, links: None }
+    }
+
+    /// Adds links to finished rounds. Only the process that writes a round's partition can serve the round's page.
+    #[must_use]
+    pub fn with_links(self, links: Option<RoundLinks>) -> Self {
+        Self { links, ..self }
     }
 
     #[must_use]
@@ -198,6 +207,10 @@ impl LedgerApi {
         Ok(wire::GetTransactionResponse { transaction: Some(transaction) })
     }
 
+    fn links_of(&self, ledger: &Handle) -> Option<&RoundLinks> {
+        self.links.as_ref().filter(|_| !ledger.is_replica())
+    }
+
     async fn get_round(
         &self,
         caller: &Caller,
@@ -205,9 +218,13 @@ impl LedgerApi {
     ) -> Result<wire::GetRoundResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
         let ledger = self.ledgers.for_stream(&id.stream)?.clone();
+        let links = self.links_of(&ledger);
         let read = move || rounds::read(&ledger, &id.stream, id.number);
         let round = self.ledgers.reads().run(caller, read).await??;
-        let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
+        let mut round = round.ok_or_else(|| unknown_round(&request.round_id))?;
+        if let Some(links) = links {
+            links.add(&mut round);
+        }
         Ok(wire::GetRoundResponse { round: Some(round) })
     }
 
@@ -231,12 +248,15 @@ impl LedgerApi {
         if first > started {
             return Err(fields::page_token_unknown());
         }
-        let game = request.game.clone();
+        let (game, links) = (request.game.clone(), self.links_of(&ledger));
         let read = move || {
             let (stream, currency) = (&account.stream, account.currency);
             history::page(&ledger, &HistoryFilter { stream, currency, game: &game, first, size })
         };
-        let (rounds, next) = self.ledgers.reads().run(caller, read).await??;
+        let (mut rounds, next) = self.ledgers.reads().run(caller, read).await??;
+        if let Some(links) = links {
+            rounds.iter_mut().for_each(|round| links.add(round));
+        }
         let next_page_token = next.map(|number| number.to_string()).unwrap_or_default();
         Ok(wire::ListRoundsResponse { rounds, next_page_token })
     }

@@ -40,7 +40,6 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// Time to wait for further groups, to save wake-ups.
 const GATHER_FOR: Duration = Duration::from_millis(20);
 
-/// Digest of the program (`None` if its executable could not be read), key of request names, and books.
 type State = (Option<Hash>, Key, Books);
 
 pub(crate) struct Snapshot {

@@ -56,8 +56,6 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     lines.join("\n")
 }
 
-/// Draws a player's collection; `figure` maps a key to its figure. The text ends with a line feed, or is empty if the game
-/// has no collection.
 #[must_use]
 pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> String {
     carried::shelf(game, figure, Pen::new(colour)).into_iter().map(|line| line + "\n").collect()

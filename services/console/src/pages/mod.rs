@@ -16,6 +16,7 @@ mod parts;
 pub(crate) mod player;
 pub(crate) mod players;
 mod postings;
+pub(crate) mod public;
 pub(crate) mod reconciliation;
 pub(crate) mod reports;
 mod returns;

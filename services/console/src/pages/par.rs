@@ -1,5 +1,3 @@
-//! A game's PAR sheet at its usual stake, as printed by `motherlode par --format html`.
-
 use super::games::described;
 use crate::{failure::Failure, layout, visit::Visit};
 use axum::{extract::Path, response::Response};

@@ -26,14 +26,12 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 const READ: i32 = 500;
 const READS_MAX: usize = 20;
-/// Maximum number of calls in a search for names similar to an unknown name.
 const NEAR_READS_MAX: usize = 4;
 const NEAR: usize = 10;
 const SHOWN: usize = 100;
 const FILTERS: [&str; 4] = ["operator", "prefix", "day", "sort"];
 const SORTS: [(&str, &str); 3] = [("", "Last active"), ("name", "Name"), ("net", "Net")];
 
-/// A player's activity on a day in one currency.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Active {
     player: String,
@@ -45,7 +43,6 @@ struct Active {
     balance: Option<Money>,
 }
 
-/// Returns the operator of the list; empty if several are possible and none is chosen.
 async fn operator(visit: &Visit) -> String {
     let chosen = visit.query.get("operator");
     if !chosen.is_empty() {
@@ -69,7 +66,6 @@ async fn read(visit: &Visit, date: &str, reads_max: usize) -> Result<(Vec<Transa
     Ok((all, false))
 }
 
-/// Returns recently active players whose names begin with a text or, if there are none, contain it.
 pub(super) async fn near(visit: &Visit, text: &str) -> Vec<String> {
     let Ok((all, _)) = read(visit, "", NEAR_READS_MAX).await else { return vec![] };
     let mut names: Vec<_> = all.into_iter().filter_map(|of| of.account).map(|account| account.player_id).collect();

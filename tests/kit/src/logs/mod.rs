@@ -1,5 +1,3 @@
-//! Logs that every build folds to the same state.
-
 mod made;
 mod more;
 mod rounds;

@@ -1,5 +1,3 @@
-//! More logs, with values in fields that are empty in the logs of `made`.
-
 use super::{
     Log,
     made::{exchange, free_bet, incident, session, void_of_a_bet},
