@@ -488,9 +488,8 @@ impl LedgerService for LedgerApi {
         let status = |ledger: &Handle| {
             let head = *ledger.head().borrow();
             let (position, head_hash) = (head.position, hex(&head.hash));
-            let bases = |of: fn(&Books) -> Option<&BaseTaken>| {
-                ledger.books(|books| of(books).map_or(0, |base| base.position))
-            };
+            let bases =
+                |of: fn(&Books) -> Option<&BaseTaken>| ledger.books(|books| of(books).map_or(0, |base| base.position));
             wire::PartitionStatus {
                 partition: ledger.partition(),
                 position,
