@@ -5,6 +5,7 @@ use crate::{
     routes::router,
     section_cache::SectionCache,
     sessions::{Bounds, Sessions},
+    sheet_cache::SheetCache,
 };
 use axum::Router;
 use motherlode_runtime::{
@@ -35,6 +36,7 @@ impl Console {
             backend,
             sessions,
             shared: SectionCache::default(),
+            sheets: SheetCache::default(),
             names,
             near: address.ip().is_loopback(),
             secure: tls.is_some(),

@@ -7,7 +7,7 @@
 
 mod body;
 mod contract;
-mod gzip;
+pub(crate) mod gzip;
 mod openapi;
 mod refusal;
 mod schema;
