@@ -1,7 +1,7 @@
 """MkDocs hook that adds the repository's Markdown files outside docs/ as pages and keeps links between pages valid.
 
-Documents link files by their path in the repository. A link to Markdown becomes a link to its page. A link to any other file
-or folder becomes the path as text, since the site has no source code. A broken link fails the build.
+A link to Markdown becomes a link to its page; a link to any other file or folder becomes the path as text. A broken
+link fails the build.
 """
 import logging
 import posixpath

@@ -4,9 +4,8 @@
     verify_round.py FILE VKEY
 
 FILE is the output of `motherlode proof`, VKEY the log's public key from a trusted source. Written from the
-specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto), as a
-starting point for your own verifier. Checks each draw against its seal in the log. Does not recompute outcomes;
-`motherlode verify` does, because it contains the games.
+specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto). Checks
+each draw against its seal in the log. Only `motherlode verify` recomputes outcomes.
 """
 
 import base64

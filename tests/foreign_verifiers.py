@@ -2,8 +2,7 @@
 
     foreign_verifiers.py ROUNDS        with MOTHERLODE_BIN, as `tests/run proofs` does
 
-tlog-scales, and Go's sumdb if Go is installed, check each checkpoint's signature, and that its
-tree includes each record and extends the previous checkpoint's tree.
+tlog-scales, and Go's sumdb if Go is installed, verify each checkpoint, and the place of each record in its tree.
 """
 
 import functools

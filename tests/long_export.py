@@ -2,8 +2,7 @@
 
     python3 tests/long_export.py MOTHERLODE [ROUNDS ...]
 
-A new process exports each table in each format. The test fails if a process's peak memory is above BOUND, or grows by
-more than MORE from the shortest to the longest log.
+The peak memory of each export must be below BOUND, and must grow by less than MORE from the shortest to the longest log.
 """
 
 import os

@@ -2,15 +2,14 @@
 
     python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 
-SCRIPTED is the path of the service built with scripted draws. LONG_LOG is the example long_log of services/audit. ROUNDS is the
-length of Find's log, 10,000,000 by default. If no figure is named, measures all except `spinning` and `lengths`.
+SCRIPTED: the service built with scripted draws. LONG_LOG: the example long_log of services/audit. ROUNDS: length of
+Find's log (default 10,000,000). If no figure is named, measures all except `spinning` and `lengths`.
 
-`spinning` is the control measurement for `readers`, with two busy processes of the lowest priority instead of readers.
-Readers run with SCHED_IDLE unless FIGURES_READERS is `equal`. `lengths` plays on the logs in the folders of FIGURES_LOGS,
-separated by colons, shortest first. FIGURES_TURNS sets the number of turns (default 9) and FIGURES_SECONDS the seconds per
-part of a turn (default 40).
+`spinning` is the control for `readers`, with two busy processes of the lowest priority. Readers run with SCHED_IDLE unless
+FIGURES_READERS is `equal`. `lengths` plays on the logs in FIGURES_LOGS, separated by colons, shortest first. FIGURES_TURNS:
+number of turns (default 9). FIGURES_SECONDS: seconds per part of a turn (default 40).
 
-Needs the packages and stubs of `tests/run python`; run it with tests/.venv/bin/python.
+Run it with tests/.venv/bin/python after `tests/run python`.
 """
 
 import hashlib
@@ -304,8 +303,7 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """Returns the highest sustained constant rate. A closed loop would measure a higher
-    rate, because it waits for answers and so forms larger groups."""
+    """Returns the highest sustained constant rate, which is lower than a closed loop's, because its groups are smaller."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):

@@ -38,7 +38,7 @@ def unknown():
 
 
 def uuid_of(text):
-    """Derives a UUID version 8 from a text, in the way that `Context.transaction_uuid` is derived from a transaction id."""
+    """Derives a UUID version 8 from a text, as `Context.transaction_uuid` from a transaction id."""
     digits = bytearray(hashlib.sha256(text.encode()).digest()[:16])
     digits[6], digits[8] = digits[6] & 0x0F | 0x80, digits[8] & 0x3F | 0x80
     return str(uuid.UUID(bytes=bytes(digits)))
@@ -79,7 +79,7 @@ class Bets:
             self.connection.execute(statement)
 
     def send(self, name):
-        """Records that a bet is sent now. Returns how the bet ended, or an empty text if still open."""
+        """Records that a bet is sent now. Returns how the bet ended, or "" if it is open."""
         insert = "INSERT INTO bets VALUES (?, ?, '') ON CONFLICT (id) DO UPDATE SET sent = excluded.sent RETURNING ended"
         with self.lock:
             return self.connection.execute(insert, (name, time.time())).fetchone()[0]

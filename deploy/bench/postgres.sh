@@ -1,6 +1,5 @@
 #!/bin/sh
-# Compares Motherlode with PostgreSQL 15 for the same ledger work in SQL. The two systems run alternately on one machine and
-# disk.
+# Compares Motherlode with PostgreSQL 15, alternately on one machine and disk.
 #
 # In PostgreSQL a round is one transaction, with fsync and synchronous_commit. The transaction updates the only jackpot row
 # last, so that this row is locked briefly. Two variants are measured: separate statements, and one stored function.

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Compares Motherlode with TigerBeetle's own benchmark. The two systems run alternately on one machine and disk.
+# Compares Motherlode with TigerBeetle's own benchmark. Both run alternately on one disk.
 #
 # A round is three transfers: bet, win and contribution. In the first variant, 32 clients each send the transfers of one
-# round and wait, like 32 players of Motherlode. In the second variant, one client sends full batches of 8,189 transfers,
-# which is TigerBeetle's best case. TigerBeetle does not draw or evaluate spins.
+# round and wait. In the second variant, one client sends full batches of 8,189 transfers. TigerBeetle does not draw or
+# evaluate spins.
 #
 #     TIGERBEETLE=/path/to/tigerbeetle deploy/bench/tigerbeetle.sh [turns] [seconds per turn]
 #

@@ -4,7 +4,6 @@
     deploy/container/check.py [--binary FILE] [--keep FOLDER]
 
 Runs as root on Debian 12 with debootstrap and a network. The build stage uses this machine's Rust toolchain, or --binary.
-The check reads the service's health, plays rounds over TLS, restarts the service on the same volume, and audits the log.
 """
 
 import argparse
@@ -83,7 +82,6 @@ def base(image, root):
 
 @contextmanager
 def mounted(*mounts):
-    """Mounts (source, target, read-only flag) inside the root folder while the context is active."""
     done = []
     try:
         for source, target, read_only in mounts:

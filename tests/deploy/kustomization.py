@@ -48,8 +48,7 @@ def pod(found: dict) -> dict:
 
 
 def merge(into: dict, patch: dict, named: bool = False):
-    """Applies a strategic merge patch. With `named`, ignores the patch's name, because the target was selected by
-    kind."""
+    """Applies a strategic merge patch. `named`: the target was selected by kind, so the patch's name is ignored."""
     for key, value in patch.items():
         if named and key in ("apiVersion", "kind", "metadata"):
             continue

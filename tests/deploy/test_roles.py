@@ -1,7 +1,6 @@
-"""Runs the containers' commands and probes of deploy/kubernetes/distributed on loopback. Checks readiness and liveness
-before and after the writer is killed.
+"""Runs the commands and probes of deploy/kubernetes/distributed on loopback, before and after the writer is killed.
 
-Only addresses and paths differ from the manifests, and the log is on one NATS server without TLS and credentials.
+Addresses and paths differ from the manifests, and one NATS server has the log, without TLS and credentials.
 """
 
 import hashlib
@@ -156,8 +155,7 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
         return [node for node in among if node.kept().passes("readiness")]
 
     def writers():
-        """Returns the ready ledger, if any. Probes all ledgers twice in the same order: if a takeover happens in
-        between, the second probe of the old writer fails."""
+        """Returns the ready ledger, if any. The second probe fails for a writer that lost the log meanwhile."""
         found = ready(ready(ledgers))
         assert len(found) <= 1, log.read_text()
         return found

@@ -136,8 +136,7 @@ class Round(rounds.Round):
         return self.spin(["hold and win"], window, [], spin, stops=[], marks=self.marks())
 
     def functions(self, windows, spins):
-        """Reveals Mysteries, lets Multiplying symbols multiply all other symbols, then turns them into paid values
-        (ME-05 to ME-08). Returns the payment in bets."""
+        """Applies ME-05 to ME-08, and returns the payment in bets."""
         acting = [cell for cell in READING_ORDER if cell in self.held and self.held[cell][0] != "bonus"]
         if not acting:
             return sum(value for _, value in self.held.values())
@@ -161,14 +160,14 @@ class Round(rounds.Round):
         return paid + sum(turned[cell] for cell in acting)
 
     def offer_gamble(self):
-        """Offers to gamble the win, or the rest of the win after HALVE, within the limit (ME-14)."""
+        """ME-14."""
         if self.risked is None:
             self.risked = self.won_minor
         within = 0 < self.risked <= self.terms["gamble_max_minor"]
         self.awaiting = "double" if self.terms["double"] and within else "nothing"
 
     def offers(self, choice):
-        """Offers no double of a win above the limit (ME-15) and no halving of one minor unit (ME-16)."""
+        """ME-15 and ME-16."""
         without = {"double": self.passes, "halve": lambda: self.risked < 2}.get(choice[0])
         return super().offers(choice) and not (without and without())
 
@@ -178,8 +177,7 @@ class Round(rounds.Round):
         return counts > self.terms["gamble_max_minor"]
 
     def double(self, guess, shown):
-        """A Joker appears only for a right guess (ME-17). The gamble ends after ten cards, or if the next win would
-        exceed the limit (ME-15)."""
+        """ME-15 and ME-17."""
         card, won = shown["card"]["card"], shown["card"]["won"]
         right = [face for face, colour in COLOURS.items() if colour == COLOURS[guess]]
         expect(

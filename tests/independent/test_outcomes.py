@@ -80,8 +80,7 @@ def figures(rounds):
                 walk(steps, number, inner, (*path, key), f"{kind}.{key}" if kind else key)
         if isinstance(value, list):
             for place, inner in enumerate(value):
-                # Elements of a named list, such as spins, are one kind of figure; elements of an unnamed inner list are
-                # separate kinds.
+                # Elements of a named list, such as spins, are one kind of figure; those of an inner list are separate.
                 walk(steps, number, inner, (*path, place), f"{kind}[{'' if isinstance(path[-1], str) else place}]")
 
     for steps in rounds:
@@ -97,8 +96,8 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """Returns wrong values for a figure: a value from another place, and adjacent numbers. Does not replace a
-    whole window, because the other window could have been drawn."""
+    """Returns wrong values for a figure: a value from another place, and adjacent numbers, but no
+    other window, which could be right."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

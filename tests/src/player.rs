@@ -17,7 +17,6 @@ pub struct Player {
     account: Account,
     coin_value: &'static str,
     round: u64,
-    /// Answers per request id, without the jackpot's state, which may still change.
     answers: BTreeMap<String, Played>,
     jackpots: BTreeMap<u64, JackpotWin>,
 }

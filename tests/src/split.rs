@@ -1,5 +1,3 @@
-//! Split roles: three servers behind a gateway that routes each call to its role.
-
 use http::{Request, Response, Uri};
 use hyper::body::Incoming;
 use hyper_util::{

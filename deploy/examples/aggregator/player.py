@@ -43,8 +43,7 @@ class Player:
         self.books.withdrawals[request_id] = amount
 
     def bet(self, session, stake, **more):
-        """Plays a round to its end; if no stake is given, plays a free round. Deposits money if the balance does not
-        suffice."""
+        """Plays a round to its end (without a stake, a free round). Deposits money if the balance is too small."""
         request = spin_pb2.SpinRequest(
             request_id=self.request_id("bet"),
             account=self.account,
@@ -63,8 +62,7 @@ class Player:
         self.finish(played.round_id, played.outcome, session.id)
 
     def draw(self, call, request):
-        """Sends a new client seed, which the service could not know when it sealed its value. If other draws have
-        changed the seal, retries with the new seal and another client seed."""
+        """Sends a new client seed. If other draws have changed the seal, retries with the new seal and another seed."""
         while True:
             request.client_seed, request.seal = secrets.token_bytes(32), self.seal
             try:

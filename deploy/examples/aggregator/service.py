@@ -1,7 +1,6 @@
 """Connection to Motherlode with TLS, a token and retries.
 
-If a connection breaks, the caller cannot see whether its request took effect, so `ask` sends the same message and
-request id until it is answered (PL-11).
+`ask` sends the same message and request id until it is answered (PL-11).
 """
 
 import threading

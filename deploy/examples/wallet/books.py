@@ -1,8 +1,6 @@
 """Balances and transactions of the wallet, with one database transaction per call.
 
-Each transaction id is kept permanently with its content and result, so a repeated call has one effect and the same
-answer, and a debit after its rollback is refused.
-
+README.md states the rules for transaction ids.
 """
 
 DONE, DONE_BEFORE, REFUSED = "DONE", "DONE_BEFORE", "REFUSED"
@@ -51,7 +49,6 @@ class Books:
             account = Account(execute, player, currency)
             known = account.known(transaction)
             if known and known[:2] != (player, currency):
-                # Motherlode never sends a rollback that names another account, so this rollback is refused with an error.
                 raise ValueError(f"the rollback of {transaction} names another account")
             if known and known[3] == "rolled back":
                 return DONE_BEFORE, account.balance, ""
@@ -64,7 +61,7 @@ class Books:
             return DONE, account.balance, ""
 
     def is_first(self, nonce, ms, oldest_ms):
-        """Returns whether a nonce is new. Deletes nonces of requests that are too old to be accepted again."""
+        """Returns whether a nonce is new. Deletes nonces that are too old to be accepted again."""
         with self.database.transaction("") as execute:
             execute("DELETE FROM nonces WHERE ms < ?", (oldest_ms,))
             return execute("INSERT INTO nonces VALUES (?, ?) ON CONFLICT DO NOTHING", (nonce, ms)).rowcount == 1

@@ -14,7 +14,7 @@ mod statement;
 mod values;
 
 pub use events::{
-    Automatic, Award, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit, Contribution, DayLimits,
+    Automatic, Award, BaseConfirmed, BaseTaken, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit, Contribution, DayLimits,
     DebitAsked, DebitFacts, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, InternalRequest,
     LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused,
     ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms, SealReason, SessionName, SessionOpened,
@@ -28,7 +28,7 @@ pub use play::{
 pub use smol_str::SmolStr;
 pub use state::{
     BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, DueKind, Frozen, Generation, Generations, Hand,
-    NextDraw, OpenRound, PendingChange, PlayerState, PoolState, ReportedBalance, Seat, Step, SwitchedOff, UnpaidAward,
+    NextDraw, NotCanonical, OpenRound, PendingChange, PlayerState, PoolState, ReportedBalance, Seat, StateDigest, Step, SwitchedOff, UnpaidAward,
     UnpaidCredit, VOID_HOLD_MS, VoidProposal, VoidSum, Wallet,
 };
 pub use statement::{

@@ -12,7 +12,6 @@ pub struct Policy {
     /// Can be empty.
     pub logs: Vec<VerifierKey>,
     pub witnesses: Vec<(String, VerifierKey)>,
-    /// Groups: name, required number of members, members.
     groups: Vec<(String, usize, Vec<String>)>,
     /// Required witness or group; `None` if no cosignature is required.
     quorum: Option<String>,

@@ -31,7 +31,6 @@ impl FromStr for Signature {
     }
 }
 
-/// Refuses names with white space, control characters or a plus sign.
 pub(crate) fn checked(name: &str) -> Result<String, Malformed> {
     let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '+';
     match name.is_empty() || name.contains(odd) {

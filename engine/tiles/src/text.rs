@@ -11,7 +11,6 @@ pub(crate) fn decimal(digits: &str) -> Option<u64> {
     digits.parse().ok().filter(|number: &u64| number.to_string() == digits)
 }
 
-/// Decodes base64 in its canonical form.
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
     // Checked because the library also accepts concatenated texts, each with padding.
     let within = text.trim_end_matches('=');

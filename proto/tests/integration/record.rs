@@ -13,7 +13,7 @@ use motherlode_proto::{
     log::v1,
 };
 use motherlode_state::{
-    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
+    Automatic, Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
     DebitAsked, Decision, Draw, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward, Nano,
     PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason, SessionOpened,
     StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
@@ -27,8 +27,15 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     events.extend([reserved(&["alice", "bob"]), void_with_facts()]);
     events.extend(events_of_generations());
     events.extend([Event::PartOf { request_id: "series".into() }, Event::LogVerified { to: 9 }]);
+    events.extend(events_of_bases(text));
     events.extend(crate::wallet_facts::events(amount));
     events
+}
+
+fn events_of_bases(text: &str) -> [Event; 2] {
+    let (position, digest, actor) = (7, [9; 32], text.to_owned());
+    let taken = BaseTaken { position, record_hash: [8; 32], form: 1, digest, actor: actor.clone() };
+    [Event::BaseTaken(taken.into()), Event::BaseConfirmed(BaseConfirmed { position, digest, actor }.into())]
 }
 
 fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {

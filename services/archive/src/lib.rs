@@ -14,7 +14,7 @@
 //!   root.
 //! * Only one process may write to an archive at a time.
 //!
-//! Uploads and restores use memory for at most two segments. The transfer of an object times out after ten minutes.
+//! Uploads and restores hold at most two segments in memory. An object's transfer times out after ten minutes.
 
 mod error;
 mod manifest;

@@ -19,7 +19,6 @@ pub struct Manifest {
     pub head: Hash,
     pub bytes: u64,
     pub sha256: Hash,
-    /// Merkle tree of the partition's records up to `last`.
     pub tree: Tree,
 }
 

@@ -16,10 +16,8 @@ const READ_BYTES: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     pub before: Position,
-    /// Last restored position, and the hash of the record there.
     pub end: Position,
     pub head: Hash,
-    /// Last verified position.
     pub verified: Position,
     pub segments: u64,
     /// Archived checkpoint, whose root matches the records; `None` if no checkpoint was archived.
@@ -83,7 +81,6 @@ struct Walk<'a> {
     before: Position,
     tree: Tree,
     head: Hash,
-    /// Last position up to `upto`, and the hash of the record there.
     end: (Position, Hash),
     done: &'a AtomicU64,
 }

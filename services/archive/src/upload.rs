@@ -42,7 +42,6 @@ pub struct Upload<'a> {
     signed: Option<(Checkpoint, Note)>,
     compared: bool,
     sealer: Sealer,
-    /// Merkle tree of the archived records and of those in the sealer.
     tree: Tree,
     before: Position,
     seen: (Position, Hash),

@@ -1,11 +1,11 @@
-use crate::{days::Days, divergence::Fault};
+use crate::{days::Days, divergence::Fault, worker::PlayerDigest};
 use foldhash::fast::RandomState;
 use motherlode_rounds::{
     Live,
     collection::{self, Sharing},
 };
 use motherlode_slots::{Carried, Game};
-use motherlode_state::{Event, Minor, PlayerState, SmolStr, StepResolved, StreamId};
+use motherlode_state::{Event, Minor, PlayerState, SmolStr, StateDigest, StepResolved, StreamId};
 use std::collections::{BTreeMap, HashMap};
 
 pub(crate) type CollectionKey = (&'static str, SmolStr);
@@ -22,6 +22,17 @@ impl Players {
 
     pub(crate) fn named(&mut self, name: &[u8]) -> Option<&mut Player> {
         self.0.get_mut(name).map(AsMut::as_mut)
+    }
+
+    pub(crate) fn digests(&self) -> Result<Vec<PlayerDigest>, Fault> {
+        let digest = |player: &Player| match &player.stream {
+            StreamId::Player { operator, player: name } => {
+                let digest = StateDigest::player(operator, name, &player.state).map_err(Fault::from)?;
+                Ok(Some((operator.clone(), name.clone(), digest)))
+            }
+            _ => Ok(None),
+        };
+        self.0.values().filter(|player| player.state.head.version > 0).filter_map(|player| digest(player).transpose()).collect()
     }
 
     pub(crate) fn into_all(self) -> impl Iterator<Item = Player> {

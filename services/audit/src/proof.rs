@@ -46,7 +46,6 @@ pub enum ShownDraw {
     Unsealed,
     /// The dealt value matches the seal in the record at this position, which precedes the step.
     Sealed(Sealed, Position),
-    /// The proof does not contain the record that sealed the draw.
     NotShown(u64),
     /// The draw was revoked, because its key was lost.
     Lost(u64),

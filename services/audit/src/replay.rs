@@ -84,7 +84,6 @@ pub(crate) fn resolved(mut view: RoundView) -> Replayed {
     Replayed { view, differs, resolved }
 }
 
-/// `carried` contains the figures of the player's collection before the step.
 fn resolve(
     live: &mut Live,
     started: &RoundStarted,

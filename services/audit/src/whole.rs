@@ -1,5 +1,3 @@
-//! Audits all partitions concurrently, then compares copies in one partition with their originals in another.
-
 use crate::{
     audit::{BEHIND, Options, audit_sending},
     compare::{Stopped, compare},
@@ -53,7 +51,6 @@ pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
 }
 
 impl Whole {
-    /// Returns the first divergence; divergences within partitions come before those of copies.
     #[must_use]
     pub fn divergence(&self) -> Option<&Divergence> {
         let within = self.partitions.iter().find_map(|report| report.divergence.as_ref());

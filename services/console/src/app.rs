@@ -1,4 +1,7 @@
-use crate::{api::Backend, names::Names, section_cache::SectionCache, sessions::Sessions, sheet_cache::SheetCache};
+use crate::{
+    api::Backend, names::Names, public::Public, section_cache::SectionCache, sessions::Sessions,
+    sheet_cache::SheetCache,
+};
 use std::sync::Arc;
 
 pub(crate) struct Inner {
@@ -7,6 +10,8 @@ pub(crate) struct Inner {
     pub(crate) shared: SectionCache,
     pub(crate) sheets: SheetCache,
     pub(crate) names: Names,
+    /// `None` if public pages of rounds are not configured.
+    pub(crate) public: Option<Public>,
     /// Whether the console listens only on loopback, which is required if no operators are configured.
     pub(crate) near: bool,
     pub(crate) secure: bool,

@@ -15,13 +15,11 @@ pub(crate) fn date(seconds: i64) -> String {
     text(seconds.div_euclid(SECONDS))
 }
 
-/// Returns the first and the last of the `length` days that end `ago` days before today.
 pub(crate) fn interval(now_ms: i64, length: i64, ago: i64) -> (String, String) {
     let last = now_ms / 1_000 - ago * SECONDS;
     (date(last - (length - 1) * SECONDS), date(last))
 }
 
-/// Intervals that lists offer as links: name, length in days, and age of the last day in days.
 pub(crate) const OFFERED: [(&str, i64, i64); 3] = [("Today", 1, 0), ("Yesterday", 1, 1), ("7 days", 7, 0)];
 
 #[cfg(test)]

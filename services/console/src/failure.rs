@@ -99,7 +99,6 @@ fn refusal(status: &Status) -> Markup {
     }
 }
 
-/// Shows the refused form with its input. The user can change the fields in [`TYPED`]; all other fields are hidden.
 fn again(form: &RefusedForm) -> Markup {
     let typed = |name: &str| TYPED.iter().find(|(typed, _)| *typed == name).map(|(_, label)| *label);
     html! {

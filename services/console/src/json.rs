@@ -9,7 +9,6 @@ pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
 pub(crate) static CANONICAL: LazyLock<SerializeOptions> =
     LazyLock::new(|| SerializeOptions::new().skip_default_fields(false));
 
-/// Converts a message to JSON with the field names of the protos; a message of an unknown type becomes null.
 pub(crate) fn value(name: &str, message: &impl Message) -> serde_json::Value {
     from_bytes(name, &message.encode_to_vec()).unwrap_or_default()
 }

@@ -22,7 +22,6 @@ const PAGES: [(&str, &str, &str); 8] = [
     ("/log", "Log", "FollowLog"),
 ];
 
-/// The platform's credentials see no operator's players.
 const PLAYERS: &str = "/players";
 
 pub(crate) async fn page(visit: &Visit, title: &str, content: Markup) -> Response {

@@ -1,7 +1,7 @@
 //! The console: web pages for support, audit and administration.
 //!
-//! It is a client of the gRPC services and has neither data nor permissions of its own, because pages show the answers of
-//! calls that are made with the session's token. Pages work without JavaScript.
+//! It is a gRPC client without data or permissions: pages show the answers of calls made with the session's token. Pages
+//! work without JavaScript.
 //!
 //! Users' tokens are kept only in memory. A session ends at log-out, when it is idle for too long, or after
 //! [`Bounds::lasts_ms_max`]. Each form carries an anti-forgery token and must be sent with the console's own origin.
@@ -23,6 +23,7 @@ mod live;
 mod login;
 mod names;
 mod pages;
+mod public;
 mod routes;
 mod section_cache;
 mod serve;

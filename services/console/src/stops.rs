@@ -76,7 +76,6 @@ fn switched_off(off: &SwitchedOff) -> Markup {
     }
 }
 
-/// Returns a notice that a read failed; `None` if this process does not serve the call or the session has ended.
 fn unknown(what: &str, status: &Status) -> Option<Markup> {
     let read =
         || html! { "Failed to read which parts of the service are " (what) ": " (capital(status.message())) "." };

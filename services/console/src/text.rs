@@ -27,12 +27,10 @@ pub(crate) fn count(number: impl ToString) -> String {
     figures::grouped(&number.to_string())
 }
 
-/// Formats `POOL_STATUS_ACTIVE` as `active`.
 pub(crate) fn words(name: &str, prefix: &str) -> String {
     name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
 }
 
-/// Formats `0.9460` as `94.60 %`, without rounding.
 pub(crate) fn percent(share: &str) -> String {
     let (sign, digits) = share.strip_prefix('-').map_or(("", share), |digits| ("-", digits));
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));

@@ -25,7 +25,6 @@ impl Copies {
     }
 }
 
-/// Copies the commits up to `to`. Returns false if another process appended a copy first.
 async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_at: u64) -> Result<bool, AppendError> {
     let last = other.books(|books| books.head(stream));
     let copied_to = match last.position {

@@ -20,7 +20,6 @@ fn stake(game: &dyn Game) -> Stake {
     }
 }
 
-/// Checks the terms for a pool. If the pool belongs to no game, any terms are accepted.
 pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> {
     if !games().iter().any(|game| game.name() == pool && game.info().jackpot) {
         return Ok(());

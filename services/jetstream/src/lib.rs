@@ -1,5 +1,5 @@
-//! Stores the log in NATS JetStream. A partition is a stream, and an append is a message. If one server is lost, no data is
-//! lost.
+//! Stores the log in NATS JetStream. A partition is a stream, and an append is a message. The loss of one server loses no
+//! data.
 //!
 //! A `<stream>.block` message has an append in the format of a segment's [block](motherlode_log::block), and the *epoch* of
 //! its writer. A `<stream>.epoch` message begins an epoch. Messages are never deleted, and each message states its expected

@@ -15,7 +15,6 @@ use std::{collections::VecDeque, time::Instant, vec};
 const MESSAGES: u64 = 1024;
 const BYTES: u64 = 4 << 20;
 
-/// Opens a reader that ends at the first missing message.
 pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
     Ok(Scan {
         steps: Steps::new(Stream::find_damaged(config, partition)?, partition),

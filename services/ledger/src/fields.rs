@@ -206,9 +206,9 @@ mod tests {
     fn pl_12_a_malformed_round_name_is_refused() {
         let long = format!("a/b/{}", "1".repeat(60_000));
         for bad in ["", "a/b", "a/b/0", "a/b/-1", "a/b/1/2", "a/b/x", "/b/1", "a//1", "a/b c/1", &long] {
-            assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), Reason::InvalidField, "{bad}");
+            assert_eq!(round_id(&Caller::ANYONE, bad).unwrap_err().reason(), Reason::InvalidField, "{bad}");
         }
-        let good = round_id(&Caller::anyone(), "acme/alice/17").unwrap();
+        let good = round_id(&Caller::ANYONE, "acme/alice/17").unwrap();
         assert_eq!(round_name(&good.stream, good.number), "acme/alice/17");
     }
 
@@ -217,7 +217,7 @@ mod tests {
         for bad in
             ["a/b/+20", "a/b/00020", "a/b/020", "a/b/20 ", "../b/20", "a/./20", "a/\u{202e}b/20", "a/b\u{200b}/20"]
         {
-            assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), Reason::InvalidField, "{bad}");
+            assert_eq!(round_id(&Caller::ANYONE, bad).unwrap_err().reason(), Reason::InvalidField, "{bad}");
         }
         assert!(page_token("").unwrap().is_empty());
         assert_eq!(page_token("3.20.1").unwrap(), [3, 20, 1]);

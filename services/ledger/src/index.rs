@@ -413,7 +413,6 @@ impl Index {
         Ok(found)
     }
 
-    /// Returns the positions of records whose hashes start with the same 8 bytes, latest first.
     pub(crate) fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, ViewError> {
         let (wanted, mut found) = (prefix(hash), vec![]);
         let runs = self.look(2, |notes| {
@@ -518,7 +517,6 @@ fn player_hash(stream: &StreamId) -> [u8; 8] {
     }
 }
 
-/// Returns a key prefix of the player's rounds; an empty game selects all games.
 pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8> {
     let mut group = [&player_hash(stream)[..], currency.code().as_bytes(), &[0]].concat();
     if !game.is_empty() {
@@ -532,7 +530,6 @@ fn later_key(player: [u8; 8], round: u64) -> Vec<u8> {
     [&player[..], &[0], &round.to_be_bytes()].concat()
 }
 
-/// Returns a key prefix of the pool's awards; an empty operator selects all operators.
 fn award_prefix(pool: &StreamId, operator: &str) -> Vec<u8> {
     format!("{pool}\0{operator}\0").into_bytes()
 }

@@ -16,7 +16,6 @@ pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) ->
     recover(partition, reader, end, first, index_folder, &options, settle)?.write(store, options)
 }
 
-/// Makes a replica the writer. If the replica followed a different log, the state is rebuilt from the store.
 pub(crate) fn take_over(
     store: Box<dyn Store>,
     recovered: Recovered,

@@ -1,5 +1,5 @@
 //! Outcomes and cancellations of requests. A cancellation is a commit with the request's id, so the writer accepts either
-//! the cancellation or the request. After a cancellation it also refuses the request's parts, such as the spins of a series.
+//! the cancellation or the request. A cancellation also covers the request's parts, such as the spins of a series.
 
 use crate::{
     append::{AppendError, fingerprint},

@@ -1,5 +1,5 @@
-//! Timestamps of commits (PL-26, PL-30). Log time is monotonic: while the system clock is behind log time, log time runs at
-//! half the speed of real time. A jump of the clock is logged as CLOCK_SKEW at most once a minute.
+//! Timestamps of commits (PL-26, PL-30). Log time is monotonic: while the system clock is behind, log time runs at half
+//! speed. A jump of the clock is logged as CLOCK_SKEW at most once a minute.
 
 use motherlode_runtime::Clock;
 use parking_lot::Mutex;

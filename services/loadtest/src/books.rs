@@ -31,9 +31,7 @@ pub struct Balances {
     pub bets_minor: i64,
     pub wins_minor: i64,
     pub jackpots_minor: i64,
-    /// Sum of the balances computed from the answers.
     pub told_minor: i64,
-    /// Sum of the balances that the service reports.
     pub found_minor: i64,
 }
 
@@ -51,11 +49,9 @@ pub enum PoolCheck {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolBooks {
     pub check: PoolCheck,
-    /// Contributions computed from the bets and the pool's terms, in EUR.
     pub told_eur: String,
     /// Contributions that the pool received during the run, in EUR.
     pub found_eur: String,
-    /// Whether the pool has received the run's last bet.
     pub caught_up: bool,
 }
 

@@ -111,7 +111,6 @@ impl Options {
         self.deposit().map(|_| ())
     }
 
-    /// Returns the deposit per player; it covers the loss of all its rounds, including the warm-up.
     pub(crate) fn deposit(&self) -> Result<i64, String> {
         let bet = cash(self.bet_coins.into(), self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
         let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));

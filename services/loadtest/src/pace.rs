@@ -1,5 +1,5 @@
-//! Due times of rounds. Latencies are measured from them. In a closed loop a round is due when a player is free. At a
-//! constant rate each round has a scheduled time.
+//! Due times of rounds. Latencies are measured from them. In a closed loop a round is due when a player is free, at a
+//! constant rate on schedule.
 
 use std::{
     sync::Arc,

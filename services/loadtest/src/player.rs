@@ -38,8 +38,8 @@ pub(crate) struct Player {
 pub(crate) struct Table {
     pub(crate) game: String,
     pub(crate) stake: Stake,
-    /// Whether players pick a witch before their first spin (BW-05).
-    pub(crate) witches: bool,
+    /// Whether players pick a companion before their first spin (BW-05).
+    pub(crate) picks: bool,
     pub(crate) run: String,
     pub(crate) tally: Tally,
     pub(crate) start: Instant,
@@ -85,7 +85,7 @@ impl Player {
             account: Some(self.account.clone()),
             game: table.game.clone(),
             stake: Some(table.stake.clone()),
-            witch: if self.round == 0 && table.witches { Witch::White } else { Witch::Unspecified }.into(),
+            witch: if self.round == 0 && table.picks { Witch::White } else { Witch::Unspecified }.into(),
             ..SpinRequest::default()
         }
     }
@@ -101,7 +101,6 @@ impl Player {
 }
 
 impl Expected {
-    /// Counts a settled round. Fails if the round awaits no choice but is not settled.
     fn settle(&mut self, played: &Played, bet_position: u64, jackpots: Vec<JackpotWin>) -> Result<(), Status> {
         if played.state() != RoundState::Settled {
             return Err(Status::internal("the service returned a round that awaits no choice but is not settled"));

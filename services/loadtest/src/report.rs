@@ -15,10 +15,8 @@ use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 pub struct Report {
     pub rounds: u64,
     pub calls: u64,
-    /// Seconds from the first call to the last answer.
     pub seconds: f64,
     pub rounds_per_second: f64,
-    /// Rounds started per second; `None` in a closed loop.
     pub rate: Option<f64>,
     pub concurrency: usize,
     pub connections: usize,

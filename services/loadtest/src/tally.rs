@@ -1,5 +1,3 @@
-//! Tally of latencies per kind of call and errors per reason.
-
 use crate::retry;
 use hdrhistogram::Histogram;
 use parking_lot::Mutex;

@@ -14,7 +14,6 @@ pub fn page(title: &str, main: &Markup) -> String {
     page.into_string()
 }
 
-/// Renders a table whose rows begin with a header cell.
 pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
     html! {
         div.scroll tabindex="0" role="group" aria-label={ "Table of " (head.join(", ")) } {

@@ -18,7 +18,6 @@ const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
 const APART_MAX: usize = 8;
 
-/// Returns the drawings of a round's symbols, to be embedded once before its windows.
 #[must_use]
 pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Markup {
     let Some(sprite) = sprite::for_game(name) else { return Markup::default() };

@@ -1,5 +1,3 @@
-//! Draws collections as pictures, in which a ring stands for a missing symbol.
-
 use crate::{
     draw::{
         cells::name,

@@ -1,5 +1,3 @@
-//! Draws wins on ways over a large window, each win in its own colour.
-
 use crate::{
     draw::cells,
     figures::grouped,

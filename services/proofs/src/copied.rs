@@ -1,5 +1,5 @@
-//! Shortens records for a proof by replacing bytes with instructions to copy them from the previous record in the file,
-//! from the hash of that record, or from the record itself.
+//! Shortens records for a proof by replacing bytes with instructions to copy them from the previous record, its hash, or
+//! the record itself.
 
 use motherlode_log::hash;
 

@@ -22,7 +22,6 @@ const GROWTH: f64 = 1.25;
 /// Ratio of a win's cap to `s / z`; `s` bounds the row's standard deviation, of which `z` are allowed on each side.
 const CAP: f64 = 1.5;
 
-/// Exact mathematics of a round, in multiples of the bet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Theory {
     pub(crate) rtp: f64,
@@ -64,7 +63,6 @@ impl Wins {
         self.classes.values().map(|(_, bets)| bets).sum()
     }
 
-    /// Returns the sum of wins as multiples of the bet. Each win is counted only up to `2^class`.
     #[allow(clippy::cast_precision_loss, reason = "statistics")]
     fn capped(&self, class: i32) -> f64 {
         let each = |(of, (count, bets)): (&i32, &(u64, f64))| {

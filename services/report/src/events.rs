@@ -136,13 +136,11 @@ impl Events {
         self.counts.iter().map(|(kind, count)| (*kind, *count))
     }
 
-    /// Returns the events from number `number` on; `None` if the first one is in a table.
     pub(crate) fn latest_from(&self, number: u64) -> Option<&[Arc<SignificantEvent>]> {
         let skip = usize::try_from(number.checked_sub(self.away)?).ok()?;
         Some(self.latest.get(skip..).unwrap_or_default())
     }
 
-    /// Returns the number of the first event after the position, or a slightly lower number.
     pub(crate) fn number_near(&self, position: u64) -> u64 {
         let begun = self.stretches.partition_point(|stretch| stretch.first <= position);
         begun.saturating_sub(1) as u64 * STRETCH
@@ -167,7 +165,6 @@ impl Events {
         self.runs.iter().any(Run::is_damaged)
     }
 
-    /// Returns the number of the first event that is not in a run, all events from this number on, and the runs.
     pub(crate) fn unwritten(&self) -> (u64, Vec<Arc<SignificantEvent>>, Vec<Run>) {
         (self.away, self.latest.clone(), self.runs.clone())
     }
@@ -185,7 +182,6 @@ impl Events {
     }
 }
 
-/// Writes `events`, numbered from `first` on, as a new run, and merges runs. `position` is that of the last folded commit.
 pub(crate) fn write(
     store: &Store,
     (first, events): (u64, &[Arc<SignificantEvent>]),

@@ -45,7 +45,6 @@ pub(crate) fn in_state(
     chances
 }
 
-/// Rounds at one stake, counted per feature and per player state.
 pub(crate) struct FeatureCounts<'a> {
     pub(crate) seen: &'a [u64; MAX],
     pub(crate) states: Vec<(u64, [f64; MAX])>,

@@ -62,7 +62,6 @@ impl Follower {
         })
     }
 
-    /// Folds the commits of partition `at` that were in the log at the start, on a separate thread.
     async fn fold_past(&self, at: usize) {
         let waiting = Arc::new(());
         let (follower, waits) = (self.clone(), Arc::downgrade(&waiting));

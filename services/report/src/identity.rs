@@ -210,8 +210,6 @@ impl SelfCheck {
         failures
     }
 
-    /// Compares the pools' meters in the books with those in the pools' statements; returns `None` if books and
-    /// statements have different positions.
     async fn disagreements(&self) -> Option<Vec<String>> {
         let home = self.follower.ledgers().home();
         let compare = |figures: &[&Figures]| {

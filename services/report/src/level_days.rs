@@ -29,8 +29,6 @@ impl LevelDays {
         }
     }
 
-    /// Returns the running totals at the end of each stored day. `rounds` and `wins` are the totals over all days, including
-    /// dropped days.
     pub(crate) fn to_wire(&self, rounds: u64, wins: i128) -> Vec<wire::ReturnDay> {
         let mut left = (rounds, wins);
         let mut days: Vec<_> = self

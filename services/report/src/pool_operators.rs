@@ -7,7 +7,6 @@ use motherlode_state::{Event, HOME, Nano, SmolStr, StreamId, date};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Contributions of operators to pools. In the home partition, also their awards and returns.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PoolOperators {
     rows: BTreeMap<(SmolStr, i64, SmolStr), OperatorDay>,

@@ -1,9 +1,9 @@
 //! Actual returns of games, which [`crate::band`] compares with the games' mathematics (PL-23).
 //!
-//! A level is a game's version at one stake in one currency, counted per operator. Levels are summed twice, once weighted by
-//! stake and once unweighted, so that high stakes do not hide a deviation at low stakes. Features collected over several
-//! rounds (crystals, Potions) can be won at another stake than that of the bets that paid for them, so figures of single
-//! levels and unweighted sums exclude these features.
+//! A level is a game's version at one stake in one currency, counted per operator. Levels are summed with and without
+//! weighting by stake, so that high stakes do not hide a deviation at low stakes. Features collected over several rounds
+//! (crystals, Potions) can be won at another stake than that of the bets that paid for them, so figures of single levels
+//! and unweighted sums exclude these features.
 //!
 //! The expected return is in cash (DM-19): it is the exact return in coins plus the effect of rounding wins to minor units.
 
@@ -54,7 +54,6 @@ struct Tally {
     bet: i64,
     wins: i128,
     all: Wins,
-    /// Wins as multiples of the bet, without features collected over several rounds.
     own: Wins,
     gifts: u64,
     features: [u64; FEATURES_MAX],
@@ -249,8 +248,6 @@ impl Level {
         with_verdict(wire::Return { theoretical_rtp, std_dev, ..shown }, &verdict)
     }
 
-    /// Returns the level's mathematics; `None` for an unknown version, or if the game has no rounding rule for the coin
-    /// value.
     fn known(&self) -> Option<Theories> {
         let game = slots::game(&self.game, &self.rules_version)?;
         let known = self.in_coins(game)?;

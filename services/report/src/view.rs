@@ -35,7 +35,6 @@ const ALL: &[u8] = b"all";
 
 pub(crate) struct ReportView {
     config: Report,
-    /// End position of the log at startup.
     pub(crate) past: Position,
     pub(crate) figures: RwLock<Figures>,
     /// Position of the last folded commit; it changes only under the lock of `figures`.

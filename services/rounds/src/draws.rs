@@ -40,7 +40,6 @@ pub struct StepDraw {
 }
 
 impl StepDraw {
-    /// Returns the step's draw; `None` if the log contains the seed instead of a draw.
     #[must_use]
     pub fn from_step(step: &StepResolved, request_id: &str) -> Option<Self> {
         step.draw.as_ref().map(|draw| Self {

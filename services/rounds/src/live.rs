@@ -1,5 +1,3 @@
-//! Rounds in the engine. A round is new, or it is rebuilt from the log with the model with which it was played.
-
 use crate::{
     draws::{DealtOf, KeyLost, seed_of},
     terms::{terms_from_log, terms_of},

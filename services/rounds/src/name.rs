@@ -1,5 +1,3 @@
-//! Names of rounds. The seeds of a round's steps are derived from the round's name.
-
 use motherlode_state::{StreamId, digits};
 
 #[must_use]

@@ -39,7 +39,6 @@ impl Operators {
             .collect();
     }
 
-    /// Returns the operators with players, which excludes the platform.
     #[must_use]
     pub fn ids(&self) -> Vec<String> {
         self.0.read().keys().filter(|operator| *operator != PLATFORM).cloned().collect()

@@ -1,5 +1,3 @@
-//! This process: its name in telemetry, and its use of processor and memory.
-
 use crate::config::Config;
 use rustix::{
     process::getpid,

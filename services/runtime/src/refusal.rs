@@ -38,7 +38,6 @@ pub struct Refusal {
     metadata: Vec<(&'static str, String)>,
     fields: Vec<(String, String)>,
     retry_after: Option<Duration>,
-    /// Request id, used only in log lines.
     request_id: Box<str>,
 }
 

@@ -9,7 +9,6 @@ pub fn named(pem: &[u8]) -> Result<RootCertStore, String> {
         .ok_or_else(|| "the file contains no certificate in PEM".to_owned())
 }
 
-/// Returns the system's root certificates, or those in SSL_CERT_FILE and SSL_CERT_DIR.
 pub fn of_system() -> Result<RootCertStore, String> {
     let found = rustls_native_certs::load_native_certs();
     let faults = || found.errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");

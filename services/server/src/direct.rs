@@ -1,8 +1,8 @@
-//! Bets and choices as direct calls: they bypass the middleware stack but make the same checks in the same order.
+//! Bets and choices as direct calls, which bypass the middleware stack but are admitted by it ([`Layers::admit`]).
 
 use crate::layers::{
+    Layers,
     call_metrics::{CallMetrics, span},
-    deadline::until,
 };
 use bytes::{BufMut, Bytes};
 use http::{HeaderMap, request::Parts};
@@ -14,8 +14,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{
     Caller, Reason, Refusal,
-    access::{Access, Denied},
-    buffers::{Buffers, CallBytes},
+    buffers::CallBytes,
     connections::{Direct, DirectCalls, Peer, Responder},
     refusals::{self, Refused},
 };
@@ -39,8 +38,7 @@ const CHOOSE: &str = "/motherlode.spin.v1.SpinService/Choose";
 pub(crate) struct DirectPlay {
     pub(crate) api: Arc<SpinApi>,
     pub(crate) ledgers: Ledgers,
-    pub(crate) access: Access,
-    pub(crate) buffers: Buffers,
+    pub(crate) layers: Arc<Layers>,
     pub(crate) message_bytes_max: usize,
     pub(crate) metrics: CallMetrics,
 }
@@ -106,15 +104,10 @@ impl DirectCalls for Playing {
 impl Playing {
     /// Stores in `asker` the resources that the call holds.
     fn admit(&self, headers: &HeaderMap, asker: &mut Asker) -> Result<(Asked, Option<Deadline>), Refusal> {
-        let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
+        let DirectPlay { ledgers, layers, message_bytes_max, .. } = &*self.play;
         let message = std::mem::take(&mut asker.message);
-        asker.caller =
-            access.admit(asker.method, headers, Some(&self.peer)).map_err(|Denied { refusal, caller }| {
-                asker.caller = caller;
-                refusal
-            })?;
-        asker.bytes = Some(buffers.take(&asker.caller, headers, &message)?);
-        let until = until(headers)?;
+        let (bytes, until) = layers.admit(asker.method, headers, Some(&self.peer), &message, &mut asker.caller)?;
+        asker.bytes = Some(bytes);
         ledgers.written()?;
         if message.len() > *message_bytes_max {
             let long = format!("the message has {} bytes; the limit is {message_bytes_max}", message.len());

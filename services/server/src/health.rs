@@ -76,7 +76,6 @@ impl Health for Answers {
     }
 }
 
-/// Whether the process is SERVING, for probes without gRPC.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Readiness {
     serving: Arc<AtomicBool>,

@@ -1,5 +1,3 @@
-//! Applies a changed configuration to a running process: operators, credentials, rates and TLS certificates.
-
 use crate::{
     error::ServeError,
     transport::{console_tls, tls},
@@ -48,7 +46,6 @@ impl From<ServeError> for ReloadError {
 }
 
 impl Reloader {
-    /// Reads the certificates again and applies a checked configuration atomically.
     pub fn apply(&mut self, changed: Config) -> Result<(), ReloadError> {
         self.config.check_reload(&changed)?;
         let new = (changed.tls.as_ref().map(tls).transpose()?, changed.tls.as_ref().map(console_tls).transpose()?);
@@ -104,7 +101,6 @@ impl Reloads {
         }
     }
 
-    /// Applies reloads with `reloader` from now on, beginning with a reload that was requested earlier.
     pub fn serve(&self, reloader: Reloader) {
         let mut state = self.state.lock();
         state.reloader = Some(reloader);

@@ -1,5 +1,3 @@
-//! Process with the services of its role. It writes some partitions or none, and has replicas of other partitions.
-
 use crate::{
     error::ServeError,
     log::layout::index_folder,
@@ -128,7 +126,7 @@ fn serve_role(
         services = services.spin(dealer)?;
     }
     if role.has_log() {
-        services = services.wallet().report().jobs().log();
+        services = services.wallet(proofs.as_ref()).report().jobs().log();
     }
     if let Some(proofs) = proofs {
         services = services.proofs(proofs)?;

@@ -17,7 +17,7 @@ use crate::{
 use motherlode_jackpot::{JackpotApi, PoolCoordinator};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
 use motherlode_ledger::{
-    Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms,
+    Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, RoundLinks, SupersededRules, Terms,
     fields::timestamp, offer,
 };
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
@@ -71,6 +71,7 @@ pub(crate) struct Services<'a> {
     reports: Option<(Follower, SelfCheck)>,
     proofs: Option<Proofs>,
     tiles: Option<SocketAddr>,
+    links: Option<RoundLinks>,
 }
 
 impl<'a> Services<'a> {
@@ -97,6 +98,7 @@ impl<'a> Services<'a> {
             reports: None,
             proofs: None,
             tiles: None,
+            links: None,
         })
     }
 
@@ -129,8 +131,13 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
-    pub(crate) fn wallet(mut self) -> Self {
+    /// `proofs` has the log's key, from which the keys of links are derived.
+    pub(crate) fn wallet(mut self, proofs: Option<&Proofs>) -> Self {
+        let secret = proofs.and_then(Proofs::link_secret);
+        self.links =
+            self.config.console.check_url.as_deref().zip(secret).map(|(url, secret)| RoundLinks::new(url, &secret));
         let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
+        let wallet = wallet.with_links(self.links.clone());
         let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
         self.tasks.spawn(Kind::WalletOutboxes, move || WalletOutbox::run_all(ledgers.clone(), wallets.clone()));
         let bytes = self.config.limits.message_bytes_max;
@@ -231,7 +238,8 @@ impl<'a> Services<'a> {
                 }
             });
         }
-        let api = ProofApi::new(self.ledgers.clone(), proofs.clone(), !witnesses.is_empty());
+        let api =
+            ProofApi::new(self.ledgers.clone(), proofs.clone(), !witnesses.is_empty()).with_links(self.links.take());
         self.names.push(PROOF);
         self.routes.add_service(ProofServiceCalls::new(api, config.limits.message_bytes_max));
         let grown = proofs.clone();
@@ -281,21 +289,20 @@ impl<'a> Services<'a> {
             console_tls: console_tls.clone(),
             identity: self.identity.clone(),
         };
-        let buffers = buffers(config);
         let sessions =
             self.spin.as_ref().map(|api| -> Box<dyn Fn() -> usize + Send + Sync> { Box::new(api.session_counter()) });
+        let state = State::Serving(self.ledgers.clone());
+        let layers = Layers { metrics: Some(metrics.clone()), access: Some(access), buffers: buffers(config), state };
+        let layers = Arc::new(layers);
         let direct = self.spin.map(|api| -> Arc<dyn Direct> {
             Arc::new(DirectPlay {
                 api: Arc::new(api),
                 ledgers: self.ledgers.clone(),
-                access: access.clone(),
-                buffers: buffers.clone(),
+                layers: Arc::clone(&layers),
                 message_bytes_max: limits.message_bytes_max,
-                metrics: metrics.clone(),
+                metrics,
             })
         });
-        let state = State::Serving(self.ledgers.clone());
-        let layers = Layers { metrics: Some(metrics), access: Some(access), buffers, state };
         let service = layers.around(self.routes.routes());
         let console = match config.role {
             Role::All => {

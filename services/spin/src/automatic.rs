@@ -6,7 +6,6 @@ pub(crate) struct AutomaticStep<'a> {
     pub(crate) round: &'a RoundId,
     pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
-    /// Returns the reason for the automatic step, or `None` if the step is no longer needed.
     pub(crate) why: &'a (dyn Fn(&OpenRound) -> Option<Automatic> + Sync),
     pub(crate) acted: Option<Event>,
 }

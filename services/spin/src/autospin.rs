@@ -1,7 +1,7 @@
 //! Autospin: a series of rounds over one stream (BW-23, BW-25, PL-07).
 //!
-//! The spins' request ids derive from the series' request id. A repeated request therefore gets the same answers and
-//! continues after the last logged spin. If the reader disconnects, the series stops before its next spin.
+//! The spins' request ids derive from the series' request id. So a repeated request gets the same answers and continues
+//! after the last logged spin. If the reader disconnects, the series stops before its next spin.
 //!
 //! A win that can be doubled is in the series' totals before it is collected. The round stays open until the series collects
 //! the win before its next spin, or the player decides after the series (BW-23).
@@ -234,7 +234,6 @@ impl Series {
         ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
-    /// Fails if the series' request id was cancelled or reused; the writer checks this again.
     fn not_cancelled(&self) -> Result<(), Refusal> {
         let stream = &self.bet.account.stream;
         self.api.ledgers.for_stream(stream)?.find(stream, &self.request_id, self.bet.fingerprint)?;
@@ -251,7 +250,7 @@ impl Series {
         if let Some(finished) = finished_at_once(&played)? {
             return Ok(self.count(Some(played), finished));
         }
-        self.next = Next::Finish(round_id(&Caller::anyone(), &played.round_id)?);
+        self.next = Next::Finish(round_id(&Caller::ANYONE, &played.round_id)?);
         Ok(self.answer(Some(played), AutospinStop::Unspecified))
     }
 
@@ -340,7 +339,7 @@ fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
     let waiting = match played.state() {
         RoundState::Settled => None,
         _ if outcome.is_some_and(|outcome| outcome.awaiting() == Awaiting::Double) => {
-            Some(Waiting { round: round_id(&Caller::anyone(), &played.round_id)?, step: played.step + 1 })
+            Some(Waiting { round: round_id(&Caller::ANYONE, &played.round_id)?, step: played.step + 1 })
         }
         _ => return Ok(None),
     };

@@ -105,11 +105,17 @@ impl<T> PlayQueue<T> {
         // Only test scripts read metadata. A bet with an operator's wallet needs a call to the wallet first.
         let is_scripted = self.api.dealer.is_scripted() && !metadata.is_empty();
         let is_apart = is_scripted || self.api.debits(&play);
-        let decided = if is_apart { None } else { self.decide(&play).ok() };
-        let Some((proposal, answer)) = decided else {
-            let api = Arc::clone(&self.api);
-            let played = |play: Play| async move { api.play(&play, &metadata).await };
-            return self.answer_apart((ticket, owner, until), play, played);
+        let decided = (!is_apart).then(|| self.decide(&play));
+        let (proposal, answer) = match decided {
+            Some(Ok(decided)) => decided,
+            Some(Err(Undecided::Refused(refusal))) if self.api.is_new(&play) => {
+                return self.refuse(owner, refusal.of_request(play.named().request_id));
+            }
+            _ => {
+                let api = Arc::clone(&self.api);
+                let played = |play: Play| async move { api.play(&play, &metadata).await };
+                return self.answer_apart((ticket, owner, until), play, played);
+            }
         };
         self.decided.push((ticket, proposal, until));
         let late = self.api.ledgers.home().answer_wait_max().map(|wait| Instant::now() + wait);

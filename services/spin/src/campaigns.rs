@@ -1,6 +1,6 @@
 //! Campaigns for many players (PL-36). The request is checked, then its cost is reserved by one commit in partition 0, then
-//! each player gets a grant. Reservations are in one partition, so they are ordered and operators' caps can be enforced.
-//! Each grant has a request id like that of a GrantCampaign call, so repeating an interrupted request completes it.
+//! each player gets a grant. One partition orders all reservations, so operators' caps can be enforced. Each grant has a
+//! derived request id, so repeating an interrupted request completes it.
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;

@@ -154,7 +154,6 @@ impl SpinApi {
     }
 }
 
-/// Makes an entry per open round: `None` if the round has just ended, or an error if the player's state is unreadable.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,

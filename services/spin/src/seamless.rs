@@ -1,9 +1,9 @@
 //! Bets paid from an operator's own wallet (PL-31).
 //!
 //! After the checks, the debit request is logged and the wallet called. A draw requires a confirmed debit, which the
-//! round's commit records. If the outcome of the call is unknown, nothing is drawn: either a repeated request calls the
-//! wallet again with the same transaction, or the outbox rolls the debit back ([`motherlode_wallet::WalletOutbox`]).
-//! Only one of the two takes effect, since the log accepts one commit per request.
+//! round's commit records. If the outcome of the call is unknown, nothing is drawn: either a repeated request repeats the
+//! transaction, or the [outbox](motherlode_wallet::WalletOutbox) rolls the debit back. Only one takes effect, since the log
+//! accepts one commit per request.
 
 use crate::{
     answer::PlayedBytes,
@@ -206,7 +206,6 @@ impl SpinApi {
         Ok(draft.started)
     }
 
-    /// Returns the confirmed debit; `None` if it was rolled back or the request has ended.
     async fn confirmed(
         &self,
         ledger: &Handle,

@@ -13,7 +13,6 @@ pub(crate) struct StatedFigures {
     pub(crate) rtp: Exact,
     pub(crate) most: MostExpected,
     pub(crate) highest: Vec<(u32, HighestWin)>,
-    /// Number of lines and highest win of a bought feature, relative to the bet without the feature's price.
     bought: Option<(u32, HighestWin)>,
     most_money: Vec<(u32, HighestWin)>,
 }

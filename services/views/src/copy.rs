@@ -23,7 +23,6 @@ impl Store {
         Ok((vec![], 0))
     }
 
-    /// Begins the copy of a table; `None` if the intact table already exists.
     pub fn copy_table(&self, id: Hash) -> Result<Option<TableCopy<'_>>, ViewError> {
         let [_, there] = self.places(&id);
         if table::verify(&there, id, self.partition()).is_ok() {
@@ -57,7 +56,6 @@ impl TableCopy<'_> {
         self.output.put(bytes).map_err(at(&self.path))
     }
 
-    /// Verifies all bytes and gives the file its final name.
     pub fn finish(mut self) -> Result<(), ViewError> {
         self.output.finish().map_err(at(&self.path))?;
         table::verify(&self.path, self.id, self.store.partition())?;

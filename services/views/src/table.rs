@@ -92,7 +92,6 @@ impl Footer {
 #[derive(Debug, Default)]
 struct Index {
     keys: Vec<u8>,
-    /// For each block, the offset in `keys` at which the block's first key ends.
     key_ends: Vec<u32>,
     offsets: Vec<u32>,
     sums: Vec<u32>,
@@ -155,7 +154,6 @@ pub struct Table {
     is_damaged: Arc<AtomicBool>,
 }
 
-/// Ranges of an entry's key and value in a block, and the offset of the next entry.
 pub(crate) type EntryRange = (Range<usize>, Range<usize>, usize);
 
 impl Table {

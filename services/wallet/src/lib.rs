@@ -1,7 +1,7 @@
 //! Operators' own wallets (PL-31): debits, credits and rollbacks.
 //!
-//! Wallets are isolated from each other: each wallet has its own connection, circuit breaker, limit of waiting bets, and
-//! outbox per partition. Calls are retried until answered.
+//! Each wallet has its own connection, circuit breaker, limit of waiting bets, and outbox per partition. Calls are retried
+//! until answered.
 
 mod breaker;
 mod call;

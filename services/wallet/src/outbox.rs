@@ -38,7 +38,6 @@ const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_se
 enum Lane {
     Rollbacks,
     Credits,
-    /// Reports of finished rounds, and reversals.
     Reports,
 }
 
@@ -252,7 +251,6 @@ impl WalletOutbox {
     }
 }
 
-/// Lanes that pause after failed calls, with the number of failures and the end of the pause.
 #[derive(Debug, Default)]
 struct Pauses(BTreeMap<Sender, (u32, Instant)>);
 

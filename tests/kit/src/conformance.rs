@@ -1,5 +1,3 @@
-//! Tests of the contract of [`Store`] and [`Reader`], which every store must pass.
-
 use std::{sync::Arc, thread};
 
 use bytes::Bytes;

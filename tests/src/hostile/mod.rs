@@ -1,5 +1,3 @@
-//! Hostile callers that write HTTP/2 frames directly.
-
 pub mod http1;
 
 use h2::{

@@ -16,7 +16,6 @@ use std::{
 };
 
 const PARTITIONS: u32 = 3;
-/// Number of players, large enough that each partition has some.
 const PLAYERS: usize = 9;
 
 async fn serve(data: &Path) -> Server {

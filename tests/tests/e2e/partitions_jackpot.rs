@@ -1,5 +1,3 @@
-//! Concurrent jackpots: partition 0 decides them in one order, and the winner's partition pays each jackpot once.
-
 use motherlode_jackpot::PoolCoordinator;
 use motherlode_ledger::{Handle, LedgerApi, Ledgers, Options};
 use motherlode_proto::{

@@ -153,7 +153,6 @@ fn of_a_later_version(records: &[Bytes]) -> Bytes {
     commit.events.clear();
     commit.balances_after.clear();
     let mut bytes = commit.encode_to_vec();
-    // Appends to field 10 (events) an event of the unknown kind 1000, with an empty message.
     bytes.extend([10 << 3 | 2, 3, 0xC2, 0x3E, 0]);
     bytes.into()
 }

@@ -1,5 +1,3 @@
-//! Modules of a crate must not have circular imports.
-
 use std::{fs, path::Path};
 
 use crate::{

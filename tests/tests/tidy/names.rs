@@ -1,5 +1,3 @@
-//! Only a game's own code and data may contain the game's name.
-
 use std::collections::BTreeSet;
 
 use motherlode_slots::latest_games;

@@ -123,7 +123,6 @@ pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
     index.ok_or_else(|| ModelError::part("reels", format!("unknown symbol `{code}`")))
 }
 
-/// Fails unless exactly one symbol has the role.
 pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> {
     let mut of_role = symbols.iter().filter(|s| s.role == role);
     match (of_role.next(), of_role.next()) {

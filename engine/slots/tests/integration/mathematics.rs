@@ -140,7 +140,6 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
             *cell = rest % n;
             rest /= n;
         }
-        // One of a kind never pays, and two of a kind pay only for Wilds.
         let ways: u64 = (0..5).map(|r| counts[r][cells[r]]).product();
         if ways > 0 && (cells[0] == cells[1] || cells[0] == 0 || cells[1] == 0) {
             coins += ways * one_row.line(0, &cells);

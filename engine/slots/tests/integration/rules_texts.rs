@@ -4,7 +4,6 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
     (
         "bewitched",
         &[
-            // 1. Overview.
             "5 reels and 3 rows",
             "1 to 15 lines",
             "1 to 10 coins a line",
@@ -26,7 +25,6 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "In case of malfunction all pays and play are voided",
             "not yet accepted is voided",
             "unsettled is refunded",
-            // 2. How to play.
             "not have enough money",
             "minimum bet",
             "pay from left to right",
@@ -44,7 +42,6 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "maximum bet",
             "paytable times the coin value times the coins bet on the line",
             "the total win in coins times the coin value",
-            // 3.
             "replaces any other symbol except Scatter and Bonus",
             "2 to 5 Scatter symbols appear anywhere",
             "the witches battle",
@@ -77,7 +74,6 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "awarded the jackpot in full",
             "minimum guaranteed jackpot",
             "0.5 % of the bets placed between the two wins",
-            // 4. Double.
             "After a winning combination",
             "double the amount won",
             "cannot be used during Autospin",
@@ -88,14 +84,12 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "previous cards, the latest first on the left",
             "Winnings from free spins, the bonus round and Scatters cannot be doubled",
             "may not be available in your client",
-            // 5. Autospin.
             "your loss limit plus your cumulative winnings minus your cumulative bets is less than 0",
             "not started automatically",
             "when a win reaches",
             "when the jackpot is won",
             "stop it at any time",
             "remaining and the chosen number of spins",
-            // 6. Other buttons.
             "The paytable shows the payouts in coins",
             "the lines and short rules",
             "Stopping the reels, skipping animations, sounds and full screen",

@@ -21,11 +21,9 @@ pub enum InternalRequest<'a> {
         hit: u64,
     },
     OpenPool,
-    /// Commits the events that `Books::pool_step` computes.
     PoolStep {
         version: u64,
     },
-    /// Receives a retired pool's money, on the receiving pool's stream.
     ReceivePool {
         from: &'a str,
     },
@@ -40,9 +38,7 @@ pub enum InternalRequest<'a> {
         /// Position in the home partition at which the mirrored state is taken.
         home_position: u64,
     },
-    /// Copies a commit of the home partition's rates stream or system stream to another partition.
     CopyHome {
-        /// Position of the copied commit in the home partition.
         position: u64,
     },
     AutomaticStep {
@@ -59,7 +55,6 @@ pub enum InternalRequest<'a> {
     SealDraw {
         number: u64,
     },
-    /// Opens a session; the id contains the fingerprint of the caller's request.
     OpenSession {
         request_id: &'a str,
     },
@@ -105,7 +100,6 @@ pub enum InternalRequest<'a> {
     LogIntegrity {
         check: &'a str,
         hour: i64,
-        /// Hexadecimal digest.
         finding: &'a str,
     },
     LogDamage {

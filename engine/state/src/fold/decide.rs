@@ -6,7 +6,6 @@ use crate::events::{Commit, Event, Refused, SettledRound};
 
 use crate::values::{Account, End, HOME, Head, Nano, Posting, StreamId};
 
-/// Decides a commit, and returns its postings. After a refusal, `delta` is invalid.
 pub(super) fn decide<'s>(
     view: View<'s>,
     commit: &'s Commit,

@@ -7,7 +7,6 @@ use crate::events::{Decision, Event, Incident, Refused, VoidReturn};
 use crate::state::{Books, PoolState, RETURN_MINUTES, VoidKey, VoidSum};
 use crate::values::{Account, Currency, Nano};
 
-/// Maximum number of incidents per pool with returnable contributions.
 const INCIDENTS_MAX: usize = 256;
 
 struct Returnable<'s> {

@@ -6,7 +6,6 @@ use crate::state::PendingTotals;
 use crate::values::{Account, Currency, Minor, MoneyError, Nano, Posting};
 use smallvec::SmallVec;
 
-/// Commit being decided. Its events change only `delta`, not the books.
 pub(super) struct Transition<'s, 'd> {
     pub view: View<'s>,
     pub commit: &'s Commit,

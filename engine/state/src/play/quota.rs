@@ -7,7 +7,6 @@ use smol_str::SmolStr;
 
 #[derive(Debug, Clone)]
 pub struct Quota {
-    /// Reserved places per operator.
     own: usize,
     common: usize,
     taken: BTreeMap<SmolStr, usize>,

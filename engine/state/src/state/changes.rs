@@ -15,7 +15,6 @@ pub struct PendingChange {
     pub time_ms: i64,
 }
 
-/// Maps the position of each proposal to its change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Changes(BTreeMap<u64, PendingChange>);
 

@@ -17,7 +17,6 @@ pub struct Generation {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
-    /// Salt of each generation, from generation 1.
     salts: Vec<Salt>,
     /// First generation whose unused seals are not revoked.
     first_usable: u64,

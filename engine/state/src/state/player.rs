@@ -45,7 +45,6 @@ pub struct PlayerState {
     pub(crate) open: Vec<Arc<OpenRound>>,
     /// State of the seamless wallet; `None` if the player uses a transfer wallet.
     pub(crate) wallet: Option<Arc<Wallet>>,
-    /// Figures that rounds carry over to later rounds, sorted by game and scope.
     collections: Option<Arc<Vec<CollectionEntry>>>,
     /// The player's few campaigns, in order of grants.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,

@@ -25,9 +25,7 @@ pub struct PoolState {
     /// Sum of contributions, less those that voids and incidents took out of the pool.
     pub contributions: Nano,
     pub paid: Nano,
-    /// From retired pools.
     pub moved_in: Nano,
-    /// At retirement.
     pub moved_out: Nano,
     /// See BW-17.
     pub last_hit_ms: Option<i64>,
@@ -49,13 +47,11 @@ pub struct PoolState {
 pub(crate) struct Marks {
     pub pooled_position: u64,
     pub decided_to: u64,
-    /// First position whose contribution belongs to the running cycle.
     pub cycle_from: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reported {
-    /// Last reported position.
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,

@@ -35,7 +35,6 @@ pub fn digits(number: u64, room: &mut [u8; 20]) -> &str {
     std::str::from_utf8(&room[start..]).unwrap_or_default()
 }
 
-/// Omits trailing zeros, but keeps at least `keep` decimal places.
 pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let width = places as usize;

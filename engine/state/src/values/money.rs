@@ -80,7 +80,6 @@ impl core::ops::Neg for Nano {
 }
 
 impl fmt::Display for Nano {
-    /// Formats with at least two decimals, such as `20000.00005`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(self.0, Self::DIGITS, 2))
     }
@@ -110,7 +109,6 @@ impl CoinValue {
 }
 
 impl fmt::Display for CoinValue {
-    /// Formats without trailing zeros, such as `0.2` or `10`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&decimal::format(i128::from(self.0), Self::DIGITS, 0))
     }

@@ -43,7 +43,6 @@ impl FxRate {
         self.exponent
     }
 
-    /// Returns the rate as a fraction of numbers below 10^18.
     pub(crate) fn fraction(self) -> (i128, i128) {
         let power = 10i128.pow(u32::from(self.exponent.unsigned_abs()));
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }

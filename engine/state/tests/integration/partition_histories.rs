@@ -11,7 +11,6 @@ use proptest::prelude::*;
 const COINS: [&str; 5] = ["0.01", "0.2", "0.25", "1", "2.5"];
 const SEED: i128 = 20_000_000_000_000;
 
-/// Kind, partition, number.
 type Op = (u8, usize, u64);
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {

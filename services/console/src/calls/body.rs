@@ -1,5 +1,3 @@
-//! Parses a call's JSON request when the service reads it, and writes each answer as a line.
-
 use super::{gzip, refusal};
 use crate::json::CANONICAL;
 use axum::body::Body as Asked;

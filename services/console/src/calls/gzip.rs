@@ -9,7 +9,6 @@ use std::io::{Read as _, Write as _};
 
 const BYTES_MIN: usize = 1_024;
 
-/// Encodings other than gzip and `identity` are refused.
 pub(super) fn is_packed(headers: &HeaderMap) -> Result<bool, Refusal> {
     let mut codings = headers.get_all(header::CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
     match (codings.next(), codings.next()) {

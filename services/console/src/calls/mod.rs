@@ -2,8 +2,8 @@
 //!
 //! Before its body is read, a call passes the same middleware as a gRPC call, which checks permissions, deadline
 //! (`grpc-timeout`) and limits. A streaming answer consists of lines `{"result": ...}`; if the call is refused after the
-//! first line, the last line is `{"error": ...}`. Methods with a stream of requests are available only over gRPC. A refusal
-//! is a `google.rpc.Status` with the HTTP status of its code.
+//! first line, the last line is `{"error": ...}`. Streams of requests need gRPC. A refusal is a `google.rpc.Status` with
+//! the HTTP status of its code.
 
 mod body;
 mod contract;
@@ -156,8 +156,6 @@ async fn one(
     Ok(gzip::answer(json(message, &first)?, accepted))
 }
 
-/// Returns the answers as lines. A refusal before the first answer is an ordinary response; a later refusal is the last
-/// line.
 async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
     let first = answers.message().await?;
     let body = Answer::new(Lines::new(first, answers, message));

@@ -1,5 +1,3 @@
-//! Shows events of the log as text: amounts with currency, formatted times, and decoded nested messages.
-
 use crate::json::MESSAGES;
 use motherlode_picture::figures;
 use motherlode_proto::{
@@ -11,7 +9,6 @@ use prost::Message;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, ReflectMessage, Value};
 
 const EVENT: &str = "motherlode.log.v1.Event";
-/// Maximum number of a list's elements that are shown.
 const LIST_MAX: usize = 24;
 const AMOUNTS: [&str; 5] = ["amount", "bet", "win", "refund", "win_taken_back"];
 /// Fields of type `bytes` that contain an encoded message, with its type.
@@ -51,7 +48,6 @@ pub(super) fn told(event: &Event, currency: &str) -> Told {
     }
 }
 
-/// Returns the currency of a commit's amounts: that of the commit's bet, or of its only balance.
 pub(super) fn currency(commit: &Commit) -> &str {
     use motherlode_proto::log::v1::event::Kind;
     let of_bet = commit.events.iter().find_map(|event| match &event.kind {
@@ -125,7 +121,6 @@ fn eur(nano: i128) -> String {
     format!("{} EUR", decimal(nano, 9))
 }
 
-/// Formats `count` / 10^`places` without final zeros, but with at least two decimal digits.
 fn decimal(count: i128, places: usize) -> String {
     let sign = if count < 0 { "-" } else { "" };
     let digits = format!("{:0>width$}", count.unsigned_abs(), width = places + 1);

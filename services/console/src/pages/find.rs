@@ -92,7 +92,6 @@ async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
-/// Returns the operator if exactly one is configured; otherwise an empty name.
 pub(super) async fn only_operator(visit: &Visit) -> String {
     let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
     let mut operators = answer.map(|answer| answer.into_inner().operator_ids).unwrap_or_default();
@@ -128,7 +127,6 @@ fn hash(text: &str) -> Option<Sought<'_>> {
     (rest.is_empty() && bytes.len() == 32).then_some(Sought::Hash(bytes))
 }
 
-/// Parses a position: `42` for partition 0, or `2:42` for partition 2.
 fn position(text: &str) -> Option<Sought<'_>> {
     match text.split_once(':') {
         Some((partition, number)) => Some(Sought::Position(Some(partition.parse().ok()?), number.parse().ok()?)),
@@ -149,7 +147,6 @@ fn is_name(part: &str) -> bool {
     !part.is_empty() && part.len() <= 64 && part.bytes().all(allowed)
 }
 
-/// Parses the text of a search. A name without an operator belongs to operator `own` unless `own` is empty.
 fn sought<'a>(asked: &'a str, own: &'a str) -> Sought<'a> {
     if let Some(path) = pasted(asked) {
         return Sought::Page(path.to_owned());

@@ -1,5 +1,3 @@
-//! Shows a round frame by frame. For playback, the `refresh` header loads the next frame.
-
 use maud::{Markup, html};
 use motherlode_picture::{
     reels,

@@ -1,5 +1,3 @@
-//! Jobs started from pages: audits on the trust page, simulations on a game's page.
-
 use super::parts::{facts, table};
 use crate::{
     failure::Failure,

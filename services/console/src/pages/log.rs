@@ -26,9 +26,7 @@ const RECORDS: usize = 25;
 /// Number of records per read in a search; [`READS_MAX`] limits the reads.
 const SEARCHED: usize = 500;
 const READS_MAX: usize = 20;
-/// Maximum length of an event's value that is shown without being expanded.
 const LONG: usize = 160;
-/// Number of the stream's earlier records that a record's page shows.
 const EARLIER: usize = 3;
 const TAIL_S: u32 = 2;
 /// Maximum number of an event's fields in a line of the list, each with at most [`WORD_MAX`] characters. The record's own
@@ -75,7 +73,6 @@ impl<'a> Filter<'a> {
             && (self.from_ms..self.end_ms).contains(&commit.time_unix_ms)
     }
 
-    /// Returns matching records up to a position, the latest first, and the position to continue from.
     async fn read(&self, visit: &Visit, partition: u32, end: u64) -> Result<(Vec<LogRecord>, u64), Failure> {
         let step = if self.is_set() { SEARCHED } else { RECORDS };
         let (mut found, mut at) = (vec![], end);
@@ -200,7 +197,6 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
     Ok(layout::page(&visit, &format!("Position {position}"), content).await)
 }
 
-/// Returns the latest records of the stream before a commit.
 async fn earlier(visit: &Visit, partition: u32, commit: &Commit) -> Result<Vec<LogRecord>, Failure> {
     let (mut found, mut next) = (vec![], commit.previous_position);
     while next > 0 && found.len() < EARLIER {

@@ -17,6 +17,7 @@ pub(crate) mod player;
 pub(crate) mod player_names;
 pub(crate) mod players;
 mod postings;
+pub(crate) mod public;
 pub(crate) mod reconciliation;
 pub(crate) mod reports;
 mod returns;

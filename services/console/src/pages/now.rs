@@ -71,7 +71,6 @@ async fn figures(visit: &Visit) -> Result<Markup, Failure> {
     }
 }
 
-/// Alarming kinds of events, and their entries of the runbook.
 const ALARMING: [(SignificantKind, &str); 6] = [
     (SignificantKind::IntegrityFailed, "MotherlodeIntegrityFailed"),
     (SignificantKind::ClockSkewed, "MotherlodeClockSkewed"),
@@ -85,7 +84,6 @@ const NAMED_MAX: u8 = 5;
 /// A follower that lacks at least this number of records causes an alert.
 const BEHIND: u64 = 1_000;
 
-/// A state that needs a person; the gravest are listed first.
 struct Alert {
     severity: Severity,
     since: Option<Timestamp>,
@@ -110,8 +108,6 @@ impl Alert {
     }
 }
 
-/// Returns alerts: stopped parts, partitions without appends, followers that are behind, returns outside their bands,
-/// awards that wait, and alarming events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     let stopped = |told| Alert::new(Severity::Ticket, "MotherlodeSwitchedOff", told);
     let mut told: Vec<Alert> = stops(visit).await.into_iter().map(stopped).collect();
@@ -199,7 +195,6 @@ fn waiting(changes: &[Change]) -> Option<Alert> {
     Some(Alert::new(Severity::Notice, "", told).since(first.propose_time))
 }
 
-/// Adds an alert for each award that is set aside, regardless of its age.
 async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     let kinds = vec![SignificantKind::AwardSetAside.into()];
     let request = ListSignificantEventsRequest { kinds, page_size: 50, ..Default::default() };

@@ -1,6 +1,3 @@
-//! A game's PAR sheet at its usual stake, as printed by `motherlode par --format html`. The pages have an ETag and can be
-//! compressed.
-
 use super::games::described;
 use crate::{document, failure::Failure, layout, sheet_cache::key, visit::Visit};
 use axum::{extract::Path, response::Response};

@@ -33,7 +33,6 @@ pub(crate) fn section<T>(
     Ok(html! { section id=(slug(title)) { h2 { (explained(title)) } (inner) } })
 }
 
-/// Id of a section: `Open rounds` as `open-rounds`.
 fn slug(title: &str) -> String {
     title
         .chars()
@@ -55,7 +54,6 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
     table_of("scroll", label, &texts(head), rows, vec![])
 }
 
-/// Renders a wide table. Narrow windows show only the first two columns: the names, and the most important column.
 pub(crate) fn wide_table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
     table_of("scroll figures", label, &texts(head), rows, vec![])
 }
@@ -127,7 +125,6 @@ pub(crate) fn act(
     form(visit, action, button, asks_reason.then_some(None), more)
 }
 
-/// A form with a field for a reason; the field has the given id.
 pub(crate) fn act_at(visit: &Visit, action: &str, button: &str, id: &str, more: &Markup) -> Result<Markup, Failure> {
     form(visit, action, button, Some(Some(id)), more)
 }
@@ -243,7 +240,6 @@ fn waiting(visit: &Visit, change: &Change) -> Markup {
     }
 }
 
-/// Name of the session's credential in proposed changes.
 fn own_actor(visit: &Visit) -> String {
     let who = visit.who();
     if who.operator == PLATFORM { who.credential.clone() } else { format!("{}/{}", who.operator, who.credential) }

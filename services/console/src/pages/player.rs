@@ -114,7 +114,6 @@ async fn open(visit: &Visit, account: &Account) -> Option<OpenRounds> {
     Some(visit.api.spin().list_open_rounds(request).await)
 }
 
-/// Links to the parts of the page, and shows the number of open rounds; if exactly one is open, links to this round.
 fn ways(visit: &Visit, account: &Account, open: &Option<OpenRounds>) -> Markup {
     let rounds = open.iter().flatten().flat_map(|answer| &answer.get_ref().rounds).filter_map(|of| of.round.as_ref());
     let rounds: Vec<_> = rounds.map(|of| of.round_id.as_str()).collect();
@@ -261,7 +260,6 @@ fn liability(of: &Campaign, part: fn(&CampaignLiability) -> &String) -> String {
     minor.map_or_else(|| "–".to_owned(), |amount_minor| money(Some(&Money { amount_minor, currency_code })))
 }
 
-/// Returns the wins of each campaign's rounds; without campaigns it reads nothing.
 async fn paid(visit: &Visit, account: &Account, all: &[Campaign]) -> BTreeMap<String, String> {
     let mut since: BTreeMap<&str, i64> = BTreeMap::new();
     for of in all {

@@ -33,7 +33,6 @@ const NAME: &str = "name";
 const SORTS: [(&str, &str); 3] =
     [(NAME, "Name, all players"), ("active", "Last active of a day"), ("net", "Net of a day")];
 
-/// A player's activity on a day in one currency.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Active {
     player: String,
@@ -45,7 +44,6 @@ struct Active {
     balance: Option<Money>,
 }
 
-/// Returns the operator of the list; empty if several are possible and none is chosen.
 pub(super) async fn operator(visit: &Visit) -> String {
     let chosen = visit.query.get("operator");
     if !chosen.is_empty() {

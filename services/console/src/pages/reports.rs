@@ -135,7 +135,6 @@ fn money_of_days(visit: &Visit) -> Markup {
     }
 }
 
-/// Links that filter events by kind or by interval; each link keeps the other filter.
 fn offers(visit: &Visit) -> Markup {
     const OFFERED: [(&str, SignificantKind); 4] = [
         ("Voids", SignificantKind::Void),
@@ -163,7 +162,6 @@ fn offers(visit: &Visit) -> Markup {
     }
 }
 
-/// Returns whether a file would have more rows than allowed; such a file is refused.
 pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
     match next_page.is_empty() {
         true => Ok(false),
@@ -233,7 +231,6 @@ pub(super) fn minor(amount: &str) -> Result<Value<'_>, TableError> {
     amount.parse().map(Value::Int).map_err(|_| TableError::Past64Bits)
 }
 
-/// Writes CSV and Parquet with the table's columns, and JSON Lines with complete messages.
 pub(super) fn table<M: prost::Message>(
     form: &str,
     name: &str,

@@ -126,7 +126,6 @@ fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
     }
 }
 
-/// Shows the awaited choice of an open round, its automatic end, and the form to close it.
 async fn waits(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
     let account = round.account.clone().unwrap_or_default();
     let (operator_id, player_id) = (account.operator_id, account.player_id);

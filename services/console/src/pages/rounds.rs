@@ -24,7 +24,6 @@ use std::cmp::Reverse;
 /// Number of matching rounds after which no further answer is read; the last answer can add more rounds.
 const ROWS: usize = 20;
 const READ: i32 = 50;
-/// Maximum answers read for one list.
 const READS_MAX: usize = 20;
 const FILTERS: [&str; 8] = ["from", "to", "game", "state", "won", "free", "campaign", "sort"];
 const STATES: [(&str, &str, RoundState); 3] = [
@@ -70,7 +69,6 @@ impl<'a> Filter<'a> {
             && (campaign.is_empty() || of.campaign_id == campaign)
     }
 
-    /// Returns the matching rounds from the requested page on, and the token of the next page.
     async fn read(&self) -> Result<(Vec<Round>, String), tonic::Status> {
         let (mut found, mut page_token) = (vec![], self.get("page").to_owned());
         // Before a list can be sorted, all answers up to [`READS_MAX`] must be read.
@@ -99,7 +97,6 @@ impl<'a> Filter<'a> {
         Ok((found, page_token))
     }
 
-    /// Returns the list's address with the filters in `others` replaced.
     fn with(&self, others: &[(&str, &str)]) -> String {
         let value =
             |name: &str| others.iter().find(|(other, _)| *other == name).map_or(self.get(name), |(_, value)| value);

@@ -22,7 +22,6 @@ fn entries(text: &str) -> Markup {
     }
 }
 
-/// Returns text without Markdown's marks and link targets.
 fn plain(item: &str) -> String {
     let mut text = String::new();
     for (at, part) in item.split("](").enumerate() {

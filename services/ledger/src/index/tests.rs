@@ -1,5 +1,3 @@
-//! Tests that the index equals one built from the log, whatever files the folder contains at startup.
-
 use super::*;
 use crate::chain::record_hash;
 use motherlode_log::{MemoryStore, Store as _};

@@ -98,6 +98,8 @@ fn actor(event: &Event) -> Option<&str> {
         | Event::ChangeRejected { actor, .. } => Some(actor),
         Event::ChangeProposed(proposed) => Some(&proposed.actor),
         Event::IncidentDeclared(incident) => Some(&incident.actor),
+        Event::BaseTaken(base) => Some(&base.actor),
+        Event::BaseConfirmed(base) => Some(&base.actor),
         Event::StepResolved(step) => match &step.automatic {
             Some(Automatic::Closed { actor, .. }) => Some(actor),
             _ => None,
@@ -121,7 +123,8 @@ fn act(event: &Event, events: &[Event]) -> Roles {
         Event::RoundVoided { .. } | Event::VoidProposed { .. } => Some(Roles::SUPPORT | Roles::ADMIN),
         Event::JackpotPaid { .. } => Some(Roles::SUPPORT | Roles::ADMIN),
         Event::ChangeApproved { .. } | Event::ChangeRejected { .. } | Event::ChangeProposed(_) => Some(Roles::ADMIN),
-        Event::RateSet { .. } | Event::PoolSuspended { .. } => Some(Roles::ADMIN),
+        Event::RateSet { .. } | Event::PoolSuspended { .. } | Event::BaseTaken(_) => Some(Roles::ADMIN),
+        Event::BaseConfirmed(_) => Some(Roles::AUDIT | Roles::ADMIN),
         event if takes_two(event) || event.is_stop() => Some(Roles::ADMIN),
         _ => None,
     };
@@ -135,6 +138,7 @@ fn owner(proposal: &Proposal) -> Option<&str> {
         StreamId::System => proposal.events.iter().find_map(|event| match event {
             Event::RequestCancelled => Some(owner_of_request(&proposal.request_id)),
             Event::LiabilityReserved(reserved) => Some(&*reserved.operator),
+            Event::BaseTaken(_) | Event::BaseConfirmed(_) => Some(PLATFORM),
             Event::ChangeProposed(proposed) if matches!(proposed.stream, StreamId::Pool(_)) => Some(PLATFORM),
             _ => None,
         }),
@@ -172,6 +176,8 @@ fn is_signed(event: &Event) -> bool {
             | Event::CampaignGranted(_)
             | Event::LiabilityReserved(_)
             | Event::RateSet { .. }
+            | Event::BaseTaken(_)
+            | Event::BaseConfirmed(_)
             | Event::ChangeProposed(_)
     )
 }

@@ -55,7 +55,6 @@ impl CampaignCosts {
     }
 }
 
-/// Returns the rate before `position`; `None` if it is not in the latest [`RATES_MAX`] commits of rates.
 fn rate_at(home: &Handle, currency: Currency, position: u64) -> Result<Option<FxRate>, AppendError> {
     let (current, mut at) = home.books(|books| (books.rate(currency), books.head(&StreamId::Rates).position));
     if at < position || matches!(currency, Currency::EUR | Currency::PLAY) {

@@ -33,7 +33,6 @@ enum Unfetched {
     Length(u64),
 }
 
-/// Adds the writer's checkpoint to the store next to the folder `index` if it covers many records that the replica lacks.
 pub(super) async fn fetch(link: &Link, index: &Path, end: Position) {
     let store = views(index, link.partition);
     let own = store.checkpoints().into_iter().find(|(_, of)| of.state_version == STATE_VERSION);

@@ -5,7 +5,7 @@ use super::link::{Client, Link, status_text};
 use crate::{
     append::{AppendError, Proposal},
     core::{LedgerCore, is_by},
-    queue::{Message, Proposed, QueueSlot, Reply, Verdict, answer},
+    queue::{Message, Proposed, Reply, Verdict, answer},
     standing::Standing,
     wire::{outcome_from_wire, proposal_to_wire},
 };
@@ -35,20 +35,12 @@ pub(super) struct Forwarder {
     link: Arc<Link>,
     inbox: mpsc::Receiver<Message>,
     outstanding_max: usize,
-    outstanding: BTreeMap<u64, Outstanding>,
+    outstanding: BTreeMap<u64, Proposed>,
     tickets: u64,
     unsent: VecDeque<u64>,
     /// Proposals with a verdict, by the position of their commit. They are answered after the replica has applied this
     /// position.
     decided: BTreeMap<Position, Vec<ForwardedProposal>>,
-}
-
-struct Outstanding {
-    proposal: Proposal,
-    reply: Reply,
-    until: Option<Instant>,
-    traceparent: Option<Box<str>>,
-    _slot: QueueSlot,
 }
 
 struct ForwardedProposal {
@@ -163,12 +155,10 @@ impl Forwarder {
         for message in messages.drain(..) {
             match message {
                 Message::Append(proposed) if self.outstanding.len() < self.outstanding_max => {
-                    let Proposed { proposal, until, traceparent, slot, reply, .. } = proposed;
                     let most = self.shared.answer_wait_max.map(|wait| Instant::now() + wait);
-                    let until = until.into_iter().chain(most).min();
+                    let until = proposed.until.into_iter().chain(most).min();
                     self.tickets += 1;
-                    self.outstanding
-                        .insert(self.tickets, Outstanding { proposal, reply, until, traceparent, _slot: slot });
+                    self.outstanding.insert(self.tickets, Proposed { until, ..proposed });
                     self.unsent.push_back(self.tickets);
                 }
                 Message::Append(Proposed { reply, .. }) => answer([(reply, Err(AppendError::Busy))].into_iter()),
@@ -204,7 +194,7 @@ impl Forwarder {
                 Err(AppendError::Closing) => return Err(AppendError::Closing.to_string()),
                 Err(error) => (message.position, Err(error)),
             };
-            if let Some(Outstanding { proposal, reply, .. }) = self.outstanding.remove(&ticket) {
+            if let Some(Proposed { proposal, reply, .. }) = self.outstanding.remove(&ticket) {
                 let Proposal { stream, request_id, .. } = proposal;
                 self.decided.entry(rests_on).or_default().push(ForwardedProposal {
                     stream,

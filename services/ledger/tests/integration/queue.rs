@@ -78,7 +78,6 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
     ledger.close().await;
 }
 
-/// Makes the proposals while the disk is blocked. Returns their operators in log order.
 async fn order(options: Options, proposals: Vec<Proposal>) -> Vec<String> {
     let index = tempfile::tempdir().unwrap();
     let disk = Arc::new(Mutex::new(()));

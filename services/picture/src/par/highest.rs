@@ -20,8 +20,6 @@ pub struct Highest {
     pub gambled_chance: String,
 }
 
-/// Returns the highest win as a multiple of the bet, or of the price if the feature is bought. Returns `None` if the game
-/// states no highest win.
 #[must_use]
 pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
     if stake.buy_feature {

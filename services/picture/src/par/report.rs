@@ -55,7 +55,6 @@ pub struct CashReport {
     pub rtp: String,
     pub rounds_wins: bool,
     pub within: String,
-    /// Upper bound of the change in the return that results from playing collections at mean coin values.
     pub mixed_at_most: String,
 }
 

@@ -1,6 +1,6 @@
-//! Direct calls: unary calls that a connection answers in its own task, because the task and layers of an ordinary call cost
-//! more time than the bet itself. Calls that arrive together are answered together. A [`Direct`] implementation makes the
-//! layers' checks itself.
+//! Direct calls: unary calls answered in the connection's task, because the task and layers of an ordinary call cost more
+//! than the bet itself. Calls that arrive together are answered together. A [`Direct`] implementation makes the layers'
+//! checks itself.
 
 use super::{calls::UnderWay, peer::Peer};
 use bytes::Bytes;

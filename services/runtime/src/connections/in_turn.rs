@@ -53,7 +53,6 @@ mod tests {
     use std::{future::poll_fn, net::Ipv4Addr, task::Waker};
     use tokio::task::JoinSet;
 
-    /// Connections of competing operators; the first has twice the weight.
     fn competing() -> [Admitted; 2] {
         let config = Config::parse("[[operators]]\nid = 'acme'\nweight = 2").unwrap();
         let operators = Operators::of_config(&config);

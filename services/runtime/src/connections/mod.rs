@@ -30,7 +30,7 @@ pub use descriptors::descriptors;
 pub use direct::{Direct, DirectCalls, Responder};
 pub use http1::serve_http1;
 pub use peer::Peer;
-pub use table::{Bounds, Connection};
+pub use table::{Bounds, Connection, network};
 pub use tls::{Acceptor, TlsError, acceptor};
 pub use workers::Workers;
 

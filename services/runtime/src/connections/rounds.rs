@@ -1,9 +1,9 @@
 //! Fair order of the tasks of competing operators on one thread.
 //!
-//! A thread runs tasks in the order in which they became ready, so one operator's single call would wait for a thousand
-//! calls of another operator. While operators compete, each round of the thread admits from each operator as much work as
-//! its weight allows; the operator's remaining tasks wait, oldest first. The round ends when no ready task is left and
-//! the sockets have been polled.
+//! A thread runs tasks in the order in which they became ready, so a single call would wait for a thousand calls of another
+//! operator. While operators compete, each round of the thread admits from each operator as much work as its weight allows;
+//! the operator's remaining tasks wait, oldest first. The round ends when no ready task is left and the sockets have been
+//! polled.
 
 use std::{cell::RefCell, collections::BTreeMap, task::Waker};
 use tokio::task::yield_now;
@@ -15,15 +15,12 @@ thread_local! {
 struct Round {
     /// Operators with work in this round, keyed by the number of their share.
     lanes: BTreeMap<usize, Lane>,
-    /// `age` of the newest waiting task; older tasks have a lower `age`.
     newest: u64,
 }
 
 struct Lane {
     most: usize,
-    /// Work that the operator may still begin in this round.
     left: usize,
-    /// Waiting tasks, keyed by `age`.
     waiting: BTreeMap<u64, Waker>,
 }
 

@@ -52,7 +52,6 @@ impl LogLocation {
         }
     }
 
-    /// Parses a data folder or `nats://host:port,...`.
     pub fn named(name: &str, config: &Config) -> Result<Self, ConfigError> {
         match name.starts_with("nats://") {
             true => Ok(Self::Stream(config.log_store().at(name)?)),

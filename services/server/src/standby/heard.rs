@@ -6,7 +6,6 @@ use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// A standby without a report for this time is removed.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 const LISTED_MAX: usize = 64;
 

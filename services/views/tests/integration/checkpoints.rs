@@ -24,7 +24,6 @@ struct Views {
 }
 
 impl Views {
-    /// Uses the newest checkpoint whose tables are intact, as a ledger does.
     fn start(folder: &Path, log: u8) -> Self {
         let store = Store::open(folder, 0);
         for (id, checkpoint) in store.checkpoints() {

@@ -84,7 +84,6 @@ impl Kit {
         self.faults.push(fault);
     }
 
-    /// Credits the win of a free round. If this fails, the first case reports it.
     pub(super) async fn fund(&mut self) {
         self.first_balance = self.balance().await;
         let open = self.open_free();

@@ -13,7 +13,6 @@ pub struct Players {
     pub player: String,
     pub other_player: String,
     pub blocked_player: Option<String>,
-    /// Player with a limit that refuses a bet of `limit_minor`.
     pub limited_player: Option<String>,
     #[serde(default)]
     pub limit_minor: i64,

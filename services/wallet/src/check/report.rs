@@ -10,7 +10,6 @@ pub struct Report {
 pub struct CaseReport {
     pub number: u32,
     pub name: &'static str,
-    /// Sentence of the contract that the case tests.
     pub contract: &'static str,
     pub calls: Vec<String>,
     pub verdict: Verdict,

@@ -55,7 +55,6 @@ struct Books {
     balances: BTreeMap<(String, String), i64>,
     entries: BTreeMap<String, Entry>,
     played: BTreeSet<String>,
-    /// Per transaction, number of calls that began before the transaction had an entry.
     racing: BTreeMap<String, usize>,
 }
 

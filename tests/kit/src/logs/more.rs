@@ -1,12 +1,10 @@
-//! More logs, with values in fields that are empty in the logs of `made`.
-
 use super::{
     Log,
     made::{exchange, free_bet, incident, session, void_of_a_bet},
     world::{EUR, POOL, World, player, settled, step, terms},
 };
 use motherlode_state::{
-    ANYONE, Campaign, Currency, DebitAsked, Event, InternalRequest, LoggedTerms, Minor, PoolTerms, RoundStarted,
+    ANYONE, BaseConfirmed, BaseTaken, Campaign, Currency, DebitAsked, Event, InternalRequest, LoggedTerms, Minor, PoolTerms, RoundStarted,
     RoundTerms, StreamId, Switch, VoidedJackpot,
 };
 
@@ -22,6 +20,7 @@ pub(super) fn all() -> Vec<Log> {
         ("more-partitions-1", 1, other),
         ("more-damaged-0", 0, damaged(0)),
         ("more-damaged-1", 1, damaged(1)),
+        ("bases", 1, bases()),
     ];
     let log =
         |(name, partition, world): (&str, u32, World)| Log { name: name.into(), partition, records: world.records };
@@ -34,6 +33,23 @@ fn damaged(partition: u32) -> World {
     world.write(StreamId::System, vec![found()]);
     world.write(StreamId::System, vec![Event::LogVerified { to: 1 }]);
     world.write(StreamId::System, vec![found()]);
+    world
+}
+
+fn bases() -> World {
+    let mut world = World::new(1);
+    world.open("ann", EUR, 1_000);
+    let taken = |position, actor: &str| BaseTaken {
+        position,
+        record_hash: [7; 32],
+        form: 1,
+        digest: [8; 32],
+        actor: actor.into(),
+    };
+    world.write(StreamId::System, vec![Event::BaseTaken(taken(1, "ann").into())]);
+    let confirmed = BaseConfirmed { position: 1, digest: [8; 32], actor: "auditor".into() };
+    world.write(StreamId::System, vec![Event::BaseConfirmed(confirmed.into())]);
+    world.write(StreamId::System, vec![Event::BaseTaken(taken(2, "bob").into())]);
     world
 }
 

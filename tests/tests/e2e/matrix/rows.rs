@@ -17,6 +17,7 @@ pub struct Names {
     pub operator: String,
     pub player: String,
     pub round: String,
+    pub link_key: String,
     pub session: String,
     pub request: String,
     pub deposit: String,
@@ -327,6 +328,10 @@ pub const ROWS: &[Row] = &[
     plain("/motherlode.proof.v1.ProofService/GetCheckpoint", None, |_| vec![]),
     row("/motherlode.proof.v1.ProofService/GetRoundProof", NO_ROUND, |it| {
         proof::GetRoundProofRequest { round_id: it.round.clone(), ..Default::default() }.encode_to_vec()
+    }),
+    plain("/motherlode.proof.v1.ProofService/GetPublicRound", NO_ROUND, |it| {
+        let (round_id, link_key) = (it.round.clone(), it.link_key.clone());
+        proof::GetPublicRoundRequest { round_id, link_key, with_proof: false }.encode_to_vec()
     }),
     plain("/motherlode.proof.v1.ProofService/GetConsistency", None, |_| {
         proof::GetConsistencyRequest { partition: 0, old_size: 1 }.encode_to_vec()

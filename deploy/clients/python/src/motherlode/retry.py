@@ -36,7 +36,7 @@ LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """A caller that stores the id before sending can look up the request after a crash."""
+    """Store the id before sending, to look up the request after a crash."""
     return str(uuid.uuid4())
 
 
