@@ -26,11 +26,9 @@ pub const MISTAKES: &[Mistake] = &[
     ("proof demo/alice/1 --target @CONSOLE", 1, ["not a gRPC service", LISTENS, "console listens on a different port"]),
     ("rounds open demo --target @CONSOLE", 1, ["not a gRPC service", LISTENS, "console listens on a different port"]),
     ("export rounds --target @CONSOLE", 1, ["not a gRPC service", LISTENS, "console listens on a different port"]),
-    // Malformed addresses.
     ("play dwarf-mine --auto --target @LISTENS", 2, ["--target 127.0.0.1:", "must be a URL", HELP]),
     ("play dwarf-mine --auto --target ftp://127.0.0.1:1", 2, ["--target ftp://", "must be a URL such as http://", HELP]),
     ("play dwarf-mine --auto --target http://127.0.0.1:99999", 2, ["--target http://127.0.0.1:99999", "the port must be 1 to 65535", HELP]),
-    // TLS.
     ("play dwarf-mine --auto --target https://@LISTENS", 1, ["no service answers", "InvalidContentType", "does not use TLS: use --target http://"]),
     ("loadtest --target https://@LISTENS", 1, ["no service answers", "InvalidContentType", "does not use TLS: use --target http://"]),
     ("play dwarf-mine --auto --target http://@TLS", 1, ["not a gRPC service", LISTENS, "TLS needs https://"]),
@@ -46,7 +44,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("health --target https://@TLS --ca root.pem --cert tls.pem --key plain", 2, ["--cert, --key", "no RSA or PKCS8", HELP]),
     ("health --target https://@TLS --ca root.pem --cert tls.pem --key expired.key", 2, ["--cert, --key", "KeyMismatch", HELP]),
     ("health --target http://@TLS --ca root.pem", 2, ["--ca, --cert and --key", "are for https", HELP]),
-    // Credentials.
     ("play dwarf-mine --auto --target @CLOSED", 1, ["TOKEN_MISSING", "authorization", "--token-file"]),
     ("watch jackpots --target @CLOSED", 1, ["TOKEN_MISSING", "authorization", "--token-file"]),
     ("loadtest --rounds 10 --target @CLOSED", 1, ["TOKEN_MISSING", "opening and funding", "--token-file"]),
@@ -87,7 +84,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("rounds close demo/alice/1 --reason x --actor y --target @OPEN", 1, ["ALREADY_SETTLED", "round_id = demo/alice/1", "GetRound"]),
     ("rounds close demo/alice/1 --target @OPEN", 2, ["required arguments", "--reason <TEXT>", HELP]),
     ("rounds close demo/alice --reason x --actor y --target @OPEN", 1, ["INVALID_FIELD", "round_id: must be operator/player/number", "Correct the field"]),
-    // Load tests.
     ("loadtest --players 0 --target @OPEN", 2, ["--players is 0", "it must be 1 to", "10000000"]),
     ("loadtest --rate 0 --target @OPEN", 2, ["--rate", "must be 0.001 to", "rounds a second"]),
     ("loadtest --max-error-rate 2 --target @OPEN", 2, ["--max-error-rate", "must be", "0 to 1"]),
@@ -109,7 +105,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("serve --config folder", 2, ["cannot read folder", "Is a directory", "--config"]),
     ("config --config binary", 2, ["cannot read binary", "valid UTF-8", "--config"]),
     ("config --config plain", 2, ["plain: TOML parse error", "line 1", "motherlode config --config plain"]),
-    // Damaged folders.
     ("serve --listen 127.0.0.1:0 --no-console --data flipped", 1, ["the log is damaged: flipped/log/0", "fails its checksum", RESTORE]),
     ("serve --listen 127.0.0.1:0 --no-console --data cut", 1, ["the log is damaged: cut/log/0", "shorter than a segment's header", RESTORE]),
     ("serve --listen 127.0.0.1:0 --no-console --data garbled", 1, ["the log is damaged: garbled/log/0", "at byte 0", RESTORE]),
@@ -134,7 +129,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("proof demo/alice/1 --data no-proofs-key", 2, ["no-proofs-key/proofs.key", "No such file", "--log-key"]),
     ("proof demo/alice/1 --data proofs-key-garbled", 2, ["proofs-key-garbled/proofs.key", "valid UTF-8", "--log-key"]),
     ("audit proofs-key-empty", 2, ["proofs-key-empty/proofs.key", "not an Ed25519 signer key", "--key"]),
-    // Missing logs.
     ("audit nowhere", 2, ["nowhere", "no such folder", NO_LOG]),
     ("audit plain", 2, ["plain", "no such folder", NO_LOG]),
     ("audit no-log", 2, ["no-log", "no log there", NO_LOG]),
@@ -154,7 +148,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("export rounds nowhere", 2, ["nowhere", "no log there", NO_LOG]),
     ("copy --from nowhere --to fresh", 2, ["nowhere", "no log there", NO_LOG]),
     ("audit nats://127.0.0.1:1", 1, ["cannot connect to nats://127.0.0.1:1", "refused", "Check the address"]),
-    // Copies and feeds.
     ("copy --from stopped --to stopped", 2, ["stopped is the log itself", "not a copy of it", "Name another folder with --to"]),
     ("copy --from stopped --to plain", 1, ["plain/log", "Not a directory", "Name a folder"]),
     ("copy --from stopped --to @DATA", 1, ["is not a prefix of the source", "a different record", "Copy to an empty folder"]),
@@ -196,7 +189,6 @@ pub const MISTAKES: &[Mistake] = &[
     ("audit stopped --checkpoint nowhere", 2, ["cannot read nowhere", "No such file", "--checkpoint"]),
     ("audit stopped --checkpoint plain", 2, ["plain", "a note must have", "--checkpoint"]),
     ("audit stopped --draw-keys nowhere", 2, ["nowhere", "no draw keys", "--draw-keys"]),
-    // Reports and outputs.
     ("export nothing stopped", 2, ["'nothing' for '<TABLE>'", "rounds, transactions, revenue, events", HELP]),
     ("export rounds stopped --from 2020-13-01", 2, ["--from 2020-13-01", "must be a day", "YYYY-MM-DD"]),
     ("export rounds stopped --from 2021-01-02 --to 2021-01-01", 2, ["--from", "is after", "--to"]),

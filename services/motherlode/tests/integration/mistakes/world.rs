@@ -68,7 +68,6 @@ impl World {
         shown(format!("key new example.com/witness --witness --out {}", at("witness.key").display()));
         fs::write(at("proof"), &proof).unwrap();
 
-        // Creates the folder of a stopped service, and copies of it with one damaged part each.
         let service = Service::start(&at("stopped"), None);
         assert!(run(&format!("play dwarf-mine --auto --target http://{}", service.address)).status.success());
         service.stop();
@@ -152,7 +151,6 @@ impl World {
         (output.status.code(), text(&output))
     }
 
-    /// Returns all files and folders, except the note of a refused start, which `serve` writes.
     pub fn content(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.files()];
