@@ -38,8 +38,7 @@ def with_records(lines, records):
 
 
 def log_of(vkey, records, named=()):
-    """Makes a new log, signed with a new key of the same name. Each record has a Merkle path, except those at
-    the positions `named`."""
+    """Makes a log signed with a new key of the same name. Records at the positions `named` have no Merkle path."""
     name = vkey.partition("+")[0]
     signer = Ed25519PrivateKey.generate()
     public = b"\x01" + signer.public_key().public_bytes_raw()

@@ -92,8 +92,7 @@ class Round:
 
 
 class Operator:
-    """Operator with players, sessions, transactions and rounds. `faults` apply, in order, to the next calls of their
-    kind."""
+    """`faults` apply, in order, to the next calls of their kind."""
 
     def __init__(self, document, sessions, funds):
         self.published = Published(document)

@@ -167,8 +167,7 @@ KINDS = {
     "witch-feature": "spin HIGH_SYMBOLS, spin RANDOM_WILDS, spin MULTIPLIER_RESPIN, spin MEGA_WILD, spin EXPLOSION, mark POTION, "
     "mark PLACED_WILD, mark QUESTION",
     "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING, jackpot HELD, jackpot VOIDED",
-    # States and causes that no scripted round can show: a round cannot await its own bet, and expiry needs a controlled
-    # clock.
+    # No scripted round can show these: a round cannot await its own bet, and expiry needs a controlled clock.
     "nobody": "awaits SPIN, cause TIME_OVER",
 }
 

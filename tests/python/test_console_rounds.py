@@ -224,7 +224,7 @@ def test_pl_19_pictures_for_the_readme(browser, featured):
     folder.mkdir(parents=True, exist_ok=True)
     context = patient(browser, viewport={"width": 1040, "height": 720}, color_scheme="light")
     page = enter(context, address)
-    # Uses the DevTools protocol, because Playwright itself cannot write WebP, whose files are a third of the size of PNG.
+    # Uses the DevTools protocol, because Playwright cannot write WebP.
     devtools = context.new_cdp_session(page)
     for name, path in {"round": f"round/{rounds['bewitched-free-spins']}", "jackpot": "jackpots/bewitched?live=off"}.items():
         assert page.goto(address + path).status == 200

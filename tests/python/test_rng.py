@@ -33,9 +33,8 @@ def sequences(data):
 
 
 def verdicts(p_values):
-    """Returns two probabilities for a perfect generator: that at least as many p-values are below ALPHA (SP 800-22,
-    4.2.1, exact binomial), and that p-values are spread at least as unevenly over ten classes (4.2.2, from 55 sequences
-    on)."""
+    """Returns a perfect generator's probability of at least as many p-values below ALPHA (SP 800-22, 4.2.1, exact
+    binomial) and, from 55 sequences on, of p-values spread at least as unevenly (4.2.2)."""
     failed = np.sum(p_values < ALPHA)
     yield binom.sf(failed - 1, len(p_values), ALPHA)
     if len(p_values) >= 55:

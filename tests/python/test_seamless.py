@@ -150,8 +150,7 @@ def reconciled(database, net):
 
 
 def rounds_reconciled(database, client, player):
-    """Checks that wallet and service have the same rounds of a player, each opened and closed once, with the same game
-    and money (PL-39)."""
+    """Checks that wallet and service have the same rounds, each opened and closed once (PL-39)."""
     of, page_token, rounds = account(player), "", {}
     while True:
         request = ledger_pb2.ListRoundsRequest(account=of, page_size=100, page_token=page_token)

@@ -4,8 +4,8 @@ use super::{
     world::{EUR, POOL, World, player, settled, step, terms},
 };
 use motherlode_state::{
-    ANYONE, BaseConfirmed, BaseTaken, Campaign, Currency, DebitAsked, Event, InternalRequest, LoggedTerms, Minor, PoolTerms, RoundStarted,
-    RoundTerms, StreamId, Switch, VoidedJackpot,
+    ANYONE, BaseConfirmed, BaseTaken, Campaign, Currency, DebitAsked, Event, InternalRequest, LoggedTerms, Minor,
+    PoolTerms, RoundStarted, RoundTerms, StreamId, Switch, VoidedJackpot,
 };
 
 const USD: Currency = Currency::USD;
