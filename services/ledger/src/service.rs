@@ -8,6 +8,7 @@ use crate::{
     ledgers::Ledgers,
     offer,
     outcomes::{self, transaction},
+    player_list,
     round_links::RoundLinks,
     rounds, switches, void, wallet_retries,
 };
@@ -409,6 +410,14 @@ impl LedgerService for LedgerApi {
         request: Request<wire::GetPlayerDayRequest>,
     ) -> Result<Response<wire::GetPlayerDayResponse>, Status> {
         Ok(Response::new(day::player_day(&self.ledgers, &Caller::from_request(&request), request.get_ref())?))
+    }
+
+    async fn list_players(
+        &self,
+        request: Request<wire::ListPlayersRequest>,
+    ) -> Result<Response<wire::ListPlayersResponse>, Status> {
+        let caller = Caller::from_request(&request);
+        Ok(Response::new(player_list::list(&self.ledgers, &caller, request.get_ref()).await?))
     }
 
     async fn void_round(

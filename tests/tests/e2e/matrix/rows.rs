@@ -180,6 +180,10 @@ pub const ROWS: &[Row] = &[
     row("/motherlode.ledger.v1.LedgerService/ListCollections", NO_ACCOUNT, |it| {
         ledger::ListCollectionsRequest { account: account(it), ..Default::default() }.encode_to_vec()
     }),
+    row("/motherlode.ledger.v1.LedgerService/ListPlayers", Some((Fine, "")), |it| {
+        ledger::ListPlayersRequest { operator_id: it.operator.clone(), prefix: it.player.clone(), ..Default::default() }
+            .encode_to_vec()
+    }),
     row("/motherlode.ledger.v1.LedgerService/GetPlayerDay", NO_ACCOUNT, |it| {
         ledger::GetPlayerDayRequest { account: account(it) }.encode_to_vec()
     }),
