@@ -1,5 +1,8 @@
 use motherlode_proto::round::v1::Account;
-use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_runtime::{
+    Caller, Reason, Refusal,
+    field_bounds::{PAGE_TOKEN_MAX, REASON_MAX, REFERENCE_MAX},
+};
 use motherlode_state::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
 
 pub use motherlode_rounds::{
@@ -42,7 +45,7 @@ pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64
 pub fn page_token(token: &str) -> Result<Vec<u64>, Refusal> {
     match token {
         "" => Ok(vec![]),
-        token if token.len() > 64 => Err(page_token_unknown()),
+        token if token.len() > PAGE_TOKEN_MAX => Err(page_token_unknown()),
         token => token.split('.').map(number).collect::<Option<_>>().ok_or_else(page_token_unknown),
     }
 }
@@ -181,8 +184,12 @@ pub(crate) fn above_limit(currency: Currency, limit: Minor) -> Refusal {
         .with("currency_code", currency)
 }
 
+pub fn reason<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
+    text(field, value, REASON_MAX)
+}
+
 pub fn reference<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
-    if value.is_empty() { Ok(value) } else { text(field, value, 64) }
+    if value.is_empty() { Ok(value) } else { text(field, value, REFERENCE_MAX) }
 }
 
 #[must_use]

@@ -8,6 +8,7 @@ use crate::{
     ledgers::Ledgers,
     offer,
     outcomes::{self, transaction},
+    player_list,
     round_links::RoundLinks,
     rounds, switches, void, wallet_retries,
 };
@@ -16,7 +17,7 @@ use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService},
 };
-use motherlode_runtime::{Caller, Reason, Refusal, Stop};
+use motherlode_runtime::{Caller, Reason, Refusal, Stop, field_bounds::SOURCE_MAX};
 use motherlode_slots::Ladders;
 use motherlode_state::{BaseTaken, Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
 use prost::Message;
@@ -299,7 +300,7 @@ impl LedgerApi {
             .eur_per_unit
             .parse()
             .map_err(|_| Refusal::field("eur_per_unit", "must be a decimal above 0, such as 0.0875"))?;
-        let source = fields::text("source", &request.source, 64)?;
+        let source = fields::text("source", &request.source, SOURCE_MAX)?;
         let proposal = Proposal {
             stream: StreamId::Rates,
             expected_version: None,
@@ -391,6 +392,11 @@ impl LedgerService for LedgerApi {
         request: Request<wire::GetPlayerDayRequest>,
     ) -> RpcResult<wire::GetPlayerDayResponse> {
         Ok(Response::new(day::player_day(&self.ledgers, &Caller::from_request(&request), request.get_ref())?))
+    }
+
+    async fn list_players(&self, request: Request<wire::ListPlayersRequest>) -> RpcResult<wire::ListPlayersResponse> {
+        let caller = Caller::from_request(&request);
+        Ok(Response::new(player_list::list(&self.ledgers, &caller, request.get_ref()).await?))
     }
 
     async fn void_round(&self, request: Request<wire::VoidRoundRequest>) -> RpcResult<wire::VoidRoundResponse> {

@@ -29,7 +29,7 @@ use motherlode_proto::{
     },
     report::v1::WalletStatus,
 };
-use motherlode_report::{CallCounters, Follower, Identity, ReportApi, SelfCheck, ServiceStatus};
+use motherlode_report::{CallCounters, Disk, Follower, Identity, ReportApi, SelfCheck, ServiceStatus};
 use motherlode_runtime::{
     Config, Operators, Profiles,
     access::Access,
@@ -42,6 +42,7 @@ use motherlode_slots::Ladders;
 use motherlode_spin::{AbandonedRounds, Dealer, SpinApi, Waits, highest_cost};
 use motherlode_state::{Minor, SessionLimits};
 use motherlode_wallet::{WalletOutbox, WalletState, Wallets};
+use rustix::fs::statvfs;
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
     sync::Arc,
@@ -166,7 +167,14 @@ impl<'a> Services<'a> {
         let check = SelfCheck::new(self.identity.clone(), follower.clone());
         let (wallets, clock) = (self.wallets.clone(), self.ledgers.clone());
         let states = move || wallets.all().iter().map(|wallet| wallet_status(wallet.state(), clock.now_ms())).collect();
+        let data = self.config.data.clone();
+        let disk = move || {
+            let found = statvfs(&data).ok()?;
+            let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+            Some(Disk { free_bytes: bytes(found.f_bavail), total_bytes: bytes(found.f_blocks) })
+        };
         let status = ServiceStatus::new(follower.clone(), self.calls.clone()).with_wallets(states);
+        let status = status.with_history(self.config.data.join("history"), disk);
         let report = ReportApi::new(follower.clone(), check.clone(), status.clone(), self.stop.clone());
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(REPORT);
