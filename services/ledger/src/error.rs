@@ -15,8 +15,8 @@ pub enum OpenError {
     #[error("the books refuse the commit at position {position}: {source}")]
     Refused { position: Position, source: Refused },
     #[error(
-        "the log starts at position {0}: earlier records are archived, and the state cannot be folded without them; start with a \
-         folder that has the whole log"
+        "the log starts at position {0}: earlier records are archived, and no usable snapshot has the state after them; start with \
+         a folder that has the whole log"
     )]
     Archived(Position),
     #[error("this is not the expected log: {0}")]

@@ -25,7 +25,7 @@ use crate::{
     watch::Watch,
     writer::Writer,
 };
-use motherlode_log::{Hash, Position, Reader, Store, hash, previous_hash};
+use motherlode_log::{Hash, Position, ReadError, Reader, Store, hash, previous_hash};
 use motherlode_proto::convert::record;
 use motherlode_state::{Books, Commit, Refused};
 use motherlode_views::ViewError;
@@ -137,7 +137,7 @@ fn verify_all(store: &dyn Store, shared: &LedgerCore) -> Result<(), OpenError> {
     let (partition, reader) = (shared.partition, Arc::clone(&shared.reader));
     tracing::warn!(partition, position, "the log was found damaged earlier: verifying all of it before serving");
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
-    let verifier = Verifier { partition, reader, first: store.start().previous, last: hash, progress };
+    let verifier = Verifier { partition, reader, start: store.start(), last: hash, progress };
     // The channel stays open, because closing it would stop the verification.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
@@ -152,7 +152,7 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
     shared.verification.send_replace(Verification::new(unread));
     let progress = Arc::clone(&shared.verification);
     let (partition, last) = (shared.partition, after.unwrap_or_else(|| store.head()));
-    Ok(Some(Verifier { partition, reader, first: store.start().previous, last, progress }))
+    Ok(Some(Verifier { partition, reader, start: store.start(), last, progress }))
 }
 
 /// Recovers the state. If the hash chain is not verified yet, `first` is the hash before the log's first record. `settle`
@@ -166,14 +166,20 @@ pub(crate) fn recover(
     options: &Options,
     settle: impl FnOnce() -> Result<(), OpenError>,
 ) -> Result<Recovered, OpenError> {
-    if reader.first() > 1 {
-        return Err(OpenError::Archived(reader.first()));
-    }
     let store = views(index_folder, partition);
+    let mut snapshot = Snapshot::open(&*reader, &store, options.players_max).map_err(|error| match error {
+        OpenError::Read(ReadError::Archived { first, .. }) => OpenError::Archived(first),
+        error => error,
+    })?;
+    if reader.first() > 1 {
+        if snapshot.head().is_none_or(|head| head.position < reader.first()) {
+            return Err(OpenError::Archived(reader.first()));
+        }
+        store.need_checkpoint();
+    }
     // From now on, this folder shows later starts that a log existed.
     let folder = store.folder();
     fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
-    let mut snapshot = Snapshot::open(&*reader, &store, options.players_max)?;
     snapshot.books.watch();
     let players = Arc::clone(&snapshot.players);
     let threads = Threads::default();
@@ -255,7 +261,7 @@ fn replay(
 ) -> Result<(Books, ChainHead), OpenError> {
     let (players, rests_on) = (Arc::clone(&snapshot.players), snapshot.head().unwrap_or(ChainHead::NOTHING));
     match replay_past(reader, snapshot, tables, chain) {
-        Err(OpenError::View(error)) if rests_on.position > 0 => {
+        Err(OpenError::View(error)) if rests_on.position > 0 && reader.first() <= 1 => {
             tracing::warn!(%error, "the snapshot is unusable: replaying the whole log");
             players.forget();
             let mut books = Books::new();

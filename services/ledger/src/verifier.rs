@@ -1,7 +1,7 @@
 //! Verifies in the background the records that startup did not read: block checksums, and the hash chain up to a known hash.
 
 use crate::{chain::verify, error::OpenError};
-use motherlode_log::{Hash, Position, ReadError, Reader};
+use motherlode_log::{Hash, LogStart, Position, ReadError, Reader};
 use std::{
     sync::{
         Arc,
@@ -31,7 +31,7 @@ impl Verification {
 pub(crate) struct Verifier {
     pub(crate) partition: u32,
     pub(crate) reader: Arc<dyn Reader>,
-    pub(crate) first: Hash,
+    pub(crate) start: LogStart,
     pub(crate) last: Hash,
     pub(crate) progress: Arc<watch::Sender<Verification>>,
 }
@@ -62,7 +62,7 @@ impl Verifier {
 
     pub(crate) fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
         const BYTES: usize = 1 << 20;
-        let (mut head, mut verified) = (self.first, 0);
+        let (mut head, mut verified) = (self.start.previous, self.start.first - 1);
         let (mut told, mut tries) = (Instant::now(), 0);
         while verified < unread {
             let most = usize::try_from(unread - verified).unwrap_or(usize::MAX).max(2);
@@ -124,7 +124,7 @@ fn is_over(open: &Receiver<()>, wait: Duration) -> bool {
 mod tests {
     use super::*;
     use bytes::Bytes;
-    use motherlode_log::{Damage, MemoryStore, Record, Store, genesis, hash};
+    use motherlode_log::{Damage, MemoryStore, Record, Store, hash};
     use motherlode_testkit::conformance::records;
     use std::sync::mpsc::channel;
 
@@ -172,7 +172,7 @@ mod tests {
         let (_open, closed) = channel();
         let progress = Arc::new(watch::Sender::new(Verification::new(20)));
         let reader = Arc::new(Altered(store.reader(), altered));
-        let verifier = Verifier { partition: 0, reader, first: genesis(0), last, progress: Arc::clone(&progress) };
+        let verifier = Verifier { partition: 0, reader, start: store.start(), last, progress: Arc::clone(&progress) };
         verifier.run(&closed);
         progress.borrow().clone()
     }

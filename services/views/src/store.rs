@@ -28,6 +28,7 @@ pub struct Store {
     partition: u32,
     is_stopped: AtomicBool,
     begun: AtomicU64,
+    is_needed: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -65,6 +66,7 @@ impl Store {
             partition,
             is_stopped: AtomicBool::new(false),
             begun: AtomicU64::new(0),
+            is_needed: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
@@ -197,8 +199,16 @@ impl Store {
         }
     }
 
+    /// From now on, [`forget`](Self::forget) fails, because the log lacks the records before the checkpoint (PL-37).
+    pub fn need_checkpoint(&self) {
+        self.is_needed.store(true, Ordering::Relaxed);
+    }
+
     /// Removes all checkpoints, so that the next start reads the whole log.
     pub fn forget(&self) -> Result<(), ViewError> {
+        if self.is_needed.load(Ordering::Relaxed) {
+            return Err(ViewError::Needed);
+        }
         let mut state = self.state.lock();
         state.current = None;
         let folder = self.checkpoints_folder();

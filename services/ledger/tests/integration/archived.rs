@@ -1,9 +1,13 @@
 use motherlode_ledger::{AppendError, ChainHead, FetchError, Handle, OpenError, Options, Proposal, Recovered, rounds};
-use motherlode_log::{LogStart, MemoryStore, ReadError, Store, hash};
+use motherlode_log::{LogStart, MemoryStore, Position, ReadError, SegmentStore, Store, hash};
 use motherlode_runtime::{Reason, Refusal};
 use motherlode_state::{Currency, Event, Minor, StreamId};
-use motherlode_testkit::{archiving::ArchivingStore, logs};
-use std::path::Path;
+use motherlode_testkit::{archiving::ArchivingStore, conformance::start_file, logs};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 fn open(log: &ArchivingStore, index: &Path) -> Handle {
     motherlode_ledger::open(Box::new(log.clone()), index, Options::default()).unwrap()
@@ -125,4 +129,146 @@ fn pl_37_a_start_without_the_first_records_is_refused_as_archived() {
     let refused = opened.map(drop).unwrap_err();
     assert!(refused.to_string().starts_with("the log starts at position 11: "), "{refused}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no file may be created");
+}
+
+const PLAYERS: usize = 60;
+
+/// Log in small segments, of which the first were removed after a snapshot.
+struct Shortened {
+    folder: tempfile::TempDir,
+    first: Position,
+    digest: [u8; 32],
+}
+
+impl Shortened {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = open_segments(folder.path(), SegmentStore::open, usize::MAX).unwrap();
+        for player in 0..PLAYERS {
+            ledger.append(proposal(player, "open", Event::AccountOpened { currency: Currency::EUR })).await.unwrap();
+            ledger.append(deposit(player)).await.unwrap();
+        }
+        let digest = ledger.books(|books| books.digest().unwrap());
+        ledger.close().await;
+        let log = folder.path().join("log");
+        let segments: Vec<_> = files(&log).into_keys().filter_map(first_of).collect();
+        assert!(segments.len() > 4, "{segments:?}");
+        let first = segments[segments.len() - 2];
+        let store = SegmentStore::open(&log, 0, SMALL).unwrap();
+        let previous = hash(&store.reader().read(first - 1, 1, 0).unwrap()[0].bytes);
+        drop(store);
+        let (name, bytes) = start_file(0, LogStart { first, previous });
+        fs::write(log.join(name), bytes).unwrap();
+        for removed in segments.into_iter().filter(|of| *of < first) {
+            fs::remove_file(log.join(format!("{removed:020}.log"))).unwrap();
+        }
+        Self { folder, first, digest }
+    }
+
+    fn views(&self) -> PathBuf {
+        self.folder.path().join("index.views")
+    }
+}
+
+const SMALL: motherlode_log::Options = motherlode_log::Options { segment_bytes: 4 << 10, zero_bytes: 1 << 10 };
+
+type OpenLog = fn(&Path, u32, motherlode_log::Options) -> Result<SegmentStore, motherlode_log::OpenError>;
+
+fn open_segments(folder: &Path, open: OpenLog, players_max: usize) -> Result<Handle, OpenError> {
+    let store = open(&folder.join("log"), 0, SMALL).unwrap();
+    let options = Options { snapshot_commits: 1, players_max, ..Options::default() };
+    motherlode_ledger::open(Box::new(store), &folder.join("index"), options)
+}
+
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+fn first_of(path: PathBuf) -> Option<Position> {
+    path.file_name()?.to_str()?.strip_suffix(".log")?.parse().ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_a_log_without_its_first_records_starts_from_a_snapshot_and_goes_on() {
+    let shortened = Shortened::new().await;
+    let (folder, first, end) = (shortened.folder.path(), shortened.first, 2 * PLAYERS as u64);
+    let opens: [OpenLog; 3] = [SegmentStore::open, SegmentStore::open_unchanged, SegmentStore::open_by_outlines];
+    for (added, open) in (0..).zip(opens) {
+        let ledger = open_segments(folder, open, usize::MAX).unwrap();
+        assert_eq!(ledger.durable(), end + added);
+        for player in 0..PLAYERS {
+            let paid = if player == 0 { 100 + 100 * i64::try_from(added).unwrap() } else { 100 };
+            assert_eq!(balance(&ledger, player), Some(Minor(paid)));
+        }
+        if added == 0 {
+            assert_eq!(ledger.books(|books| books.digest().unwrap()), shortened.digest);
+        }
+        for player in 0..PLAYERS {
+            let position = 2 * player as u64 + 2;
+            match ledger.append(deposit(player)).await {
+                Ok(logged) => assert!(position >= first && logged.commit.position == position),
+                Err(refused) => assert_eq!(refused, AppendError::Archived { position, first }),
+            }
+        }
+        assert_eq!(ledger.durable(), end + added, "no repetition has an effect");
+        let mut verification = ledger.verification();
+        let done = verification.wait_for(|done| done.failure.is_some() || done.verified == done.unread).await.unwrap();
+        assert_eq!(done.failure, None);
+        drop(done);
+        let another = Proposal { request_id: format!("another-{added}").into(), ..deposit(0) };
+        assert_eq!(ledger.append(another).await.unwrap().commit.position, end + added + 1);
+        ledger.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_a_log_without_its_first_records_is_refused_without_a_later_snapshot_and_nothing_changes() {
+    let shortened = Shortened::new().await;
+    let (folder, first) = (shortened.folder.path(), shortened.first);
+    let checkpoints = shortened.views().join("checkpoints");
+    let (kept, log) = (files(&checkpoints), files(&folder.join("log")));
+    let refused = || match open_segments(folder, SegmentStore::open_unchanged, usize::MAX).map(drop) {
+        Err(OpenError::Archived(found)) => assert_eq!(found, first),
+        other => panic!("{other:?}"),
+    };
+    for path in kept.keys() {
+        let mut damaged = fs::read(path).unwrap();
+        damaged[40] ^= 1;
+        fs::write(path, damaged).unwrap();
+    }
+    refused();
+    for path in kept.keys() {
+        fs::remove_file(path).unwrap();
+    }
+    refused();
+    kept.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+    assert_eq!(files(&folder.join("log")), log);
+    let ledger = open_segments(folder, SegmentStore::open, usize::MAX).unwrap();
+    assert_eq!(balance(&ledger, 0), Some(Minor(100)));
+    ledger.close().await;
+}
+
+/// The only copy of the state of archived records must survive a damaged block.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_a_snapshot_that_archived_records_need_is_never_removed() {
+    let shortened = Shortened::new().await;
+    let folder = shortened.folder.path();
+    let tables = files(&shortened.views().join("tables"));
+    let has = |bytes: &[u8], name: &[u8]| bytes.windows(name.len()).any(|found| found == name);
+    let (path, bytes) = tables.iter().find(|(_, bytes)| has(bytes, b"players")).unwrap();
+    let mut damaged = bytes.clone();
+    damaged[100] ^= 1;
+    fs::write(path, damaged).unwrap();
+    let ledger = open_segments(folder, SegmentStore::open, usize::MAX).unwrap();
+    let read: Vec<_> = (0..PLAYERS).map(|player| ledger.player(&deposit(player).stream)).collect();
+    assert!(read.iter().any(Result::is_err), "the damage is found");
+    let mut failure = ledger.unreadable_players();
+    assert!(failure.wait_for(Option::is_some).await.unwrap().is_some());
+    ledger.close().await;
+    assert!(!files(&shortened.views().join("checkpoints")).is_empty());
+    fs::write(path, bytes).unwrap();
+    let ledger = open_segments(folder, SegmentStore::open, usize::MAX).unwrap();
+    assert_eq!(balance(&ledger, 0), Some(Minor(100)));
+    ledger.close().await;
 }
