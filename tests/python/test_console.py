@@ -2,7 +2,7 @@ import re
 import subprocess
 
 import pytest
-from browsing import CONSOLE, SHOTS, SIZES, assert_accessible, browser, enter, look, needs_chromium, patient
+from browsing import ALL_SIZES, CONSOLE, SHOTS, SIZES, assert_accessible, browser, enter, look, needs_chromium, patient
 from conftest import BINARY
 from forged import PARTLY, PROVEN, REFUSED, forged, proven
 
@@ -45,7 +45,8 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     paths += [f"player/{rounds[0].rpartition('/')[0]}"]
     for path in paths:
         assert page.goto(address + path + "?live=off").status == 200, path
-        look(page, path.replace("/", "-") or "now")
+        look(page, path.replace("/", "-") or "now", ALL_SIZES)
+        assert len(page.content()) <= 100_000, path
     assert blocked == [], "the content security policy must not block resources of the pages"
     context.close()
 

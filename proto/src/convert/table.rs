@@ -10,10 +10,10 @@ use super::{
 };
 use crate::log::v1;
 use motherlode_state::{
-    Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, DebitFacts, Decision, Draw, DrawSealed,
-    Event, GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported,
-    PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms,
-    SessionOpened, SettledRound, StepResolved, StretchEnd, TakeBack, VoidReturn, WalletAnswer,
+    Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, DebitFacts,
+    Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward,
+    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundJackpot, RoundStarted,
+    RoundTerms, SessionOpened, SettledRound, StepResolved, StretchEnd, TakeBack, VoidReturn, WalletAnswer,
 };
 use prost::Message as _;
 use std::sync::Arc;

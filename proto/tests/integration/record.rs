@@ -13,10 +13,10 @@ use motherlode_proto::{
     log::v1,
 };
 use motherlode_state::{
-    Automatic, Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
-    DebitAsked, Decision, Draw, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward, Nano,
-    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason, SessionOpened,
-    StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
+    Automatic, Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit,
+    Contribution, Currency, DayLimits, DebitAsked, Decision, Draw, Event, FxRate, Hit, LiabilityReserved, LoggedTerms,
+    Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms,
+    SealReason, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 use prost::Message;
@@ -27,8 +27,8 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     events.extend([reserved(&["alice", "bob"]), void_with_facts()]);
     events.extend(events_of_generations());
     events.extend([Event::PartOf { request_id: "series".into() }, Event::LogVerified { to: 9 }]);
-    events.extend(events_of_bases(text));
     events.extend(crate::wallet_facts::events(amount));
+    events.extend(events_of_bases(text));
     events
 }
 

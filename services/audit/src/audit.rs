@@ -128,7 +128,11 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if found.is_empty() {
         let whole =
             || unreadable.map_or(Ok(()), Err).and_then(|()| tree.map_or(Ok(()), |mut tree| tree.end(position, head)));
-        match reaches(mark, position).and_then(|()| fold.has_base(options.base)).and_then(|()| fold.end()).and_then(|()| whole()) {
+        match reaches(mark, position)
+            .and_then(|()| fold.has_base(options.base))
+            .and_then(|()| fold.end())
+            .and_then(|()| whole())
+        {
             Ok(()) => fold.send_end(position),
             Err(fault) => found.push(fault.at(options.partition, position)),
         }

@@ -9,15 +9,15 @@ use crate::{
     divergence::Fault,
     facts::FactSender,
     judge::{Judge, cash, check_proposer, other_balances, other_due},
-    playing::{Player, Players},
+    playing::{Player, PlayerDigest, Players},
     report::{BaseDigest, Seals, Voids},
-    worker::PlayerDigest,
 };
 use motherlode_ledger::Balance;
 use motherlode_log::{Hash, Position};
 use motherlode_proto::convert::{play::hex, record::Logged};
 use motherlode_state::{
-    Award, BaseTaken, Books, CommonState, Currency, Event, Left, Minor, Nano, PerCurrency, StateDigest, StreamId, Totals,
+    Award, BaseTaken, Books, CommonState, Currency, Event, Left, Minor, Nano, PerCurrency, StateDigest, StreamId,
+    Totals,
 };
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,4 +1,4 @@
-use crate::{days::Days, divergence::Fault, worker::PlayerDigest};
+use crate::{days::Days, divergence::Fault};
 use foldhash::fast::RandomState;
 use motherlode_rounds::{
     Live,
@@ -7,6 +7,9 @@ use motherlode_rounds::{
 use motherlode_slots::{Carried, Game};
 use motherlode_state::{Event, Minor, PlayerState, SmolStr, StateDigest, StepResolved, StreamId};
 use std::collections::{BTreeMap, HashMap};
+
+/// Operator, player and digest.
+pub(crate) type PlayerDigest = (SmolStr, SmolStr, [u8; 32]);
 
 pub(crate) type CollectionKey = (&'static str, SmolStr);
 
@@ -32,7 +35,11 @@ impl Players {
             }
             _ => Ok(None),
         };
-        self.0.values().filter(|player| player.state.head.version > 0).filter_map(|player| digest(player).transpose()).collect()
+        self.0
+            .values()
+            .filter(|player| player.state.head.version > 0)
+            .filter_map(|player| digest(player).transpose())
+            .collect()
     }
 
     pub(crate) fn into_all(self) -> impl Iterator<Item = Player> {

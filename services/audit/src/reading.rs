@@ -81,7 +81,9 @@ impl Reading<'_> {
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {
-                    wanted &= player.send(RecordBatch { of_partition, follows, digests: route.base.is_some(), records }).is_ok();
+                    wanted &= player
+                        .send(RecordBatch { of_partition, follows, digests: route.base.is_some(), records })
+                        .is_ok();
                 }
                 follows = route.changes;
                 wanted &= self.fold.send(route).is_ok();

@@ -4,13 +4,13 @@ use crate::{
     divergence::{Divergence, Fault},
     judge::Judge,
     play::Plays,
-    playing::Players,
+    playing::{PlayerDigest, Players},
     reading::{RecordBatch, name_of},
     recalled::Recalled,
 };
 use motherlode_log::{Hash, Record};
 use motherlode_proto::convert::record::{self, Logged};
-use motherlode_state::{Commit, CommonState, Left, SmolStr, StreamId, Totals};
+use motherlode_state::{Commit, CommonState, Left, StreamId, Totals};
 use std::{
     collections::VecDeque,
     sync::{
@@ -25,9 +25,6 @@ pub(crate) struct JudgedBatch {
     /// Digests of all players of the worker, if the batch ends at the position to digest.
     pub(crate) players: Vec<PlayerDigest>,
 }
-
-/// Operator, player and digest.
-pub(crate) type PlayerDigest = (SmolStr, SmolStr, [u8; 32]);
 
 pub(crate) struct Worker<'a> {
     pub(crate) players: Players,

@@ -28,7 +28,9 @@ mod routes;
 mod section_cache;
 mod serve;
 mod sessions;
+mod sheet_cache;
 mod stops;
+mod terms;
 mod text;
 mod visit;
 

@@ -4,8 +4,8 @@ use crate::{
     failure::Failure,
     guard, live, login,
     pages::{
-        check, find, games, incidents, jackpots, jobs, log, now, par, player, players, public, reconciliation, reports,
-        revenue, round, rounds, runbook, statement, switches, trust,
+        check, find, games, incidents, jackpots, jobs, log, now, par, player, player_names, players, public,
+        reconciliation, reports, revenue, round, rounds, runbook, statement, switches, trust,
     },
     public::{PREFIX, refused},
 };
@@ -108,6 +108,7 @@ fn parts() -> Router<App> {
         .route("/live/jackpots", get(jackpots::part))
         .route("/live/jackpots/{pool}", get(jackpots::pool_part))
         .route("/live/log", get(log::part))
+        .route("/live/suggestions", get(player_names::suggestions))
         .route("/live/audits", get(jobs::audits_part))
         .route("/live/simulations/{game}", get(jobs::simulations_part))
         .layer(middleware::map_response(live::of_part))

@@ -6,6 +6,7 @@ use crate::{
     routes::router,
     section_cache::SectionCache,
     sessions::{Bounds, Sessions},
+    sheet_cache::SheetCache,
 };
 use axum::Router;
 use motherlode_runtime::{
@@ -36,6 +37,7 @@ impl Console {
             backend,
             sessions,
             shared: SectionCache::default(),
+            sheets: SheetCache::default(),
             names,
             public: config.check_host().map(Public::new),
             near: address.ip().is_loopback(),

@@ -24,12 +24,12 @@ pub(crate) async fn take(
     if form != StateDigest::FORM {
         return Err(Refusal::field("form", "must be the form of this version, as printed by motherlode base"));
     }
-    if !(1..=ledger.durable()).contains(&position) {
-        return Err(Refusal::field("position", "must be the position of a record"));
-    }
     let asked = Asked { caller, id: &request.request_id, actor: &request.actor };
     let fingerprint = fingerprint("take_base", request);
     let position = asked.append(ledger, fingerprint, || {
+        if !(1..=ledger.durable()).contains(&position) {
+            return Err(AppendError::from(Refused::BadBase { position }));
+        }
         let stored = ledger.records(position, 1, usize::MAX).map_err(FetchError::Read).map_err(AppendError::from)?;
         if stored.first().map(|stored| motherlode_log::hash(&stored.bytes)) != Some(record) {
             return Err(AppendError::from(Refused::BadBase { position }));

@@ -40,6 +40,7 @@ mod options;
 mod outcomes;
 mod page;
 mod parked;
+mod player_list;
 mod players;
 mod provenance;
 mod queue;

@@ -18,7 +18,7 @@ use motherlode_runtime::{
     connections::{Direct, DirectCalls, Peer, Responder},
     refusals::{self, Refused},
 };
-use motherlode_spin::{Answered, Call, PlayQueue, SpinApi};
+use motherlode_spin::{Answered, PlayQueue, SpinApi};
 use prost::{
     Message,
     encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len},
@@ -43,15 +43,13 @@ pub(crate) struct DirectPlay {
     pub(crate) metrics: CallMetrics,
 }
 
-impl Direct for DirectPlay {
-    fn answers(&self, path: &str) -> bool {
-        // If a ledger is a replica or its authority lacks a recent confirmation, the call goes through the layers, which
-        // wait.
-        (path == SPIN || path == CHOOSE) && self.ledgers.is_current()
-    }
-
-    fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls> {
-        Box::new(Playing { calls: PlayQueue::new(Arc::clone(&self.api)), play: self, peer })
+impl DirectPlay {
+    pub(crate) fn direct(self) -> Direct {
+        let play = Arc::new(self);
+        Arc::new(move |peer| {
+            let (play, calls) = (Arc::clone(&play), PlayQueue::new(Arc::clone(&play.api)));
+            Box::new(Playing { play, peer, calls })
+        })
     }
 }
 
@@ -72,6 +70,12 @@ struct Asker {
 }
 
 impl DirectCalls for Playing {
+    fn answers(&self, path: &str) -> bool {
+        // If a ledger is a replica or its authority lacks a recent confirmation, the call goes through the layers, which
+        // wait.
+        (path == SPIN || path == CHOOSE) && self.play.ledgers.is_current()
+    }
+
     fn begin(&mut self, head: Parts, message: Bytes, responder: Responder) {
         let method = if head.uri.path() == SPIN { SPIN } else { CHOOSE };
         let span = self.play.metrics.exports().then(|| span(method, &head.headers));
@@ -81,7 +85,7 @@ impl DirectCalls for Playing {
         match self.admit(&head.headers, &mut owner) {
             Ok((asked, until)) => {
                 let (caller, metadata) = (owner.caller.clone(), MetadataMap::from_headers(head.headers));
-                self.calls.begin(Call { owner, caller, asked, metadata, until });
+                self.calls.begin(owner, &caller, &asked, metadata, until);
             }
             Err(refusal) => self.calls.refuse(owner, refusal),
         }

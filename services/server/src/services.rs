@@ -29,12 +29,12 @@ use motherlode_proto::{
     },
     report::v1::WalletStatus,
 };
-use motherlode_report::{CallCounters, Follower, Identity, ReportApi, SelfCheck, ServiceStatus};
+use motherlode_report::{CallCounters, Disk, Follower, Identity, ReportApi, SelfCheck, ServiceStatus};
 use motherlode_runtime::{
     Config, Operators, Profiles,
     access::Access,
     config::Role,
-    connections::{self, Admission, Direct, Workers},
+    connections::{self, Admission, Workers},
     refusals,
     stop::{self, Stop, Stopper},
 };
@@ -42,6 +42,7 @@ use motherlode_slots::Ladders;
 use motherlode_spin::{AbandonedRounds, Dealer, SpinApi, Waits, highest_cost};
 use motherlode_state::{Minor, SessionLimits};
 use motherlode_wallet::{WalletOutbox, WalletState, Wallets};
+use rustix::fs::statvfs;
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
     sync::Arc,
@@ -166,7 +167,14 @@ impl<'a> Services<'a> {
         let check = SelfCheck::new(self.identity.clone(), follower.clone());
         let (wallets, clock) = (self.wallets.clone(), self.ledgers.clone());
         let states = move || wallets.all().iter().map(|wallet| wallet_status(wallet.state(), clock.now_ms())).collect();
+        let data = self.config.data.clone();
+        let disk = move || {
+            let found = statvfs(&data).ok()?;
+            let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+            Some(Disk { free_bytes: bytes(found.f_bavail), total_bytes: bytes(found.f_blocks) })
+        };
         let status = ServiceStatus::new(follower.clone(), self.calls.clone()).with_wallets(states);
+        let status = status.with_history(self.config.data.join("history"), disk);
         let report = ReportApi::new(follower.clone(), check.clone(), status.clone(), self.stop.clone());
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(REPORT);
@@ -286,14 +294,10 @@ impl<'a> Services<'a> {
         let state = State::Serving(self.ledgers.clone());
         let layers = Layers { metrics: Some(metrics.clone()), access: Some(access), buffers: buffers(config), state };
         let layers = Arc::new(layers);
-        let direct = self.spin.map(|api| -> Arc<dyn Direct> {
-            Arc::new(DirectPlay {
-                api: Arc::new(api),
-                ledgers: self.ledgers.clone(),
-                layers: Arc::clone(&layers),
-                message_bytes_max: limits.message_bytes_max,
-                metrics,
-            })
+        let direct = self.spin.map(|api| {
+            let (ledgers, layers) = (self.ledgers.clone(), Arc::clone(&layers));
+            let (api, message_bytes_max) = (Arc::new(api), limits.message_bytes_max);
+            DirectPlay { api, ledgers, layers, message_bytes_max, metrics }.direct()
         });
         let service = layers.around(self.routes.routes());
         let console = match config.role {

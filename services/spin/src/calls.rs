@@ -51,14 +51,6 @@ pub struct PlayQueue<T> {
     refused: VecDeque<(T, Refusal)>,
 }
 
-pub struct Call<T> {
-    pub owner: T,
-    pub caller: Caller,
-    pub asked: Asked,
-    pub metadata: MetadataMap,
-    pub until: Option<Instant>,
-}
-
 pub type Answered = Result<PlayedBytes, Refusal>;
 
 struct InFlight<T> {
@@ -94,11 +86,10 @@ impl<T> PlayQueue<T> {
         self.in_flight.len() + self.refused.len()
     }
 
-    pub fn begin(&mut self, call: Call<T>) {
-        let Call { owner, caller, asked, metadata, until } = call;
-        let play = match Play::parse(&caller, &self.api.ledgers, &self.api.ladders, &asked) {
+    pub fn begin(&mut self, owner: T, caller: &Caller, asked: &Asked, metadata: MetadataMap, until: Option<Instant>) {
+        let play = match Play::parse(caller, &self.api.ledgers, &self.api.ladders, asked) {
             Ok(play) => play,
-            Err(refusal) => return self.refuse(owner, refusal.of_request(request_id(&asked))),
+            Err(refusal) => return self.refuse(owner, refusal.of_request(request_id(asked))),
         };
         self.tickets += 1;
         let ticket = self.tickets;

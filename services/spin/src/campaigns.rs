@@ -157,6 +157,15 @@ impl SpinApi {
         })?
     }
 
+    /// Cost of a campaign's rounds for one player, without the operator's cap.
+    pub(crate) async fn liability(&self, campaign: &Campaign) -> Result<wire::CampaignLiability, Refusal> {
+        let rate = self.ledgers.home().books(|books| books.rate(campaign.currency));
+        let rate =
+            rate.ok_or_else(|| Refusal::from(AppendError::Refused(Refused::NoRate { currency: campaign.currency })))?;
+        let cost = self.cost(campaign, 1).await?;
+        Ok(cost.to_wire(campaign, cost.highest_eur(campaign, rate)?, Nano::ZERO))
+    }
+
     async fn cost(&self, campaign: &Campaign, players: usize) -> Result<Cost, Refusal> {
         let rate = self.ledgers.home().books(|books| books.rate(campaign.currency));
         let (campaign, ladders) = (campaign.clone(), Arc::clone(&self.ladders));

@@ -124,6 +124,16 @@ impl Books {
         })
     }
 
+    /// Players in memory after a name, in order of names, whose names begin with `prefix`.
+    pub fn players_after(
+        &self,
+        operator: &str,
+        prefix: &str,
+        after: &str,
+    ) -> impl Iterator<Item = (&str, &PlayerState)> {
+        self.operators.get(operator).into_iter().flat_map(move |operator| operator.players.after(prefix, after))
+    }
+
     /// Open rounds with bets after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {

@@ -361,7 +361,7 @@ mod tests {
         }
         let one = encode(&Older { a: None, b: 258 }).unwrap();
         assert_eq!(one, b"r\0\0\0\0\0\0\0\x01s\0\0\0\0\0\0\0\x01bu\x02\x01\x02", "record 1, name b, 258");
-        assert!(encode(&1.5_f64).is_err());
+        assert!(encode(&1.5).is_err());
     }
 
     proptest! {

@@ -8,7 +8,7 @@
 mod body;
 mod bounds;
 mod contract;
-mod gzip;
+pub(crate) mod gzip;
 mod openapi;
 mod refusal;
 mod schema;

@@ -11,7 +11,6 @@ use crate::{
 };
 use motherlode_log::Position;
 use motherlode_proto::log::v1::{self, ProposeRequest, ProposeResponse, Verdict as WireVerdict};
-use motherlode_state::StreamId;
 use prost::Message as _;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -30,6 +29,8 @@ const BYTES_MAX: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(50);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
+type Unanswered = (Proposal, Reply, Result<(), AppendError>);
+
 pub(super) struct Forwarder {
     shared: Arc<LedgerCore>,
     link: Arc<Link>,
@@ -38,16 +39,9 @@ pub(super) struct Forwarder {
     outstanding: BTreeMap<u64, Proposed>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Proposals with a verdict, by the position of their commit. They are answered after the replica has applied this
-    /// position.
-    decided: BTreeMap<Position, Vec<ForwardedProposal>>,
-}
-
-struct ForwardedProposal {
-    stream: StreamId,
-    request_id: String,
-    reply: Reply,
-    verdict: Result<(), AppendError>,
+    /// Proposals with a verdict, without their events, by the position of their commit. They are answered after the replica
+    /// has applied this position.
+    decided: BTreeMap<Position, Vec<Unanswered>>,
 }
 
 enum Over {
@@ -195,13 +189,8 @@ impl Forwarder {
                 Err(error) => (message.position, Err(error)),
             };
             if let Some(Proposed { proposal, reply, .. }) = self.outstanding.remove(&ticket) {
-                let Proposal { stream, request_id, .. } = proposal;
-                self.decided.entry(rests_on).or_default().push(ForwardedProposal {
-                    stream,
-                    request_id: request_id.into(),
-                    reply,
-                    verdict,
-                });
+                let proposal = Proposal { events: vec![], ..proposal };
+                self.decided.entry(rests_on).or_default().push((proposal, reply, verdict));
             }
         }
         Ok(())
@@ -211,22 +200,20 @@ impl Forwarder {
         let durable = self.shared.durable();
         let later = self.decided.split_off(&(durable + 1));
         let ready = std::mem::replace(&mut self.decided, later);
-        let shared = &self.shared;
-        let commit = |position, stream: &StreamId, request_id: &str| -> Verdict {
-            let commit = shared.fetch(position).map_err(AppendError::unread)?;
-            if !is_by(&commit, stream, request_id) {
+        let commit = |position, proposal: Proposal| -> Verdict {
+            let commit = self.shared.fetch(position).map_err(AppendError::unread)?;
+            if !is_by(&commit, &proposal.stream, &proposal.request_id) {
                 let reason =
                     format!("position {position} belongs to different requests in the writer's log and in the replica");
-                shared.diverged(&reason);
+                self.shared.diverged(&reason);
                 return Err(AppendError::Unknown { reason });
             }
             Ok(commit)
         };
         let commit = &commit;
         answer(ready.into_iter().flat_map(|(position, all)| {
-            all.into_iter().map(move |ForwardedProposal { stream, request_id, reply, verdict }| {
-                (reply, verdict.and_then(|()| commit(position, &stream, &request_id)))
-            })
+            all.into_iter()
+                .map(move |(proposal, reply, verdict)| (reply, verdict.and_then(|()| commit(position, proposal))))
         }));
     }
 

@@ -53,10 +53,10 @@ struct Confirm {
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     partition: u32,
     /// Position of the base.
-    #[arg(long, value_name = "POSITION")]
+    #[arg(value_name = "POSITION")]
     position: u64,
     /// Digest that `motherlode audit --base POSITION` printed.
-    #[arg(long, value_name = "HEX")]
+    #[arg(value_name = "DIGEST")]
     digest: String,
     /// Person who audited the copy, recorded in the log.
     #[arg(long, value_name = "NAME")]
@@ -121,7 +121,7 @@ async fn take(args: &Take) -> Result<(), Failure> {
 }
 
 async fn confirm(args: &Confirm) -> Result<(), Failure> {
-    let digest = bytes(&args.digest).ok_or_else(|| Failure::unusable("--digest must have 64 hexadecimal digits"))?;
+    let digest = bytes(&args.digest).ok_or_else(|| Failure::unusable("the digest must have 64 hexadecimal digits"))?;
     let client = Client::connect(&args.target).await?;
     let request = ConfirmBaseRequest {
         request_id: client::request_id()?,

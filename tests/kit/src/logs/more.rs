@@ -4,8 +4,8 @@ use super::{
     world::{EUR, POOL, World, player, settled, step, terms},
 };
 use motherlode_state::{
-    ANYONE, BaseConfirmed, BaseTaken, Campaign, Currency, DebitAsked, Event, InternalRequest, LoggedTerms, Minor, PoolTerms, RoundStarted,
-    RoundTerms, StreamId, Switch, VoidedJackpot,
+    ANYONE, BaseConfirmed, BaseTaken, Campaign, Currency, DebitAsked, Event, InternalRequest, LoggedTerms, Minor,
+    PoolTerms, RoundStarted, RoundTerms, StreamId, Switch, VoidedJackpot,
 };
 
 const USD: Currency = Currency::USD;
@@ -37,7 +37,7 @@ fn damaged(partition: u32) -> World {
 }
 
 fn bases() -> World {
-    let mut world = World::new(1);
+    let mut world = damaged(1);
     world.open("ann", EUR, 1_000);
     let taken = |position, actor: &str| BaseTaken {
         position,

@@ -146,6 +146,7 @@ const ROWS: &[Row] = &[
     page("/live/jackpots", "/live/jackpots", Who::Any),
     page("/live/jackpots/{pool}", "/live/jackpots/bewitched", Who::Any),
     page("/live/log", "/live/log", AUDIT),
+    page("/live/suggestions", "/live/suggestions?q=a", Who::Roles(&["wallet", "support", "audit"])),
     page("/live/audits", "/live/audits", Who::Platform),
     page("/live/simulations/{game}", "/live/simulations/neptune", Who::Platform),
     page("/openapi.json", "/openapi.json", Who::Anybody),

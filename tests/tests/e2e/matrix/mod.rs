@@ -12,7 +12,8 @@ use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::SuspendPoolRequest,
     ledger::v1::{
-        ApproveChangeRequest, GetRoundRequest, ListChangesRequest, SetSwitchRequest, Switch, set_switch_request::State,
+        ApproveChangeRequest, GetRoundRequest, ListChangesRequest, SetSwitchRequest, Switch, TakeBaseRequest,
+        set_switch_request::State,
     },
     proof::v1::{GetCheckpointRequest, proof_service_client::ProofServiceClient},
     round::v1::{Account, Stake},
@@ -28,7 +29,7 @@ use motherlode_tests::Server;
 use motherlode_tests::{Client, campaign, commits, config, operators::operator, seamless, start_fresh, until};
 use prost::Message;
 use raw::{Answered, call, expired, normalized, refusal};
-use rows::{Names, ROWS, Row};
+use rows::{Names, ROWS, Row, base};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -230,17 +231,22 @@ impl Service {
                 *change = self.propose(game, by_version).await;
             }
         }
+        let mut record = match row.path.ends_with("FindRecord") {
+            true => self.record_of(&player),
+            false => vec![],
+        };
+        if row.path.ends_with("Base") {
+            let ledger = self.server.ledger();
+            changes = [ledger.durable(); 2];
+            record = hash(&ledger.records(changes[0], 1, usize::MAX).unwrap()[0].bytes).to_vec();
+        }
         let pool = match row.path.rsplit('/').next() {
             Some("OpenPool" | "ChangePoolTerms" | "SuspendPool" | "ReleaseHits" | "ResumePool" | "RetirePool") => {
                 "extra"
             }
             _ => "bewitched",
         };
-        let record = match row.path.ends_with("FindRecord") {
-            true => self.record_of(&player),
-            false => vec![],
-        };
-        Names {
+        let names = Names {
             operator: "acme".into(),
             record,
             player,
@@ -254,7 +260,13 @@ impl Service {
             changes,
             currency: if row.path.ends_with("SetExchangeRate") { "SEK" } else { "EUR" },
             other: false,
+        };
+        if row.path.ends_with("ConfirmBase") {
+            let mut second = Client::on(self.connections["second"].clone());
+            let (request_id, record_hash) = (format!("base-{number}"), names.record.clone());
+            second.ledger.take_base(TakeBaseRequest { request_id, record_hash, ..base(&names) }).await.unwrap();
         }
+        names
     }
 }
 
