@@ -45,7 +45,7 @@ class Pam:
 
     def jackpot(self, request):
         # The PAM refuses a DEPOSIT to a closed round, and a jackpot may be paid after the close.
-        jackpot = {"jackpotId": short(request.jackpot.pool), "jackpotReference": short(request.jackpot.award_id)}
+        jackpot = {"jackpotId": short(request.jackpot.pool_id), "jackpotReference": short(request.jackpot.award_id)}
         jackpot["jackpotAmount"] = major(request, request.amount)
         return self.result(request, self.send(request, "PROMODEPOSIT", request.amount, jackpots=[jackpot]))
 

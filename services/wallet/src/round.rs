@@ -60,7 +60,7 @@ impl RoundOf {
             jackpot_contribution: started
                 .contribution
                 .as_ref()
-                .map(|given| wire::Contribution { pool: given.pool.to_string(), amount_eur: given.amount.to_string() }),
+                .map(|given| wire::Contribution { pool_id: given.pool.to_string(), amount_eur: given.amount.to_string() }),
             win_kept: kept.map(|kept| money(kept, currency)),
         };
         let session = session(ledger, stream, &opening)?;
@@ -100,7 +100,7 @@ impl<'a> Cause<'a> {
                 }
                 Event::JackpotPaid { round, pool, hit, .. } if *round == number => {
                     let award_id = format!("{pool}/{partition}/{hit}");
-                    cause.jackpot = Some(wire::Jackpot { pool: pool.to_string(), award_id });
+                    cause.jackpot = Some(wire::Jackpot { pool_id: pool.to_string(), award_id });
                 }
                 _ => {}
             }

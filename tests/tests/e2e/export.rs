@@ -69,7 +69,7 @@ async fn pl_34_a_service_and_its_log_export_the_same_and_it_adds_up_to_the_log()
             let day = 20_777 + i64::try_from(DATES.iter().position(|date| *date == text("date")).unwrap()).unwrap();
             let sums = ["bets", "wins", "jackpots", "refunds", "wins_taken_back"];
             let sums = sums.map(|sum| i128::from(row[format!("{sum}_minor")].as_i64().unwrap()));
-            ((day, text("game"), text("currency")), sums)
+            ((day, text("game"), text("currency_code")), sums)
         })
         .collect();
     assert_eq!(by_day, expected);
@@ -164,7 +164,7 @@ async fn pl_34_pl_27_an_operator_exports_its_own_and_the_platform_all() {
     };
     for what in ["rounds", "transactions", "revenue"] {
         let of = |rows: Vec<Value>| {
-            let mut names: Vec<_> = rows.iter().map(|row| row["operator"].as_str().unwrap().to_owned()).collect();
+            let mut names: Vec<_> = rows.iter().map(|row| row["operator_id"].as_str().unwrap().to_owned()).collect();
             names.sort();
             names.dedup();
             names

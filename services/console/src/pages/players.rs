@@ -233,8 +233,8 @@ pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Respo
 }
 
 const COLUMNS: &[Column] = &[
-    column("player", Kind::Text),
-    column("currency", Kind::Text),
+    column("player_id", Kind::Text),
+    column("currency_code", Kind::Text),
     column("last_active", Kind::Time),
     column("rounds", Kind::Integer),
     column("net_minor", Kind::Integer),

@@ -288,7 +288,7 @@ pub(super) fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
 const EVENTS_COLUMNS: &[Column] = &[
     column("time", Kind::Time),
     column("kind", Kind::Text),
-    column("operator", Kind::Text),
+    column("operator_id", Kind::Text),
     column("subject", Kind::Text),
     column("before", Kind::Text),
     column("after", Kind::Text),
@@ -303,7 +303,7 @@ const EVENTS_COLUMNS: &[Column] = &[
 const RETURNS_COLUMNS: &[Column] = &[
     column("game", Kind::Text),
     column("rules_version", Kind::Text),
-    column("currency", Kind::Text),
+    column("currency_code", Kind::Text),
     column("coin_value", Kind::Text),
     column("lines", Kind::Integer),
     column("coins_per_line", Kind::Integer),

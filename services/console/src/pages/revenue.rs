@@ -186,9 +186,9 @@ pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Respo
 
 const COLUMNS: &[Column] = &[
     column("date", Kind::Date),
-    column("operator", Kind::Text),
+    column("operator_id", Kind::Text),
     column("game", Kind::Text),
-    column("currency", Kind::Text),
+    column("currency_code", Kind::Text),
     column("currency_digits", Kind::Count),
     column("rounds", Kind::Integer),
     column("free_rounds", Kind::Integer),

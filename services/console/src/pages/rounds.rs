@@ -283,15 +283,15 @@ pub(crate) async fn file(
 }
 
 const COLUMNS: &[Column] = &[
-    column("round", Kind::Text),
-    column("bet_time", Kind::Time),
+    column("round_id", Kind::Text),
+    column("start_time", Kind::Time),
     column("last_step_time", Kind::Time),
     column("game", Kind::Text),
-    column("currency", Kind::Text),
+    column("currency_code", Kind::Text),
     column("bet_minor", Kind::Integer),
     column("win_minor", Kind::Integer),
     column("state", Kind::Text),
-    column("campaign", Kind::Text),
+    column("campaign_id", Kind::Text),
     column("balance_before_minor", Kind::Integer),
     column("balance_after_minor", Kind::Integer),
 ];

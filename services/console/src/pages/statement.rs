@@ -96,11 +96,11 @@ pub(crate) async fn file(
 const COLUMNS: &[Column] = &[
     column("time", Kind::Time),
     column("kind", Kind::Text),
-    column("currency", Kind::Text),
+    column("currency_code", Kind::Text),
     column("amount_minor", Kind::Integer),
     column("balance_minor", Kind::Integer),
-    column("round", Kind::Text),
-    column("request", Kind::Text),
+    column("round_id", Kind::Text),
+    column("request_id", Kind::Text),
     column("partition", Kind::Integer),
     column("position", Kind::Integer),
 ];

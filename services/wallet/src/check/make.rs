@@ -97,7 +97,7 @@ impl Kit {
         let currency = &account.currency_code;
         let id = format!("credit/{}/{}/{currency}/{request_id}", account.operator_id, account.player_id);
         let jackpot = (kind == wire::CreditKind::Jackpot)
-            .then(|| wire::Jackpot { pool: "check".to_owned(), award_id: format!("check/0/{}", self.serial) });
+            .then(|| wire::Jackpot { pool_id: "check".to_owned(), award_id: format!("check/0/{}", self.serial) });
         Call::Credit(Box::new(wire::CreditRequest {
             context: self.context(&id, currency),
             round: Some(later(opening, closes, kind == wire::CreditKind::Refund)),

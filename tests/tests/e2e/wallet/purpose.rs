@@ -129,7 +129,7 @@ async fn pl_39_voids_jackpots_and_closed_rounds_have_their_own_forms() {
     let jackpot = arrived(&world).into_iter().find(paid).unwrap();
     let WalletRequest::Credit(credit) = &jackpot.call else { panic!("{jackpot:?}") };
     let award = credit.jackpot.as_ref().unwrap();
-    assert_eq!(award.pool, "bewitched");
+    assert_eq!(award.pool_id, "bewitched");
     assert!(credit.transaction_id.ends_with(&format!("award/{}", award.award_id)), "{credit:?}");
     assert_eq!((jackpot.round().round_id.as_str(), jackpot.round().closed), (last.round_id.as_str(), false));
     assert!(jackpot.round().jackpot_contribution.is_some());

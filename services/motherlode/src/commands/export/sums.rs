@@ -13,9 +13,9 @@ use motherlode_tables::{
 
 pub(super) const COLUMNS: &[Column] = &[
     column("date", Date),
-    column("operator", Text),
+    column("operator_id", Text),
     column("game", Text),
-    column("currency", Text),
+    column("currency_code", Text),
     column("currency_digits", Count),
     column("rounds", Integer),
     column("free_rounds", Integer),

@@ -9,10 +9,10 @@ use motherlode_tables::{
 
 pub(super) const COLUMNS: &[Column] = &[
     column("time", Time),
-    column("operator", Text),
-    column("player", Text),
+    column("operator_id", Text),
+    column("player_id", Text),
     column("kind", Text),
-    column("currency", Text),
+    column("currency_code", Text),
     column("currency_digits", Count),
     column("amount_minor", Integer),
     column("balance_minor", Integer),
