@@ -141,7 +141,7 @@ class Daily:
         for client in self.clients.values():
             client.close()
         self.clients.clear()
-        filling(self.folder / "data", days=11)
+        filling(self.folder / "data", days=3)
         subprocess.run([BINARY.with_name("deposit-of-old"), self.service.place, "acme", "erin", str(room)], check=True, timeout=60)
         self.start(self.folder)
         pick = round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))

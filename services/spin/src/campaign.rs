@@ -128,7 +128,7 @@ impl SpinApi {
         if request.with_liability {
             for (campaign, left) in page.campaigns.iter_mut().zip(&left) {
                 if campaign.state() == wire::CampaignState::Active {
-                    campaign.liability_left = Some(self.liability(left).await?);
+                    campaign.liability_left = self.liability(left).await.ok();
                 }
             }
         }

@@ -181,3 +181,27 @@ async fn pl_30_records_are_searched_by_stream_and_kind_and_shown_in_words() {
     }
     service.server.stop().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_19_a_sheet_that_the_browser_has_is_not_sent_again() {
+    let service = service().await;
+    let version = motherlode_slots::latest("neptune").unwrap().rules_version();
+    let mut browser = Browser::logged_in(service.server.console(), "acme-support").await;
+    let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
+    for part in ["par", "reels"] {
+        let path = format!("/games/neptune/{version}/{part}");
+        let first = browser.get(&path).await;
+        let tag = first.header("etag").to_owned();
+        assert!(first.status == 200 && first.body.len() > 2_000 && tag.starts_with("W/\""), "{part}: {tag}");
+        assert_eq!(first.header("cache-control"), "private, no-cache");
+        let again = browser.ask("GET", &path, &[("if-none-match", &tag)], "").await;
+        assert_eq!((again.status, again.body.as_str(), again.header("etag")), (304, "", &*tag));
+        let other = browser.ask("GET", &path, &[("if-none-match", "W/\"0\"")], "").await;
+        assert_eq!((other.status, &other.body), (200, &first.body));
+        let others = bravo.ask("GET", &path, &[("if-none-match", &tag)], "").await;
+        assert_eq!(others.status, 200, "the page of another session");
+        let mut unknown = Browser::new(service.server.console());
+        assert_eq!(unknown.ask("GET", &path, &[("if-none-match", &tag)], "").await.status, 303);
+    }
+    service.server.stop().await.unwrap();
+}
