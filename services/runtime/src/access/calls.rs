@@ -101,6 +101,7 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.proof.v1.ProofService/GetRoundProof", VIEW),
     own("/motherlode.proof.v1.ProofService/GetConsistency", ANY),
     own("/motherlode.proof.v1.ProofService/FindRecord", AUDIT),
+    platform("/motherlode.admin.v1.AdminService/ReloadConfig"),
     platforms("/motherlode.job.v1.JobService/StartJob", AUDIT.or(ADMIN)),
     platforms("/motherlode.job.v1.JobService/ListJobs", AUDIT.or(ADMIN)),
     platforms("/motherlode.job.v1.JobService/CancelJob", AUDIT.or(ADMIN)),
