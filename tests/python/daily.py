@@ -1,5 +1,6 @@
 """Two operators' log for the twenty tasks of the console."""
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -33,9 +34,31 @@ ROLES = {
 }
 
 
-def account(name):
+def account(name, currency="EUR"):
     operator, player = name.split("/")
-    return round_pb2.Account(operator_id=operator, player_id=player, currency_code="EUR")
+    return round_pb2.Account(operator_id=operator, player_id=player, currency_code=currency)
+
+
+def varint(number):
+    low = bytes([number & 0x7F | (0x80 if number > 0x7F else 0)])
+    return low + varint(number >> 7) if number > 0x7F else low
+
+
+def filling(folder, days):
+    """Task D1: a history of a day in which the disk grew so that it is full in so many days."""
+    disk = os.statvfs(folder)
+    free, total = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
+    now = int(time.time()) // 60
+
+    def points(first, count, every):
+        # Minute (zigzag), rounds, stakes, wins, pools, refusals, latency, free and total bytes in postcard's wire format.
+        for minute in range(first, first + count * every, every):
+            left = free + free * (now - minute) // (days * 1440)
+            yield varint(2 * minute) + bytes(6) + varint(left) + varint(total)
+
+    hour, day = list(points(now - 60, 60, 1)), list(points((now // 15 - 95) * 15, 95, 15))
+    body = b"".join([varint(len(hour)), *hour, varint(len(day)), *day])
+    (folder / "history").write_bytes(b"MLHIST01" + hashlib.sha256(body).digest() + body)
 
 
 class Daily:
@@ -118,6 +141,7 @@ class Daily:
         for client in self.clients.values():
             client.close()
         self.clients.clear()
+        filling(self.folder / "data", days=11)
         subprocess.run([BINARY.with_name("deposit-of-old"), self.service.place, "acme", "erin", str(room)], check=True, timeout=60)
         self.start(self.folder)
         pick = round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
@@ -153,7 +177,23 @@ class Daily:
         self.client("acme/play").ledger.Withdraw(
             ledger_pb2.WithdrawRequest(request_id="withdrawal", account=account("acme/alice"), amount_minor=2_000)
         )
+        correction = ledger_pb2.DepositRequest(request_id="correction-1", account=account("acme/alice"), amount_minor=100)
+        self.client("acme/play").ledger.Deposit(correction)
+        self.currencies()
         self.out_of_band()
+
+    def currencies(self):
+        anna, client = self.client("platform/anna"), self.client("acme/play")
+        for currency, rate in {"SEK": "0.0875", "JPY": "0.0061"}.items():
+            rate = ledger_pb2.SetExchangeRateRequest(request_id=f"rate-{currency}", currency_code=currency, eur_per_unit=rate, source="test")
+            anna.ledger.SetExchangeRate(rate)
+            of = account("acme/carol", currency)
+            client.ledger.OpenAccount(ledger_pb2.OpenAccountRequest(request_id=f"open-{currency}", account=of))
+            client.ledger.Deposit(ledger_pb2.DepositRequest(request_id=f"deposit-{currency}", account=of, amount_minor=100_000))
+            told = client.spins.GetGame(spin_pb2.GetGameRequest(game="neptune", currency_code=currency))
+            stake = round_pb2.Stake(coin_value=told.coin_values[0], lines=15, coins_per_line=1)
+            request = spin_pb2.SpinRequest(request_id=f"carol-{currency}", account=of, game="neptune", stake=stake)
+            client.spins.Spin(request, metadata=[("motherlode-force", "loss")])
 
     def out_of_band(self):
         """G1: forced wins."""

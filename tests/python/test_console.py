@@ -1,9 +1,12 @@
 import re
+import subprocess
 
 import pytest
-from browsing import CONSOLE, SHOTS, SIZES, assert_accessible, browser, enter, look, needs_chromium, patient
+from browsing import ALL_SIZES, CONSOLE, SHOTS, SIZES, assert_accessible, browser, enter, look, needs_chromium, patient
+from conftest import BINARY
 from forged import PARTLY, PROVEN, REFUSED, forged, proven
 
+from motherlode.ledger.v1 import ledger_pb2
 from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
 from test_page import STAKES
@@ -42,7 +45,8 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     paths += [f"player/{rounds[0].rpartition('/')[0]}"]
     for path in paths:
         assert page.goto(address + path + "?live=off").status == 200, path
-        look(page, path.replace("/", "-") or "now")
+        look(page, path.replace("/", "-") or "now", ALL_SIZES)
+        assert len(page.content()) <= 100_000, path
     assert blocked == [], "the content security policy must not block resources of the pages"
     context.close()
 
@@ -107,6 +111,68 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
         assert seals and all("matches the seal" in line for line in seals), told
     assert_accessible(page, "check")
     page.screenshot(path=SHOTS / f"check-{width}-{scheme}.png", full_page=True)
+    context.close()
+
+
+@pytest.fixture
+def links(start):
+    service = start(CONSOLE + 'check_url = "http://127.0.0.1"\n')
+    client = service.client()
+    alice = client.fund("alice")
+    links = []
+    for game in ("bewitched", "mystery-elves"):
+        coin_value, lines, coins = STAKES[game]
+        stake = round_pb2.Stake(coin_value=coin_value, lines=lines, coins_per_line=coins, buy_feature=game == "mystery-elves")
+        witch = round_pb2.WITCH_WHITE if game == "bewitched" else round_pb2.WITCH_UNSPECIFIED
+        played = client.spin(spin_pb2.SpinRequest(request_id=game, account=alice, game=game, stake=stake, witch=witch))
+        if played.state == round_pb2.ROUND_STATE_OPEN:
+            client.spins.SkipRound(spin_pb2.SkipRoundRequest(request_id=f"skip-{game}", round_id=played.round_id))
+        shown = client.ledger.GetRound(ledger_pb2.GetRoundRequest(round_id=played.round_id)).round
+        links.append((shown.check_url.replace("http://127.0.0.1/", service.console), shown))
+    client.close()
+    return links
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pl_28_a_player_checks_a_round_by_its_link(browser, links, scheme):
+    context = patient(browser, viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page = context.new_page()
+    errors, sent = [], []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: sent.append((request.url, request.headers.get("referer") or None)))
+    for number, (link, shown) in enumerate(links):
+        assert page.goto(link).status == 200
+        del sent[:]
+        assert verdict(page) == "All checks passed."
+        assert [request for request in sent if not request[0].endswith("/icon.svg")] == [(link.replace("?", "/proof?"), None)], "only the proof is loaded, and no address is sent along"
+        told = page.locator("#results li").all_inner_texts()
+        assert sum("matches the seal" in line for line in told) == len(shown.steps), told
+        assert_accessible(page, link)
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SHOTS / f"link-{number}-390-{scheme}.png", full_page=True)
+    assert errors == [], "the content security policy must not block resources of the page"
+    assert context.cookies() == []
+    context.close()
+
+
+def test_pl_28_a_link_works_without_javascript_and_on_the_command_line(browser, links, tmp_path):
+    context = patient(browser, java_script_enabled=False, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    for number, (link, shown) in enumerate(links):
+        page.goto(link)
+        text = page.locator("main").inner_text()
+        for step in shown.steps:
+            for value in (step.draw.seal, step.draw.dealt, step.draw.client_seed, step.seed):
+                assert value.hex() in text
+        assert page.get_by_role("button", name="Check it here").is_disabled()
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Download proof").click()
+        file = tmp_path / f"{number}.tlog-proof"
+        download.value.save_as(file)
+        key = page.get_by_label("public key").input_value()
+        assert f"motherlode verify round.tlog-proof --key '{key}'" in text
+        done = subprocess.run([BINARY, "verify", file, "--key", key], capture_output=True, text=True)
+        assert done.returncode == 0 and "Verdict: PROVEN" in done.stdout, done
     context.close()
 
 

@@ -31,7 +31,7 @@ pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -
             coins_per_line: info.limits.coins_per_line.0,
             buy_feature: false,
         }),
-        witch: if info.witches { Witch::White.into() } else { Witch::Unspecified.into() },
+        witch: if info.companions.is_empty() { Witch::Unspecified } else { Witch::White }.into(),
         offer_double: info.doubles_max > 0,
         ..SpinRequest::default()
     }

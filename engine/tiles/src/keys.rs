@@ -147,6 +147,13 @@ impl SignerKey {
         Signature { name: self.verifier.name.clone(), id: self.verifier.id(), bytes }
     }
 
+    /// Returns a secret for another purpose, which does not reveal this key: the SHA-256 of the purpose, a line feed and the
+    /// seed.
+    #[must_use]
+    pub fn derived(&self, purpose: &str) -> [u8; 32] {
+        Sha256::new_with_prefix(purpose).chain_update(b"\n").chain_update(self.key.to_bytes()).finalize().into()
+    }
+
     #[must_use]
     pub fn to_secret(&self) -> String {
         let VerifierKey { name, kind, .. } = &self.verifier;

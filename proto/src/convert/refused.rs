@@ -138,6 +138,7 @@ reasons! {
     81 SealEnded { number, generation };
     82 BadGeneration { number };
     309 VoidFactsWrong { round };
+    310 BadBase { position };
     200 AmountAboveCeiling { currency, amount, ceiling };
     201 BalanceAboveCeiling { currency, balance, ceiling };
     202 RateOutOfBounds { currency };

@@ -10,10 +10,11 @@ use super::{
 };
 use crate::log::v1;
 use motherlode_state::{
-    Award, Campaign, ChangeProposed, ConfigurationReloaded, Contribution, DayLimits, DebitAsked, DebitFacts, Decision,
-    Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward,
-    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundJackpot, RoundStarted,
-    RoundTerms, SessionOpened, SettledRound, StepResolved, StretchEnd, TakeBack, VoidReturn, WalletAnswer,
+    Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, ConfigurationReloaded, Contribution, DayLimits,
+    DebitAsked, DebitFacts, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, LiabilityReserved,
+    LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal,
+    RoundJackpot, RoundStarted, RoundTerms, SessionOpened, SettledRound, StepResolved, StretchEnd, TakeBack,
+    VoidReturn, WalletAnswer,
 };
 use prost::Message as _;
 use std::sync::Arc;
@@ -169,7 +170,9 @@ events! {
     78 OperatorSession { 1 session };
     79 ReversalDue { 1 round, 2 amount };
     80 ReversalTaken { 1 request_id, 2 round, 3 currency, 4 amount, 5 reported_balance, 6 answer };
-    81 ConfigurationReloaded(reloaded: Box<ConfigurationReloaded>);
+    81 BaseTaken(base: Box<BaseTaken>);
+    82 BaseConfirmed(base: Box<BaseConfirmed>);
+    83 ConfigurationReloaded(reloaded: Box<ConfigurationReloaded>);
 }
 
 messages! {
@@ -190,6 +193,8 @@ messages! {
     "GenerationBegun" GenerationBegun {
         1 number, 2 salt, 3 unused_seals_end, 4 evidence, 5 lost_to, 6 keys_added, 7 keys_lost
     }
+    "BaseTaken" BaseTaken { 1 position, 2 record_hash, 3 form, 4 digest, 5 actor }
+    "BaseConfirmed" BaseConfirmed { 1 position, 2 digest, 3 actor }
     "JackpotAwarded" Award {
         1 partition, 2 hit, 3 stream, 4 round, 5 cycle, 6 collision, 7 currency, 8 coin_value, 9 rate, 10 amount,
         11 increments, 12 seed_from_reserve, 13 seed_from_house, 14 to_reserve, 15 paid

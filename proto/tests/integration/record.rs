@@ -13,10 +13,11 @@ use motherlode_proto::{
     log::v1,
 };
 use motherlode_state::{
-    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, ConfigurationReloaded, Contribution,
-    Currency, DayLimits, DebitAsked, Decision, Draw, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor,
-    MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason,
-    SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
+    Automatic, Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit,
+    ConfigurationReloaded, Contribution, Currency, DayLimits, DebitAsked, Decision, Draw, Event, FxRate, Hit,
+    LiabilityReserved, LoggedTerms, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
+    RoundStarted, RoundTerms, SealReason, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
+    VoidedJackpot,
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 use prost::Message;
@@ -28,6 +29,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     events.extend(events_of_generations());
     events.extend([Event::PartOf { request_id: "series".into() }, Event::LogVerified { to: 9 }]);
     events.extend(crate::wallet_facts::events(amount));
+    events.extend(events_of_bases(text));
     let reloaded = ConfigurationReloaded {
         before: "1f".repeat(32),
         after: "2e".repeat(32),
@@ -37,6 +39,12 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     };
     events.push(Event::ConfigurationReloaded(Box::new(reloaded)));
     events
+}
+
+fn events_of_bases(text: &str) -> [Event; 2] {
+    let (position, digest, actor) = (7, [9; 32], text.to_owned());
+    let taken = BaseTaken { position, record_hash: [8; 32], form: 1, digest, actor: actor.clone() };
+    [Event::BaseTaken(taken.into()), Event::BaseConfirmed(BaseConfirmed { position, digest, actor }.into())]
 }
 
 fn events_apart_from_voids(amount: i64, nano: i128, text: &str) -> Vec<Event> {

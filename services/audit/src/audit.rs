@@ -45,6 +45,8 @@ pub struct Options {
     pub partition: u32,
     pub checkpoints: Checkpoints,
     pub draws: Option<DrawKeys>,
+    /// Position whose state is digested, and compared with a base that the log has for this position (PL-37).
+    pub base: Option<Position>,
     /// Number of threads that decode and resolve records; 0 for one per core.
     pub threads: usize,
     pub read: Option<Arc<AtomicU64>>,
@@ -96,7 +98,18 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
             start(threads, "fold".to_owned(), move || fold_in_order(fold, &routes, &from_players, &followers))?;
         let (scan, tree, partition) = (&mut scan, tree.as_mut(), options.partition);
         let (read, stop) = (options.read.as_deref(), options.stop.as_deref());
-        let read = Reading { scan, tree, partition, head: mark, players: to_players, fold: to_fold, read, stop }.run();
+        let read = Reading {
+            scan,
+            tree,
+            partition,
+            head: mark,
+            base: options.base,
+            players: to_players,
+            fold: to_fold,
+            read,
+            stop,
+        };
+        let read = read.run();
         let played: Vec<Checked> = playing.into_iter().map(join).collect();
         Ok::<_, Unusable>((read?, join(folding), played))
     })?;
@@ -115,7 +128,11 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if found.is_empty() {
         let whole =
             || unreadable.map_or(Ok(()), Err).and_then(|()| tree.map_or(Ok(()), |mut tree| tree.end(position, head)));
-        match reaches(mark, position).and_then(|()| fold.end()).and_then(|()| whole()) {
+        match reaches(mark, position)
+            .and_then(|()| fold.has_base(options.base))
+            .and_then(|()| fold.end())
+            .and_then(|()| whole())
+        {
             Ok(()) => fold.send_end(position),
             Err(fault) => found.push(fault.at(options.partition, position)),
         }
@@ -128,6 +145,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         position,
         head,
         tail: scan.tail().clone(),
+        base: fold.base,
         books: fold.books,
         returns: Plays::joined(plays, &fold.awarded),
         awards: fold.awards,
@@ -158,7 +176,7 @@ fn fold_in_order(
     players: &[Receiver<Arc<JudgedBatch>>],
     followers: &[SyncSender<Arc<CommonState>>],
 ) -> Checked {
-    for Route { threads, changes } in routes {
+    for Route { threads, changes, base } in routes {
         let Ok(parts) = players.iter().map(Receiver::recv).collect::<Result<Vec<_>, _>>() else { break };
         let mut each: Vec<_> = parts.iter().map(|judged| judged.commits.iter()).collect();
         let (mut position, last) = (0, threads.len());
@@ -174,6 +192,10 @@ fn fold_in_order(
         }
         let ended = fold.batch_ends(parts.iter().map(|judged| &judged.totals));
         ended.map_err(|fault| fault.at(fold.partition, position))?;
+        if let Some(record_hash) = base {
+            let players = parts.iter().flat_map(|judged| &judged.players);
+            fold.digest(position, record_hash, players).map_err(|fault| fault.at(fold.partition, position))?;
+        }
         if changes {
             let shared = Arc::new(fold.books.common());
             followers.iter().for_each(|follower| _ = follower.send(Arc::clone(&shared)));

@@ -1,5 +1,5 @@
 use motherlode_log::{Damage, Position, ScanError};
-use motherlode_state::{Award, Refused};
+use motherlode_state::{Award, NotCanonical, Refused};
 use std::{
     fmt, io,
     path::{Path, PathBuf},
@@ -58,6 +58,12 @@ impl Fault {
     pub(crate) fn at(self, partition: u32, position: Position) -> Box<Divergence> {
         let Self { what, expected, found } = self;
         Box::new(Divergence { partition, position, file: None, offset: None, what, expected, found })
+    }
+}
+
+impl From<NotCanonical> for Fault {
+    fn from(reason: NotCanonical) -> Self {
+        Self::new("the state cannot be digested", "a digest", reason)
     }
 }
 

@@ -9,13 +9,16 @@ use crate::{
     divergence::Fault,
     facts::FactSender,
     judge::{Judge, cash, check_proposer, other_balances, other_due},
-    playing::{Player, Players},
-    report::{Seals, Voids},
+    playing::{Player, PlayerDigest, Players},
+    report::{BaseDigest, Seals, Voids},
 };
 use motherlode_ledger::Balance;
 use motherlode_log::{Hash, Position};
-use motherlode_proto::convert::record::Logged;
-use motherlode_state::{Award, Books, CommonState, Currency, Event, Left, Minor, Nano, PerCurrency, StreamId, Totals};
+use motherlode_proto::convert::{play::hex, record::Logged};
+use motherlode_state::{
+    Award, BaseTaken, Books, CommonState, Currency, Event, Left, Minor, Nano, PerCurrency, StateDigest, StreamId,
+    Totals,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) struct Fold {
@@ -30,6 +33,7 @@ pub(crate) struct Fold {
     days: Option<(StreamId, Fault)>,
     pub(crate) voids: PerCurrency<Voids>,
     pub(crate) seals: Seals,
+    pub(crate) base: Option<BaseDigest>,
     pub(crate) facts: Option<FactSender>,
     projected: VecDeque<Balance>,
 }
@@ -41,6 +45,7 @@ impl Fold {
             awards: BTreeMap::new(),
             voids: PerCurrency::default(),
             seals: Seals::default(),
+            base: None,
             awarded: vec![],
             compared: 0,
             partition,
@@ -78,7 +83,10 @@ impl Fold {
             StreamId::Player { .. } => {}
             _ if !balances_after.is_empty() => return Err(other_balances(&[], balances_after)),
             _ if !due_after.is_empty() => return Err(other_due(&[], due_after)),
-            StreamId::System => self.seals.count(&commit.events),
+            StreamId::System => {
+                self.seals.count(&commit.events);
+                commit.events.iter().try_for_each(|event| self.compare_base(event))?;
+            }
             StreamId::Pool(pool) => {
                 self.note_awards(&commit.events);
                 self.pool_commit(pool, &commit.events)?;
@@ -89,6 +97,46 @@ impl Fold {
             self.compare(&next, logged)?;
         }
         Ok(())
+    }
+
+    /// Digests the state at a position. The books have no players yet.
+    pub(crate) fn digest<'d>(
+        &mut self,
+        position: Position,
+        record_hash: Hash,
+        players: impl Iterator<Item = &'d PlayerDigest>,
+    ) -> Result<(), Fault> {
+        let mut players: Vec<_> = players.collect();
+        players.sort_unstable();
+        let mut state = StateDigest::default();
+        players.iter().for_each(|(.., digest)| state.add(digest));
+        let digest = state.finish(&self.books)?;
+        self.base = Some(BaseDigest { position, record_hash, form: StateDigest::FORM, digest, is_logged: false });
+        Ok(())
+    }
+
+    fn compare_base(&mut self, event: &Event) -> Result<(), Fault> {
+        let (Event::BaseTaken(taken), Some(base)) = (event, &mut self.base) else { return Ok(()) };
+        let BaseTaken { position, record_hash, form, digest, .. } = &**taken;
+        if (*position, *form) != (base.position, base.form) {
+            return Ok(());
+        }
+        if (*record_hash, *digest) != (base.record_hash, base.digest) {
+            let shown = |record: &Hash, digest: &Hash| format!("record {}, digest {}", hex(record), hex(digest));
+            let what = format!("PL-37: the base at position {position} is not the state that the records result in");
+            return Err(Fault::new(what, shown(&base.record_hash, &base.digest), shown(record_hash, digest)));
+        }
+        base.is_logged = true;
+        Ok(())
+    }
+
+    pub(crate) fn has_base(&self, position: Option<Position>) -> Result<(), Fault> {
+        match (position, &self.base) {
+            (Some(position), None) => {
+                Err(Fault::new("the log ends before the base", format!("a record at position {position}"), "none"))
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn judged_by(

@@ -42,6 +42,6 @@ pub use copy::{CopyReport, Digest, NOT_CHECKED, audit_copy, digest};
 pub use divergence::{Divergence, Unusable};
 pub use proof::{Proven, ShownDraw, Unproven, verify};
 pub use replay::{ReplayError, Replayed, replay};
-pub use report::{Comparison, Report, Return, Seals, Voids};
+pub use report::{BaseDigest, Comparison, Report, Return, Seals, Voids};
 pub use tree::Checkpoints;
 pub use whole::{Whole, audit_all};

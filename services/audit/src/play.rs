@@ -10,13 +10,12 @@ use crate::{
     report::Return,
 };
 use motherlode_log::Position;
-use motherlode_proto::round::v1::Witch;
 use motherlode_rounds::{
     Live,
     collection::{self, Led, Sharing},
     gamble_max_minor, round_name,
 };
-use motherlode_slots::{self as slots, Carried, Game, Outcome, Seed};
+use motherlode_slots::{Carried, Outcome, Seed};
 use motherlode_state::{Commit, Dealt, Event, Minor, RoundStarted, StepResolved, StreamId, cash, draw};
 use std::collections::BTreeMap;
 
@@ -115,7 +114,7 @@ impl<'a> Plays<'a> {
                         None => self.defer(player, round, step, commit, &events[at + 1..]),
                     }
                 }
-                Event::CollectionChanged { .. } if holds && !is_witch(event) => {}
+                Event::CollectionChanged { .. } if holds && !collection::picks_companion(event) => {}
                 Event::CollectionChanged { .. } => due.collection(event)?,
                 Event::JackpotHit { round, pool } => {
                     let hit = playing.as_ref();
@@ -196,7 +195,7 @@ impl<'a> Plays<'a> {
         let is_next = |event: &&Event| matches!(event, Event::RoundStarted(_) | Event::StepResolved(_));
         for event in after.iter().take_while(|event| !is_next(event)) {
             match event {
-                Event::CollectionChanged { changes, .. } if !is_witch(event) => {
+                Event::CollectionChanged { changes, .. } if !collection::picks_companion(event) => {
                     deferred.collection = Some(event.clone());
                     player.carry_logged(round, &before, changes);
                 }
@@ -365,7 +364,7 @@ impl Required {
                 self.collection = None;
                 Ok(())
             }
-            None if is_witch(changed) => Ok(()),
+            None if collection::picks_companion(changed) => Ok(()),
             due => {
                 let what = "the logged change of a collection differs from the outcome's";
                 Err(Fault::new(what, due.as_ref().map_or("no change".into(), describe), describe(changed)))
@@ -435,14 +434,6 @@ fn revealed(events: &[Event], of: u64) -> Option<&[Dealt]> {
         Event::DrawsRevealed { round, dealt } if *round == of => Some(dealt.as_slice()),
         _ => None,
     })
-}
-
-fn is_witch(changed: &Event) -> bool {
-    let Event::CollectionChanged { game, .. } = changed else { return false };
-    let picks = |game: &dyn Game, witch: Witch| *changed == collection::pick_witch(game, i64::from(i32::from(witch)));
-    slots::latest(game)
-        .filter(|game| game.info().witches)
-        .is_some_and(|game| [Witch::White, Witch::Dark].into_iter().any(|witch| picks(game, witch)))
 }
 
 fn describe(event: &Event) -> String {

@@ -5,8 +5,11 @@ use motherlode_rounds::{
     collection::{self, Sharing},
 };
 use motherlode_slots::{Carried, Game};
-use motherlode_state::{Event, Minor, PlayerState, SmolStr, StepResolved, StreamId};
+use motherlode_state::{Event, Minor, PlayerState, SmolStr, StateDigest, StepResolved, StreamId};
 use std::collections::{BTreeMap, HashMap};
+
+/// Operator, player and digest.
+pub(crate) type PlayerDigest = (SmolStr, SmolStr, [u8; 32]);
 
 pub(crate) type CollectionKey = (&'static str, SmolStr);
 
@@ -22,6 +25,21 @@ impl Players {
 
     pub(crate) fn named(&mut self, name: &[u8]) -> Option<&mut Player> {
         self.0.get_mut(name).map(AsMut::as_mut)
+    }
+
+    pub(crate) fn digests(&self) -> Result<Vec<PlayerDigest>, Fault> {
+        let digest = |player: &Player| match &player.stream {
+            StreamId::Player { operator, player: name } => {
+                let digest = StateDigest::player(operator, name, &player.state).map_err(Fault::from)?;
+                Ok(Some((operator.clone(), name.clone(), digest)))
+            }
+            _ => Ok(None),
+        };
+        self.0
+            .values()
+            .filter(|player| player.state.head.version > 0)
+            .filter_map(|player| digest(player).transpose())
+            .collect()
     }
 
     pub(crate) fn into_all(self) -> impl Iterator<Item = Player> {

@@ -5,7 +5,7 @@ use crate::{
     tree::TreeCheck,
 };
 use motherlode_ledger::ChainHead;
-use motherlode_log::{Hash, Record, Scan, ScanError, hash, previous_hash};
+use motherlode_log::{Hash, Position, Record, Scan, ScanError, hash, previous_hash};
 use motherlode_proto::convert::{play::hex, record};
 use motherlode_state::CommonState;
 use std::{
@@ -21,6 +21,8 @@ const BATCH: usize = 512;
 pub(crate) struct RecordBatch {
     pub(crate) of_partition: bool,
     pub(crate) follows: bool,
+    /// Whether to digest the players after this batch.
+    pub(crate) digests: bool,
     pub(crate) records: Vec<(Record, Hash)>,
 }
 
@@ -28,6 +30,8 @@ pub(crate) struct RecordBatch {
 pub(crate) struct Route {
     pub(crate) threads: Vec<u8>,
     pub(crate) changes: bool,
+    /// Hash of the batch's last record, if that record is the position to digest.
+    pub(crate) base: Option<Hash>,
 }
 
 fn thread_of(stream: &[u8], threads: usize) -> usize {
@@ -52,6 +56,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) tree: Option<&'a mut TreeCheck>,
     pub(crate) partition: u32,
     pub(crate) head: Option<ChainHead>,
+    pub(crate) base: Option<Position>,
     pub(crate) players: Vec<SyncSender<RecordBatch>>,
     pub(crate) fold: SyncSender<Route>,
     pub(crate) read: Option<&'a AtomicU64>,
@@ -66,7 +71,7 @@ impl Reading<'_> {
                 return Err(Unusable::Stopped);
             }
             let mut parts: Vec<_> = self.players.iter().map(|_| vec![]).collect();
-            let mut route = Route { threads: Vec::with_capacity(BATCH), changes: false };
+            let mut route = Route { threads: Vec::with_capacity(BATCH), ..Route::default() };
             let ended = self.fill(&mut route, &mut parts);
             if let Some(read) = self.read {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
@@ -76,7 +81,9 @@ impl Reading<'_> {
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {
-                    wanted &= player.send(RecordBatch { of_partition, follows, records }).is_ok();
+                    wanted &= player
+                        .send(RecordBatch { of_partition, follows, digests: route.base.is_some(), records })
+                        .is_ok();
                 }
                 follows = route.changes;
                 wanted &= self.fold.send(route).is_ok();
@@ -92,7 +99,7 @@ impl Reading<'_> {
 
     fn fill(&mut self, route: &mut Route, parts: &mut [Vec<(Record, Hash)>]) -> Result<bool, Stopped> {
         let mut last: Option<usize> = None;
-        while route.threads.len() < BATCH && !route.changes {
+        while route.threads.len() < BATCH && !route.changes && route.base.is_none() {
             let Some(record) = self.scan.next() else { return Ok(false) };
             let record = record.map_err(|error| match error {
                 ScanError::Damaged(damage) => Stopped::Divergence(Divergence::of_damage(self.partition, damage)),
@@ -107,8 +114,10 @@ impl Reading<'_> {
             if let (Some((_, hash)), Some(before)) = (last.and_then(|thread| parts[thread].last_mut()), before) {
                 *hash = before;
             }
-            let ends = route.changes || route.threads.len() + 1 == BATCH;
+            let is_base = self.base == Some(position);
+            let ends = route.changes || is_base || route.threads.len() + 1 == BATCH;
             let of_last = if ends { hash(&record.bytes) } else { Hash::default() };
+            route.base = is_base.then_some(of_last);
             drop(name);
             route.threads.push(u8::try_from(thread).unwrap_or_default());
             parts[thread].push((record, of_last));

@@ -12,6 +12,8 @@ pub struct Report {
     pub position: Position,
     pub head: Hash,
     pub tail: Tail,
+    /// Digest of the state at the position that [`Options::base`](crate::Options::base) names.
+    pub base: Option<BaseDigest>,
     pub books: Books,
     pub returns: Vec<Return>,
     pub awards: BTreeMap<String, Vec<Award>>,
@@ -22,6 +24,17 @@ pub struct Report {
     /// Number of records covered by the compared tree files; `None` if no tree files were compared.
     pub tree: Option<u64>,
     pub divergence: Option<Divergence>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseDigest {
+    pub position: Position,
+    pub record_hash: Hash,
+    /// See [`StateDigest::FORM`](motherlode_state::StateDigest::FORM).
+    pub form: u32,
+    pub digest: Hash,
+    /// Whether the log has a base at the position, which then has the same digest.
+    pub is_logged: bool,
 }
 
 impl Report {

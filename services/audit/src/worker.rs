@@ -4,7 +4,7 @@ use crate::{
     divergence::{Divergence, Fault},
     judge::Judge,
     play::Plays,
-    playing::Players,
+    playing::{PlayerDigest, Players},
     reading::{RecordBatch, name_of},
     recalled::Recalled,
 };
@@ -22,6 +22,8 @@ use std::{
 pub(crate) struct JudgedBatch {
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
+    /// Digests of all players of the worker, if the batch ends at the position to digest.
+    pub(crate) players: Vec<PlayerDigest>,
 }
 
 pub(crate) struct Worker<'a> {
@@ -49,7 +51,7 @@ impl<'a> Worker<'a> {
         kept: usize,
     ) -> Result<(), Box<Divergence>> {
         let mut handed_on = VecDeque::with_capacity(kept + 1);
-        for RecordBatch { of_partition, follows, records } in parts {
+        for RecordBatch { of_partition, follows, digests, records } in parts {
             if follows {
                 let Ok(shared) = shared.recv() else { break };
                 self.judge.share.follow(&shared);
@@ -59,13 +61,17 @@ impl<'a> Worker<'a> {
                 let checked = self.record(of_partition, &record, hash, &mut commits);
                 checked.map_err(|fault| fault.at(self.partition, record.position))
             });
-            let judged = Arc::new(JudgedBatch { commits, totals: self.judge.share.take_totals() });
+            let mut judged = JudgedBatch { commits, totals: self.judge.share.take_totals(), players: vec![] };
+            let digested = if digests && checked.is_ok() { self.players.digests() } else { Ok(vec![]) };
+            let digested = digested.map(|players| judged.players = players);
+            let judged = Arc::new(judged);
             let _ = fold.send(Arc::clone(&judged));
             handed_on.push_back(judged);
             if handed_on.len() > kept {
                 handed_on.pop_front();
             }
             checked?;
+            digested.map_err(|fault| fault.at(self.partition, 0))?;
         }
         Ok(())
     }

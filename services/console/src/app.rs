@@ -1,11 +1,17 @@
-use crate::{api::Backend, names::Names, section_cache::SectionCache, sessions::Sessions};
+use crate::{
+    api::Backend, names::Names, public::Public, section_cache::SectionCache, sessions::Sessions,
+    sheet_cache::SheetCache,
+};
 use std::sync::Arc;
 
 pub(crate) struct Inner {
     pub(crate) backend: Backend,
     pub(crate) sessions: Sessions,
     pub(crate) shared: SectionCache,
+    pub(crate) sheets: SheetCache,
     pub(crate) names: Names,
+    /// `None` if public pages of rounds are not configured.
+    pub(crate) public: Option<Public>,
     /// Whether the console listens only on loopback, which is required if no operators are configured.
     pub(crate) near: bool,
     pub(crate) secure: bool,

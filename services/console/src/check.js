@@ -247,6 +247,14 @@ async function verify(proof, key, wanted, tell) {
   return drawn.length === steps && drawn.every(({ where }) => where !== null);
 }
 
+// Loads the proof of a public page, whose address contains the key of the round.
+async function loaded(address) {
+  const answer = await fetch(address, { referrerPolicy: "no-referrer" }).catch(() => undefined);
+  check(answer?.status !== 429, "too many proofs were requested: try again in a minute");
+  check(answer?.ok, "the service returned no proof: try again later");
+  return answer.text();
+}
+
 const form = document.querySelector("#check");
 const results = document.querySelector("#results");
 const verdict = document.querySelector("#verdict");
@@ -265,7 +273,9 @@ form.addEventListener("submit", async (submitted) => {
   };
   try {
     check(globalThis.crypto?.subtle, "browsers can verify proofs only on pages served over https or by this machine");
-    const sealed = await verify(form.elements.proof.value, form.elements.key.value.trim(), form.dataset.round, tell);
+    const { proof, key } = form.elements;
+    if (form.dataset.source && !proof.value) proof.value = await loaded(form.dataset.source);
+    const sealed = await verify(proof.value, key.value.trim(), form.dataset.round, tell);
     verdict.textContent = sealed ? "All checks passed." : "All checks passed, but the proof does not show that each draw was sealed before its request.";
     verdict.className = sealed ? "good" : "part";
   } catch (error) {

@@ -1,6 +1,11 @@
 //! Checks the host name of each request and the origin of each form, and adds security headers.
 
-use crate::{app::App, calls, failure::Failure};
+use crate::{
+    app::App,
+    calls,
+    failure::Failure,
+    public::{self, Public},
+};
 use axum::{
     extract::{Request, State},
     middleware::Next,
@@ -13,11 +18,14 @@ use std::time::Duration;
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 const TLS_ONLY: &str = "max-age=31536000";
+const NO_PAGE: &str = "This host name has only pages of rounds.";
 const PAGE_MAX: Duration = Duration::from_secs(30);
 
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
+    let is_public = path.starts_with(public::PREFIX);
     let mut answer = match check(&app, &request) {
+        Err(failure @ Failure::Said(_, NO_PAGE)) => public::refused(&failure),
         Err(failure) => calls::answer(failure, &path),
         Ok(()) => match tokio::time::timeout(PAGE_MAX, next.run(request)).await {
             Ok(answer) => answer,
@@ -29,7 +37,8 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        (header::REFERRER_POLICY, "same-origin"),
+        // The address of a public page contains its key.
+        (header::REFERRER_POLICY, if is_public { "no-referrer" } else { "same-origin" }),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ];
@@ -45,6 +54,10 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
 
 fn check(app: &App, request: &Request) -> Result<(), Failure> {
     let host = host(request);
+    if app.public.as_ref().is_some_and(|public| public.has_host(host)) && !app.names.lists(host) {
+        let served = Public::serves(request.uri().path()) && matches!(*request.method(), Method::GET | Method::HEAD);
+        return if served { Ok(()) } else { Err(Failure::unknown(NO_PAGE)) };
+    }
     if !app.names.allow(host) {
         return Err(Failure::bad(
             "The console does not accept this host name. Use the address that it printed at startup.",

@@ -1,4 +1,4 @@
-// `/` focuses the search. Ids and hashes in `code` elements get copy buttons, and times get tooltips with their age.
+// `/` focuses the search, which suggests players by the typed prefix. Ids and hashes in `code` elements get copy buttons, and times get tooltips with their age.
 document.addEventListener("keydown", (event) => {
   const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
   const search = document.getElementById("search");
@@ -7,6 +7,21 @@ document.addEventListener("keydown", (event) => {
   search.focus();
   search.select();
 });
+
+const searches = document.getElementById("searches");
+if (searches?.dataset.from) {
+  const field = document.getElementById("search");
+  const recent = searches.innerHTML;
+  let last;
+  field.addEventListener("input", () => {
+    clearTimeout(last);
+    last = setTimeout(async () => {
+      const asked = field.value.trim();
+      const answer = asked && (await fetch(`${searches.dataset.from}?q=${encodeURIComponent(asked)}`).catch(() => null));
+      if (asked === field.value.trim()) searches.innerHTML = (answer?.ok ? await answer.text() : "") + recent;
+    }, 120);
+  });
+}
 
 const age = (time) => {
   const seconds = Math.round((Date.now() - Date.parse(time)) / 1000);

@@ -14,7 +14,7 @@ use motherlode_runtime::config::PLATFORM;
 const PAGES: [(&str, &str, &str); 8] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),
-    (PLAYERS, "Players", "ListTransactions"),
+    (PLAYERS, "Players", "ListPlayers"),
     ("/jackpots", "Jackpots", "GetPool"),
     ("/games", "Games", "ListGames"),
     ("/reports", "Reports", "ListSignificantEvents"),
@@ -62,7 +62,7 @@ async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
                 form.find action="/find" role="search" {
                     label.hidden for="search" { "Find a round, a player or a position" }
                     input #search name="q" type="search" list="searches" placeholder="operator/player/round" maxlength="200" autocomplete="off" spellcheck="false" aria-keyshortcuts="/";
-                    datalist #searches { @for search in &searches { option value=(search) {} } }
+                    datalist #searches data-from=[visit.may("ListPlayers").then_some("/live/suggestions")] { @for search in &searches { option value=(search) {} } }
                     button type="submit" { "Find" }
                 }
                 (who(visit))

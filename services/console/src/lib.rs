@@ -23,11 +23,14 @@ mod live;
 mod login;
 mod names;
 mod pages;
+mod public;
 mod routes;
 mod section_cache;
 mod serve;
 mod sessions;
+mod sheet_cache;
 mod stops;
+mod terms;
 mod text;
 mod visit;
 

@@ -16,11 +16,16 @@ impl Names {
     }
 
     pub(crate) fn allow(&self, host: &str) -> bool {
+        self.any || self.lists(host)
+    }
+
+    /// Returns whether the name is loopback's or configured.
+    pub(crate) fn lists(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
             _ => host,
         };
-        self.any || self.known.iter().any(|known| known.eq_ignore_ascii_case(name))
+        self.known.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 }
 

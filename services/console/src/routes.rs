@@ -4,9 +4,10 @@ use crate::{
     failure::Failure,
     guard, live, login,
     pages::{
-        check, find, games, incidents, jackpots, jobs, log, now, par, player, players, reconciliation, reports,
-        revenue, round, rounds, runbook, statement, switches, trust,
+        check, find, games, incidents, jackpots, jobs, log, now, par, player, player_names, players, public,
+        reconciliation, reports, revenue, round, rounds, runbook, statement, switches, trust,
     },
+    public::{PREFIX, refused},
 };
 use axum::{
     Router,
@@ -27,6 +28,7 @@ const HTMX: &str = include_str!("../vendor/htmx.min.js");
 const ICON: &str = include_str!("icon.svg");
 
 pub(crate) fn router(app: App) -> Router {
+    let public = if app.public.is_some() { public_pages() } else { Router::new() };
     Router::new()
         .route("/", get(now::page))
         .route("/find", get(find::page))
@@ -77,6 +79,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/v1/{service}/{method}", post(calls::call))
         .route("/openapi.json", get(calls::document))
         .merge(parts())
+        .merge(public)
         .route("/htmx.js", get(|| asset("text/javascript; charset=utf-8", HTMX)))
         .route("/keys.js", get(|| asset("text/javascript; charset=utf-8", KEYS)))
         .route("/console.css", get(|| asset("text/css; charset=utf-8", &STYLE)))
@@ -93,19 +96,29 @@ pub(crate) fn router(app: App) -> Router {
         .with_state(app)
 }
 
+fn public_pages() -> Router<App> {
+    Router::new()
+        .route("/check/{operator}/{player}/{number}", get(public::page))
+        .route("/check/{operator}/{player}/{number}/proof", get(public::proof))
+}
+
 fn parts() -> Router<App> {
     Router::new()
         .route("/live/now", get(now::part))
         .route("/live/jackpots", get(jackpots::part))
         .route("/live/jackpots/{pool}", get(jackpots::pool_part))
         .route("/live/log", get(log::part))
+        .route("/live/suggestions", get(player_names::suggestions))
         .route("/live/audits", get(jobs::audits_part))
         .route("/live/simulations/{game}", get(jobs::simulations_part))
         .layer(middleware::map_response(live::of_part))
 }
 
 async fn no_page(request: Request, failure: Failure) -> Response {
-    calls::answer(failure, request.uri().path())
+    match request.uri().path() {
+        path if path.starts_with(PREFIX) => refused(&failure),
+        path => calls::answer(failure, path),
+    }
 }
 
 async fn asset(media_type: &'static str, content: &'static str) -> Response {

@@ -2,13 +2,15 @@ use crate::{
     api::Backend,
     app::{App, Inner},
     names::Names,
+    public::Public,
     routes::router,
     section_cache::SectionCache,
     sessions::{Bounds, Sessions},
+    sheet_cache::SheetCache,
 };
 use axum::Router;
 use motherlode_runtime::{
-    Clock, Stop,
+    Clock, Stop, config,
     connections::{Acceptor, Admission, serve_http1},
 };
 use std::{net::SocketAddr, sync::Arc};
@@ -26,16 +28,18 @@ impl Console {
         clock: Clock,
         bounds: Bounds,
         address: SocketAddr,
-        hosts: &[String],
+        config: &config::Console,
         tls: Option<Acceptor>,
         message_bytes_max: usize,
     ) -> Self {
-        let (sessions, names) = (Sessions::new(clock, bounds), Names::new(address, hosts));
+        let (sessions, names) = (Sessions::new(clock, bounds), Names::new(address, &config.hosts));
         let app: App = Arc::new(Inner {
             backend,
             sessions,
             shared: SectionCache::default(),
+            sheets: SheetCache::default(),
             names,
+            public: config.check_host().map(Public::new),
             near: address.ip().is_loopback(),
             secure: tls.is_some(),
             message_bytes_max,

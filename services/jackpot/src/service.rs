@@ -125,7 +125,7 @@ impl JackpotApi {
         request: &wire::SuspendPoolRequest,
     ) -> Result<wire::SuspendPoolResponse, Refusal> {
         let change = Event::PoolSuspended {
-            reason: fields::text("reason", &request.reason, 256)?.to_owned(),
+            reason: fields::reason("reason", &request.reason)?.to_owned(),
             actor: caller.signature(),
         };
         let reference = fields::reference("actor", &request.actor)?;
@@ -169,7 +169,7 @@ impl JackpotApi {
         caller: &Caller,
         request: &wire::ReleaseHitsRequest,
     ) -> Result<wire::ReleaseHitsResponse, Refusal> {
-        let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+        let reason = fields::reason("reason", &request.reason)?.to_owned();
         let reference = fields::reference("actor", &request.actor)?;
         let change = Event::HitsReleased { reason, actor: caller.signature() };
         self.pool(&request.pool_id, |_| ())?;

@@ -105,7 +105,7 @@ pub(crate) fn parse_incident(incident: Option<&wire::Incident>, actor: String) -
         rules_version: fields::optional_id("incident.rules_version", &incident.rules_version)?.to_owned().into(),
         from_ms: from_ms.div_euclid(minute) * minute,
         until_ms: until_ms.saturating_add(minute - 1).div_euclid(minute) * minute,
-        reason: fields::text("incident.reason", &incident.reason, 256)?.to_owned(),
+        reason: fields::reason("incident.reason", &incident.reason)?.to_owned(),
         actor,
     })
 }

@@ -10,7 +10,7 @@ use motherlode_proto::{
     },
     round::v1 as round,
 };
-use motherlode_runtime::{Reason, Refusal};
+use motherlode_runtime::{Reason, Refusal, field_bounds::SIMULATED_ROUNDS_MAX};
 use motherlode_slots::{Game, Seed, Stake, game, latest};
 use motherlode_state::CoinValue;
 use opentelemetry::{KeyValue, global};
@@ -19,7 +19,6 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-const ROUNDS_MAX: u64 = 100_000_000;
 /// Default coin value in millionths of the currency's unit; if the game does not offer it, the smallest coin value is used.
 const COIN_MICROS: u64 = 100_000;
 
@@ -67,8 +66,8 @@ impl Work {
                 .with("game", name)
         };
         let game = found.ok_or_else(unknown)?;
-        if !(1..=ROUNDS_MAX).contains(&asked.rounds) {
-            return Err(Refusal::field("simulation.rounds", format!("must be 1 to {ROUNDS_MAX}")));
+        if !(1..=SIMULATED_ROUNDS_MAX).contains(&asked.rounds) {
+            return Err(Refusal::field("simulation.rounds", format!("must be 1 to {SIMULATED_ROUNDS_MAX}")));
         }
         let stake = match &asked.stake {
             Some(stake) => of_wire(stake)?,

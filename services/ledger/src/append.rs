@@ -235,6 +235,7 @@ fn refused_change(refused: &Refused) -> Option<Refusal> {
         Refused::SameActor { change, actor } => {
             Refusal::new(Reason::SameActor, message).with("change_id", change).with("actor", actor)
         }
+        Refused::BadBase { position } => Refusal::new(Reason::BaseMismatch, message).with("position", position),
         Refused::PlatformsSwitch { .. } => Refusal::new(Reason::RoleMissing, message).with("operator", PLATFORM),
         Refused::OtherActors { change } => Refusal::new(Reason::OtherActors, message).with("change_id", change),
         Refused::TooManyChanges { most } => Refusal::new(Reason::TooManyChanges, message).with("changes_max", most),

@@ -259,7 +259,7 @@ pub(crate) async fn reject(
     request: &wire::RejectChangeRequest,
 ) -> Result<wire::RejectChangeResponse, Refusal> {
     let ledger = ledgers.home();
-    let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+    let reason = fields::reason("reason", &request.reason)?.to_owned();
     let acted = referred(caller, fields::reference("actor", &request.actor)?);
     let fingerprint = fingerprint("reject_change", request);
     if let Some(proposed) = proposed_void(ledgers, caller, request.change_id)? {

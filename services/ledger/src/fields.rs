@@ -1,5 +1,8 @@
 use motherlode_proto::round::v1::Account;
-use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_runtime::{
+    Caller, Reason, Refusal,
+    field_bounds::{PAGE_TOKEN_MAX, REASON_MAX, REFERENCE_MAX},
+};
 use motherlode_state::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
 
 pub use motherlode_rounds::{
@@ -42,7 +45,7 @@ pub fn time_ms(field: &str, time: Option<&prost_types::Timestamp>) -> Result<i64
 pub fn page_token(token: &str) -> Result<Vec<u64>, Refusal> {
     match token {
         "" => Ok(vec![]),
-        token if token.len() > 64 => Err(page_token_unknown()),
+        token if token.len() > PAGE_TOKEN_MAX => Err(page_token_unknown()),
         token => token.split('.').map(number).collect::<Option<_>>().ok_or_else(page_token_unknown),
     }
 }
@@ -181,8 +184,12 @@ pub(crate) fn above_limit(currency: Currency, limit: Minor) -> Refusal {
         .with("currency_code", currency)
 }
 
+pub fn reason<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
+    text(field, value, REASON_MAX)
+}
+
 pub fn reference<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
-    if value.is_empty() { Ok(value) } else { text(field, value, 64) }
+    if value.is_empty() { Ok(value) } else { text(field, value, REFERENCE_MAX) }
 }
 
 #[must_use]
@@ -206,9 +213,9 @@ mod tests {
     fn pl_12_a_malformed_round_name_is_refused() {
         let long = format!("a/b/{}", "1".repeat(60_000));
         for bad in ["", "a/b", "a/b/0", "a/b/-1", "a/b/1/2", "a/b/x", "/b/1", "a//1", "a/b c/1", &long] {
-            assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), Reason::InvalidField, "{bad}");
+            assert_eq!(round_id(&Caller::ANYONE, bad).unwrap_err().reason(), Reason::InvalidField, "{bad}");
         }
-        let good = round_id(&Caller::anyone(), "acme/alice/17").unwrap();
+        let good = round_id(&Caller::ANYONE, "acme/alice/17").unwrap();
         assert_eq!(round_name(&good.stream, good.number), "acme/alice/17");
     }
 
@@ -217,7 +224,7 @@ mod tests {
         for bad in
             ["a/b/+20", "a/b/00020", "a/b/020", "a/b/20 ", "../b/20", "a/./20", "a/\u{202e}b/20", "a/b\u{200b}/20"]
         {
-            assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), Reason::InvalidField, "{bad}");
+            assert_eq!(round_id(&Caller::ANYONE, bad).unwrap_err().reason(), Reason::InvalidField, "{bad}");
         }
         assert!(page_token("").unwrap().is_empty());
         assert_eq!(page_token("3.20.1").unwrap(), [3, 20, 1]);

@@ -11,6 +11,7 @@
 mod append;
 mod appender;
 mod applier;
+mod bases;
 mod cancellation;
 mod chain;
 pub mod changes;
@@ -39,6 +40,7 @@ mod options;
 mod outcomes;
 mod page;
 mod parked;
+mod player_list;
 mod players;
 mod provenance;
 mod queue;
@@ -49,6 +51,7 @@ mod remote;
 pub mod replica;
 mod requests;
 mod room;
+mod round_links;
 pub mod rounds;
 mod service;
 mod snapshot;
@@ -90,7 +93,8 @@ pub use remote::{
     Actors, CampaignCosts, SupersededRules, Terms, UnknownRules, is_copied, may_propose, reservation_ids,
 };
 pub use replica::{Origin, join};
+pub use round_links::RoundLinks;
 pub use service::LedgerApi;
-pub use snapshot::{Balance, balances};
+pub use snapshot::{Balance, balances, base};
 pub use standing::Standing;
 pub use verifier::Verification;

@@ -11,7 +11,7 @@ use motherlode_state::{Books, Frozen, Hand, PlayerState, StreamId};
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError, Writer, filter_hash, merge};
 use parking_lot::{Mutex, RwLock};
 use std::{
-    ops::Deref,
+    ops::{ControlFlow, Deref},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -30,7 +30,7 @@ use tokio::sync::watch;
 /// Moved code, new kinds of events or stricter refusals need no new version. The tests `state_version_*` compare serialized
 /// states of logs that contain every kind of event. For real logs, the [check](crate::state_check) of a new build compares
 /// players' states.
-pub(crate) const STATE_VERSION: u32 = 7;
+pub(crate) const STATE_VERSION: u32 = 8;
 
 pub(crate) static PLAYERS: Keyspace =
     Keyspace { name: "players", version: STATE_VERSION, widths: None, filtered: u16::MAX };
@@ -99,6 +99,16 @@ impl Players {
         let found = self.fixed().find(stream).inspect_err(|error| self.give_up(error))?;
         self.read.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
         Ok(found)
+    }
+
+    pub(crate) fn after(
+        &self,
+        operator: &str,
+        prefix: &str,
+        after: &str,
+        players_max: usize,
+    ) -> Result<Vec<(String, PlayerState)>, ViewError> {
+        self.fixed().after(operator, prefix, after, players_max).inspect_err(|error| self.give_up(error))
     }
 
     pub(crate) fn player_reloads(&self) -> u64 {
@@ -261,8 +271,33 @@ impl FixedPlayers {
             let wrong = ViewError::Entry { keyspace: PLAYERS.name, reason: "its name is malformed" };
             let (operator, player) = name.ok_or(wrong)?;
             each(StreamId::player(operator, player), decode(state)?);
-            Ok::<_, ViewError>(())
+            Ok::<_, ViewError>(ControlFlow::Continue(()))
         })
+    }
+
+    /// Returns at most `players_max` players after a name, in order of names. Reads one block per run, and the listed
+    /// players' blocks.
+    pub(crate) fn after(
+        &self,
+        operator: &str,
+        prefix: &str,
+        after: &str,
+        players_max: usize,
+    ) -> Result<Vec<(String, PlayerState)>, ViewError> {
+        let (begin, mut found) = (key(operator, prefix), vec![]);
+        let next = [&key(operator, after)[..], &[0]].concat();
+        let from = if after < prefix { &begin } else { &next };
+        let cursors = self.0.iter().map(|run| run.cursor_from(from)).collect::<Result<_, _>>()?;
+        merge(cursors, |key, state| {
+            if found.len() == players_max || !key.starts_with(&begin) {
+                return Ok::<_, ViewError>(ControlFlow::Break(()));
+            }
+            let name = key.get(operator.len() + 1..).and_then(|name| std::str::from_utf8(name).ok());
+            let wrong = ViewError::Entry { keyspace: PLAYERS.name, reason: "its name is malformed" };
+            found.push((name.ok_or(wrong)?.to_owned(), decode(state)?));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(found)
     }
 }
 

@@ -1,6 +1,6 @@
 use crate::{
     append::{AppendError, Proposal, fingerprint},
-    changes, day,
+    bases, changes, day,
     fields::{self, AccountId, money, round_name, timestamp, unknown_account, unknown_round},
     follow::{self, Followers},
     handle::Handle,
@@ -8,6 +8,8 @@ use crate::{
     ledgers::Ledgers,
     offer,
     outcomes::{self, transaction},
+    player_list,
+    round_links::RoundLinks,
     rounds, switches, void, wallet_retries,
 };
 use futures_util::Stream;
@@ -15,9 +17,9 @@ use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService},
 };
-use motherlode_runtime::{Caller, Reason, Refusal, Stop};
+use motherlode_runtime::{Caller, Reason, Refusal, Stop, field_bounds::SOURCE_MAX};
 use motherlode_slots::Ladders;
-use motherlode_state::{Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
+use motherlode_state::{BaseTaken, Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
 use prost::Message;
 use std::{pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
@@ -32,12 +34,20 @@ pub struct LedgerApi {
     followers: Followers,
     stop: Stop,
     ladders: Arc<Ladders>,
+    links: Option<RoundLinks>,
 }
 
 impl LedgerApi {
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self { ledgers: ledgers.into(), followers: Followers::default(), stop, ladders: offer::standard() }
+        let (followers, ladders) = (Followers::default(), offer::standard());
+        Self { ledgers: ledgers.into(), followers, stop, ladders, links: None }
+    }
+
+    /// Adds links to finished rounds. Only the process that writes a round's partition can serve the round's page.
+    #[must_use]
+    pub fn with_links(self, links: Option<RoundLinks>) -> Self {
+        Self { links, ..self }
     }
 
     #[must_use]
@@ -198,6 +208,10 @@ impl LedgerApi {
         Ok(wire::GetTransactionResponse { transaction: Some(transaction) })
     }
 
+    fn links_of(&self, ledger: &Handle) -> Option<&RoundLinks> {
+        self.links.as_ref().filter(|_| !ledger.is_replica())
+    }
+
     async fn get_round(
         &self,
         caller: &Caller,
@@ -205,9 +219,13 @@ impl LedgerApi {
     ) -> Result<wire::GetRoundResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
         let ledger = self.ledgers.for_stream(&id.stream)?.clone();
+        let links = self.links_of(&ledger);
         let read = move || rounds::read(&ledger, &id.stream, id.number);
         let round = self.ledgers.reads().run(caller, read).await??;
-        let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
+        let mut round = round.ok_or_else(|| unknown_round(&request.round_id))?;
+        if let Some(links) = links {
+            links.add(&mut round);
+        }
         Ok(wire::GetRoundResponse { round: Some(round) })
     }
 
@@ -231,12 +249,15 @@ impl LedgerApi {
         if first > started {
             return Err(fields::page_token_unknown());
         }
-        let game = request.game.clone();
+        let (game, links) = (request.game.clone(), self.links_of(&ledger));
         let read = move || {
             let (stream, currency) = (&account.stream, account.currency);
             history::page(&ledger, &HistoryFilter { stream, currency, game: &game, first, size })
         };
-        let (rounds, next) = self.ledgers.reads().run(caller, read).await??;
+        let (mut rounds, next) = self.ledgers.reads().run(caller, read).await??;
+        if let Some(links) = links {
+            rounds.iter_mut().for_each(|round| links.add(round));
+        }
         let next_page_token = next.map(|number| number.to_string()).unwrap_or_default();
         Ok(wire::ListRoundsResponse { rounds, next_page_token })
     }
@@ -279,7 +300,7 @@ impl LedgerApi {
             .eur_per_unit
             .parse()
             .map_err(|_| Refusal::field("eur_per_unit", "must be a decimal above 0, such as 0.0875"))?;
-        let source = fields::text("source", &request.source, 64)?;
+        let source = fields::text("source", &request.source, SOURCE_MAX)?;
         let proposal = Proposal {
             stream: StreamId::Rates,
             expected_version: None,
@@ -391,6 +412,14 @@ impl LedgerService for LedgerApi {
         Ok(Response::new(day::player_day(&self.ledgers, &Caller::from_request(&request), request.get_ref())?))
     }
 
+    async fn list_players(
+        &self,
+        request: Request<wire::ListPlayersRequest>,
+    ) -> Result<Response<wire::ListPlayersResponse>, Status> {
+        let caller = Caller::from_request(&request);
+        Ok(Response::new(player_list::list(&self.ledgers, &caller, request.get_ref()).await?))
+    }
+
     async fn void_round(
         &self,
         request: Request<wire::VoidRoundRequest>,
@@ -447,6 +476,20 @@ impl LedgerService for LedgerApi {
         Ok(Response::new(changes::reject(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
+    async fn take_base(
+        &self,
+        request: Request<wire::TakeBaseRequest>,
+    ) -> Result<Response<wire::TakeBaseResponse>, Status> {
+        Ok(Response::new(bases::take(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
+    }
+
+    async fn confirm_base(
+        &self,
+        request: Request<wire::ConfirmBaseRequest>,
+    ) -> Result<Response<wire::ConfirmBaseResponse>, Status> {
+        Ok(Response::new(bases::confirm(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
+    }
+
     async fn get_log_status(
         &self,
         _: Request<wire::GetLogStatusRequest>,
@@ -454,7 +497,16 @@ impl LedgerService for LedgerApi {
         let status = |ledger: &Handle| {
             let head = *ledger.head().borrow();
             let (position, head_hash) = (head.position, hex(&head.hash));
-            wire::PartitionStatus { partition: ledger.partition(), position, head_hash, writable: ledger.writable() }
+            let bases =
+                |of: fn(&Books) -> Option<&BaseTaken>| ledger.books(|books| of(books).map_or(0, |base| base.position));
+            wire::PartitionStatus {
+                partition: ledger.partition(),
+                position,
+                head_hash,
+                writable: ledger.writable(),
+                base_position: bases(Books::base),
+                confirmed_base_position: bases(Books::confirmed_base),
+            }
         };
         let wire::PartitionStatus { position, head_hash, writable, .. } = status(self.ledgers.home());
         let partitions = self.ledgers.all().map(status).collect();

@@ -19,7 +19,7 @@ use crate::{
     state_check::StateCheck,
 };
 use motherlode_log::{Hash, Position, Reader};
-use motherlode_state::{Books, Currency, Frozen, Minor, StreamId};
+use motherlode_state::{BaseTaken, Books, Currency, Frozen, Minor, StateDigest, StreamId};
 use motherlode_views::{Checkpoint, Store, ViewError};
 use parking_lot::RwLockWriteGuard;
 use std::{
@@ -366,6 +366,30 @@ pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, Ch
     Ok(Some((balances, ChainHead { position: checkpoint.position, hash: checkpoint.hash })))
 }
 
+/// Returns the digest of the state in the newest snapshot next to the folder `index`, for a base (PL-37); `None` if no
+/// snapshot has this state version. `actor` is empty. Writes no files, so the service may run.
+pub fn base(index: &Path, partition: u32) -> Result<Option<BaseTaken>, ViewError> {
+    let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
+    let mut checkpoints = store.checkpoints().into_iter();
+    let Some((_, checkpoint)) = checkpoints.find(|(_, checkpoint)| checkpoint.state_version == STATE_VERSION) else {
+        return Ok(None);
+    };
+    let wrong = || ViewError::Entry { keyspace: "players", reason: "the state has no canonical form" };
+    let (mut state, mut whole) = (StateDigest::default(), true);
+    Players::open(&store, &checkpoint, usize::MAX)?.fixed().each(|stream, player| match &stream {
+        StreamId::Player { operator, player: name } => match StateDigest::player(operator, name, &player) {
+            Ok(digest) => state.add(&digest),
+            Err(_) => whole = false,
+        },
+        _ => whole = false,
+    })?;
+    let (.., books) = decode(&checkpoint.state).filter(|_| whole).ok_or_else(wrong)?;
+    let (Checkpoint { position, hash: record_hash, .. }, form, actor) = (checkpoint, StateDigest::FORM, String::new());
+    let digest = state.finish(&books).map_err(|_| wrong())?;
+    Ok(Some(BaseTaken { position, record_hash, form, digest, actor }))
+}
+
+/// Opens `index/0.views` for the folder `index/0`.
 pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }

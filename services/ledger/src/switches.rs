@@ -37,7 +37,7 @@ pub(crate) async fn set(
     if !on && !switch.operator.is_empty() {
         check_operator(ledgers, &switch.operator)?;
     }
-    let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+    let reason = fields::reason("reason", &request.reason)?.to_owned();
     let reference = fields::reference("actor", &request.actor)?;
     if request.preview {
         return Ok(preview(ledgers, caller, &switch));

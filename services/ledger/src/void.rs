@@ -30,7 +30,7 @@ pub(crate) async fn void_round(
 ) -> Result<VoidRoundResponse, Refusal> {
     let request_id = fields::id("request_id", &request.request_id)?;
     let id = fields::round_id(caller, &request.round_id)?;
-    let reason = fields::text("reason", &request.reason, 256)?;
+    let reason = fields::reason("reason", &request.reason)?;
     let by = By { actor: &caller.signature(), reference: fields::reference("actor", &request.actor)? };
     let ask = Ask { request_id, fingerprint: fingerprint("void_round", request), reason, by };
     let ledger = ledgers.for_stream(&id.stream)?;

@@ -38,8 +38,8 @@ pub(crate) struct Player {
 pub(crate) struct Table {
     pub(crate) game: String,
     pub(crate) stake: Stake,
-    /// Whether players pick a witch before their first spin (BW-05).
-    pub(crate) witches: bool,
+    /// Whether players pick a companion before their first spin (BW-05).
+    pub(crate) picks: bool,
     pub(crate) run: String,
     pub(crate) tally: Tally,
     pub(crate) start: Instant,
@@ -85,7 +85,7 @@ impl Player {
             account: Some(self.account.clone()),
             game: table.game.clone(),
             stake: Some(table.stake.clone()),
-            witch: if self.round == 0 && table.witches { Witch::White } else { Witch::Unspecified }.into(),
+            witch: if self.round == 0 && table.picks { Witch::White } else { Witch::Unspecified }.into(),
             ..SpinRequest::default()
         }
     }

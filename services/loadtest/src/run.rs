@@ -81,7 +81,7 @@ pub fn run_until<'a>(
             tally: Tally::new(),
             game: table.game.clone(),
             stake: table.stake.clone(),
-            witches: table.witches,
+            picks: table.picks,
             run: table.run.clone(),
         };
         let table = Arc::new(again());
@@ -129,9 +129,9 @@ fn table(options: &Options, run: String) -> Table {
     let Options { lines, coins_per_line, buy_feature, .. } = *options;
     let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line, buy_feature };
     let is_new = options.existing.is_none();
-    let witches = is_new && latest(&options.game).is_some_and(|game| game.info().witches);
+    let picks = is_new && latest(&options.game).is_some_and(|game| !game.info().companions.is_empty());
     let run = if is_new { String::new() } else { run + "-" };
-    Table { game: options.game.clone(), stake, witches, run, tally: Tally::new(), start: Instant::now() }
+    Table { game: options.game.clone(), stake, picks, run, tally: Tally::new(), start: Instant::now() }
 }
 
 async fn watched<T>(done: impl Future<Output = T>, look: impl Fn()) -> T {

@@ -1,5 +1,5 @@
 use crate::commands::{
-    Failure, archive, audit, config, copy, doctor, export, follow, health, key, loadtest, log, par, play, proof,
+    Failure, archive, audit, base, config, copy, doctor, export, follow, health, key, loadtest, log, par, play, proof,
     reload, replay, restore, rng, rounds, serve, simulate, token, verify, wallet, watch, witness,
 };
 use crate::help::{self, Completions, Man, with_help};
@@ -65,6 +65,8 @@ enum Command {
     Copy(Long<copy::Args>),
     /// Archive a log in a folder or an S3 bucket, in verified segments.
     Archive(Long<archive::Args>),
+    /// Show, take or confirm a base: the digest of the state at a position of the log.
+    Base(Long<base::Args>),
     /// Examine a data folder: intact records, lost records, and the next step.
     Doctor(Long<doctor::Args>),
     /// Verify an archive to its end, and restore the log.
@@ -145,6 +147,7 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Witness(args) => witness::run(&args),
         Command::Copy(args) => args.run(copy::run),
         Command::Archive(args) => args.run(archive::run),
+        Command::Base(args) => args.run(base::run),
         Command::Doctor(args) => args.run(doctor::run),
         Command::Restore(args) => args.run(restore::run),
         Command::Export(args) => args.run(export::run),

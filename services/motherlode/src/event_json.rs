@@ -16,10 +16,11 @@ static MESSAGES: LazyLock<DescriptorPool> =
 
 /// Fields of type bytes that contain no amount. Every other bytes field contains an amount of EUR in units of 1e-9, as 16
 /// bytes big-endian.
-const OPAQUE: [&str; 19] = [
+const OPAQUE: [&str; 21] = [
     "choice",
     "client_seed",
     "dealt",
+    "digest",
     "epoch",
     "fingerprint",
     "key",
@@ -31,6 +32,7 @@ const OPAQUE: [&str; 19] = [
     "outcome",
     "previous_hash",
     "record",
+    "record_hash",
     "salt",
     "seal",
     "sealed_by",

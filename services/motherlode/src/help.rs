@@ -8,7 +8,7 @@ const WIDTH: usize = 80;
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a failure, or a discrepancy found; 2 unusable input.";
 
-const EXAMPLES: [(&str, &[&str]); 28] = [
+const EXAMPLES: [(&str, &[&str]); 29] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),
     ("play", &["motherlode play GAME", "motherlode play GAME --auto --rounds 20"]),
@@ -28,6 +28,7 @@ const EXAMPLES: [(&str, &[&str]); 28] = [
             "motherlode wallet check --url http://127.0.0.1:50061 --players players.toml",
         ],
     ),
+    ("base", &["motherlode base show data", "motherlode base take data --actor anna"]),
     ("audit", &["motherlode audit data"]),
     ("replay", &["motherlode replay data acme/alice/7"]),
     ("key", &["motherlode key show data/proofs.key"]),

@@ -31,7 +31,22 @@ use motherlode_state::Currency;
 
 #[must_use]
 pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: bool) -> String {
-    let pen = Pen::new(colour);
+    drawn(game, outcome, currency, Pen::new(colour))
+}
+
+/// Draws windows for a terminal of less than 80 columns: symbols that do not fit are shown by their letters.
+#[must_use]
+pub fn outcome_in_columns(
+    game: &GameInfo,
+    outcome: &Outcome,
+    currency: Currency,
+    colour: bool,
+    columns: usize,
+) -> String {
+    drawn(game, outcome, currency, Pen::new(colour).with_columns(columns))
+}
+
+fn drawn(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> String {
     let mut lines = vec![];
     let mut before = None;
     for group in groups(&outcome.spins) {

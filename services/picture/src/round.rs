@@ -10,7 +10,7 @@ use maud::{Markup, Render, html};
 use motherlode_proto::{
     convert::play::hex,
     round::v1::{
-        Automatic, CarriedFigure, Choice, JackpotWin, Money, Outcome, Prize, Round, RoundState, Step, Void, Witch,
+        Automatic, CarriedFigure, Choice, JackpotWin, Money, Outcome, Prize, Round, RoundState, Step, Void,
         automatic::Cause, choice, jackpot_win, prize,
     },
 };
@@ -104,6 +104,7 @@ pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Autom
     match automatic.cause() {
         Cause::Skipped => format!("the player skips the choice, so the game's rule {choice}"),
         Cause::TimeOver => format!("the player's time is over, so the game's rule {choice}"),
+        Cause::Closed if actor.is_empty() => format!("the operator closes the round, so the game's rule {choice}"),
         Cause::Closed => format!("{actor} closes the round ({reason}), so the game's rule {choice}"),
         Cause::Unspecified => format!("the game's rule {choice}"),
     }
@@ -120,11 +121,7 @@ fn bet(round: &Round) -> Section {
     };
     let info = info(round);
     let title = info.map_or_else(String::new, |info| format!(" ({})", info.title));
-    let witch = match round.witch() {
-        Witch::White => "the white witch",
-        Witch::Dark => "the dark witch",
-        Witch::Unspecified => "",
-    };
+    let companion = info.and_then(|info| info.companion(round.witch.into()));
     let lines = if stake.lines == 1 { "line" } else { "lines" };
     let facts = vec![
         ("Operator", account.operator_id),
@@ -138,7 +135,7 @@ fn bet(round: &Round) -> Section {
             "Stake",
             format!("{} {lines} x {} of {} {currency}{bought}", stake.lines, stake.coins_per_line, stake.coin_value),
         ),
-        ("Witch", witch.to_owned()),
+        ("Witch", companion.map_or_else(String::new, |name| format!("the {name}"))),
         ("Carried figures before", carried(info, &round.carried, &currency)),
         ("Bet", money(round.bet.as_ref())),
         ("Free round of campaign", round.campaign_id.clone()),

@@ -1,9 +1,10 @@
 use crate::{
     proofs::{Partition, Proofs, Signed},
+    public,
     round::proof_of,
 };
 use motherlode_ledger::{
-    FetchError, Handle, Ledgers, fields,
+    FetchError, Handle, Ledgers, RoundLinks, fields,
     rounds::{self, Places},
     unknown_round,
 };
@@ -12,23 +13,33 @@ use motherlode_proto::proof::v1::{self as wire, proof_service_server::ProofServi
 use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_tiles::{Hash, consistency};
 use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
 use tonic::{Request, Response, Status};
 
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
+/// Public rounds that are read at a time, so that callers without a credential leave most of the reads to operators.
+const PUBLIC_MAX: usize = 4;
 
 #[derive(Clone)]
 pub struct ProofApi {
     ledgers: Ledgers,
     proofs: Proofs,
     witnessed: bool,
+    links: Option<RoundLinks>,
+    public: Arc<Semaphore>,
 }
 
 impl ProofApi {
     /// If `witnessed` is set, a proof is available only after its checkpoint has a cosignature.
     #[must_use]
     pub fn new(ledgers: Ledgers, proofs: Proofs, witnessed: bool) -> Self {
-        Self { ledgers, proofs, witnessed }
+        Self { ledgers, proofs, witnessed, links: None, public: Arc::new(Semaphore::new(PUBLIC_MAX)) }
+    }
+
+    #[must_use]
+    pub fn with_links(self, links: Option<RoundLinks>) -> Self {
+        Self { links, ..self }
     }
 
     fn partition(&self, partition: u32) -> Result<&Arc<Partition>, Refusal> {
@@ -124,6 +135,30 @@ impl ProofApi {
         Ok(wire::GetRoundProofResponse { proof, verifier_key })
     }
 
+    /// The key is checked before any lookup, so the answer's time does not reveal whether a round exists.
+    async fn public_round(
+        &self,
+        request: &wire::GetPublicRoundRequest,
+    ) -> Result<wire::GetPublicRoundResponse, Refusal> {
+        let (round_id, unknown) = (&request.round_id, || public::unknown_round());
+        self.links.as_ref().filter(|links| links.opens(round_id, &request.link_key)).ok_or_else(unknown)?;
+        let caller = &Caller::ANYONE;
+        let id = fields::round_id(caller, round_id).map_err(|_| unknown())?;
+        let busy = |_| Refusal::new(Reason::ReadsBusy, "the service is reading other public rounds");
+        let _permit = self.public.try_acquire().map_err(busy)?;
+        let ledger = self.ledgers.for_stream(&id.stream)?.clone();
+        let verifier_key = self.partition(ledger.partition())?.verifier.to_string();
+        let read = move || rounds::read(&ledger, &id.stream, id.number);
+        let round = self.ledgers.reads().run(caller, read).await??;
+        let round = round.and_then(public::without_private_fields).ok_or_else(unknown)?;
+        if !request.with_proof {
+            return Ok(wire::GetPublicRoundResponse { round: Some(round), proof: String::new(), verifier_key });
+        }
+        let request = wire::GetRoundProofRequest { round_id: round_id.clone(), ..Default::default() };
+        let wire::GetRoundProofResponse { proof, verifier_key } = self.round_proof(caller, &request).await?;
+        Ok(wire::GetPublicRoundResponse { round: None, proof, verifier_key })
+    }
+
     async fn best(&self, partition: &Partition, position: Position) -> Result<Arc<Signed>, Refusal> {
         let last = signed(partition, position).await?;
         let mut published = partition.published();
@@ -191,6 +226,13 @@ impl ProofService for ProofApi {
     ) -> Result<Response<wire::GetRoundProofResponse>, Status> {
         let caller = Caller::from_request(&request);
         Ok(Response::new(self.round_proof(&caller, request.get_ref()).await?))
+    }
+
+    async fn get_public_round(
+        &self,
+        request: Request<wire::GetPublicRoundRequest>,
+    ) -> Result<Response<wire::GetPublicRoundResponse>, Status> {
+        Ok(Response::new(self.public_round(request.get_ref()).await?))
     }
 
     async fn get_consistency(

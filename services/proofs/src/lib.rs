@@ -19,6 +19,7 @@ mod growing;
 mod http1;
 mod key;
 mod proofs;
+mod public;
 mod round;
 mod start;
 mod static_files;

@@ -11,6 +11,7 @@ mod events;
 mod features;
 mod figures;
 mod follower;
+mod history;
 mod identity;
 mod level_days;
 mod open_round;
@@ -28,6 +29,7 @@ mod void_days;
 mod void_shares;
 
 pub use follower::{Counts, Follower};
+pub use history::Disk;
 pub use identity::{Identity, SelfCheck, log as log_finding};
 pub use service::ReportApi;
 pub use service_status::{CallCounters, ServiceStatus};

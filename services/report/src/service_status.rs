@@ -1,13 +1,26 @@
-use crate::follower::Follower;
+use crate::{
+    follower::{Counts, Follower},
+    history::{Disk, History, Point},
+};
 use hdrhistogram::Histogram;
 use motherlode_ledger::{Handle, LogReader, ReaderKind, fields::timestamp};
 use motherlode_proto::report::v1 as wire;
+use motherlode_runtime::refusals;
+use motherlode_state::{Currency, Minor, Nano, contribution, date};
 use parking_lot::Mutex;
-use std::{collections::VecDeque, mem, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    mem,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 use tokio::time::sleep;
 
 const SECONDS: usize = 60;
 const EVERY: Duration = Duration::from_secs(1);
+const MINUTE_MS: i64 = 60_000;
+const NANOS_PER_CENT: i128 = Nano::PER_MAJOR / 100;
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Durations of calls in microseconds, rounded to one significant digit.
@@ -48,12 +61,46 @@ pub struct ServiceStatus {
     calls: CallCounters,
     looks: Arc<Mutex<VecDeque<Look>>>,
     wallets: Arc<dyn Fn() -> Vec<wire::WalletStatus> + Send + Sync>,
+    disk: Arc<dyn Fn() -> Option<Disk> + Send + Sync>,
+    history: Arc<Mutex<History>>,
+    file: Option<Arc<PathBuf>>,
 }
+
+/// Totals at the beginning of a minute, from which the minute's figures are counted.
+struct Minute {
+    number: i64,
+    calls: Histogram<u64>,
+    /// `None` until the reports have read the existing log.
+    rounds: Option<u64>,
+    money: Money,
+    refusals: BTreeMap<&'static str, u64>,
+}
+
+/// Bets and wins in minor units, by day and currency.
+type Money = BTreeMap<(i64, Currency), (i128, i128)>;
 
 impl ServiceStatus {
     #[must_use]
     pub fn new(follower: Follower, calls: CallCounters) -> Self {
-        Self { follower, calls, looks: Arc::default(), wallets: Arc::new(Vec::new) }
+        Self {
+            follower,
+            calls,
+            looks: Arc::default(),
+            wallets: Arc::new(Vec::new),
+            disk: Arc::new(|| None),
+            history: Arc::default(),
+            file: None,
+        }
+    }
+
+    /// Reads the history from a file and writes it there once per minute. `disk` returns the use of the data's disk.
+    #[must_use]
+    pub fn with_history(self, file: PathBuf, disk: impl Fn() -> Option<Disk> + Send + Sync + 'static) -> Self {
+        let history = History::read(&file).unwrap_or_else(|error| {
+            tracing::warn!(%error, file = %file.display(), "cannot read the history of the console's graphs: it begins again");
+            History::default()
+        });
+        Self { disk: Arc::new(disk), history: Arc::new(Mutex::new(history)), file: Some(Arc::new(file)), ..self }
     }
 
     #[must_use]
@@ -62,12 +109,20 @@ impl ServiceStatus {
     }
 
     pub async fn run(self) {
+        let mut minute = self.minute(self.follower.ledgers().now_ms(), rounds(&self.follower.counts()));
         loop {
             let look = Look {
                 time_ms: self.follower.ledgers().now_ms(),
-                rounds: self.follower.counts().rounds.iter().map(|(_, count)| count).sum(),
+                rounds: rounds(&self.follower.counts()).unwrap_or_default(),
                 calls: self.calls.take(),
             };
+            minute.calls += &look.calls;
+            if look.time_ms.div_euclid(MINUTE_MS) != minute.number {
+                let next = self.minute(look.time_ms, rounds(&self.follower.counts()));
+                let point = self.point(&minute, &next);
+                minute = next;
+                self.keep(point).await;
+            }
             {
                 let mut looks = self.looks.lock();
                 looks.push_back(look);
@@ -79,12 +134,72 @@ impl ServiceStatus {
         }
     }
 
+    fn minute(&self, time_ms: i64, rounds: Option<u64>) -> Minute {
+        let today = date::day_of(time_ms);
+        let money = self.follower.now(|figures, _| {
+            let mut money = Money::new();
+            for (key, sums) in figures.iter().flat_map(|of| of.revenue.of_days(today - 1, today, None)) {
+                let of = money.entry((key.day, key.currency)).or_default();
+                *of = (of.0 + sums.bets - sums.refunds, of.1 + sums.wins - sums.wins_taken_back);
+            }
+            money
+        });
+        let number = time_ms.div_euclid(MINUTE_MS);
+        Minute { number, calls: histogram(), rounds, money, refusals: refusals::counts() }
+    }
+
+    /// Returns the figures between the beginnings of two minutes. Amounts are converted to EUR at the current rates.
+    fn point(&self, minute: &Minute, next: &Minute) -> Point {
+        let books = self.follower.ledgers().home();
+        let eur = |of: fn(&(i128, i128)) -> i128| {
+            let sum = next.money.iter().map(|(key, after)| {
+                let grown = of(after) - minute.money.get(key).map_or(0, of);
+                books.books(|books| to_cents(grown, key.1, |currency| books.rate(currency)))
+            });
+            sum.fold(0, i64::saturating_add)
+        };
+        let is_counted = minute.rounds.is_some() && next.rounds.is_some();
+        let grown = |(reason, after): (&&'static str, &u64)| {
+            let count = after - minute.refusals.get(reason).copied().unwrap_or_default();
+            (count > 0).then(|| ((*reason).to_owned(), count))
+        };
+        let cents = |of: Nano| i64::try_from(of.0 / NANOS_PER_CENT).unwrap_or(i64::MAX);
+        Point {
+            minute: minute.number,
+            rounds: next.rounds.unwrap_or_default().saturating_sub(minute.rounds.or(next.rounds).unwrap_or_default()),
+            stakes: if is_counted { eur(|money| money.0) } else { 0 },
+            wins: if is_counted { eur(|money| money.1) } else { 0 },
+            refusals: next.refusals.iter().filter_map(grown).collect(),
+            p99_us: minute.calls.value_at_quantile(0.99),
+            pools: books
+                .books(|books| books.pools().map(|pool| (pool.name.to_string(), cents(pool.increments))).collect()),
+            disk: (self.disk)().unwrap_or_default(),
+        }
+    }
+
+    async fn keep(&self, point: Point) {
+        self.history.lock().push(point);
+        let Some(file) = self.file.clone() else { return };
+        let history = self.history.lock().clone();
+        let written = tokio::task::spawn_blocking(move || history.write(&file)).await;
+        match written.map_err(std::io::Error::other) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) | Err(error) => {
+                tracing::warn!(%error, "failed to write the history of the console's graphs: retrying in a minute");
+            }
+        }
+    }
+
     pub(crate) fn to_wire(&self) -> wire::GetServiceStatusResponse {
         let looks: Vec<_> = self.looks.lock().iter().cloned().collect();
         let counts = self.follower.counts();
         let mut calls = histogram();
         looks.iter().skip(1).for_each(|look| calls += &look.calls);
         let partitions = self.follower.ledgers().all().zip(&counts.positions);
+        let ((hour, day), disk) = {
+            let history = self.history.lock();
+            (history.to_wire(), history.disk())
+        };
         wire::GetServiceStatusResponse {
             seconds: looks.windows(2).map(second).collect(),
             latency_p50_us: calls.value_at_quantile(0.5),
@@ -92,8 +207,25 @@ impl ServiceStatus {
             open_rounds: counts.open,
             partitions: partitions.map(|(ledger, reports)| of_partition(ledger, *reports)).collect(),
             wallets: (self.wallets)(),
+            hour,
+            day,
+            disk,
         }
     }
+}
+
+/// Number of settled rounds; `None` until the reports have read the existing log.
+fn rounds(counts: &Counts) -> Option<u64> {
+    let sum = counts.rounds.iter().map(|(_, count)| count).sum();
+    (!counts.significant.is_empty()).then_some(sum)
+}
+
+/// Converts minor units of a currency to 0.01 EUR. Play money and currencies without a rate count as nothing.
+fn to_cents(minor: i128, currency: Currency, rate: impl Fn(Currency) -> Option<motherlode_state::FxRate>) -> i64 {
+    let amount = i64::try_from(minor).ok().filter(|_| currency.is_real()).map(Minor);
+    let eur =
+        amount.zip(rate(currency)).and_then(|(amount, rate)| contribution(amount, currency, rate, 1_000_000).ok());
+    i64::try_from(eur.unwrap_or_default().0 / NANOS_PER_CENT).unwrap_or_default()
 }
 
 fn second(looks: &[Look]) -> wire::Second {

@@ -9,7 +9,6 @@ use crate::{
     name::round_name,
     terms::gamble_max_minor,
 };
-use motherlode_proto::round::v1::Witch;
 use motherlode_slots::{Carried, Outcome};
 use motherlode_state::{
     Dealt, Event, NextDraw, OpenRound, PlayerState, RoundStarted, StepResolved, StreamId, cash, draw,
@@ -96,7 +95,7 @@ impl Before<'_> {
             match event {
                 Event::RoundStarted(bet) if started.is_none() => started = Some(bet),
                 Event::DebitConfirmed { .. } => {}
-                Event::CollectionChanged { .. } if started.is_none() && is_witch(event) => {}
+                Event::CollectionChanged { .. } if started.is_none() && collection::picks_companion(event) => {}
                 _ => return Err(Mismatch::differs("before its step, the commit has events that do not start a round")),
             }
         }
@@ -216,13 +215,4 @@ impl Before<'_> {
         }
         Ok(live)
     }
-}
-
-fn is_witch(changed: &Event) -> bool {
-    let Event::CollectionChanged { game, .. } = changed else { return false };
-    let picks = |witch: Witch| {
-        let game = motherlode_slots::latest(game).filter(|game| game.info().witches);
-        game.is_some_and(|game| *changed == collection::pick_witch(game, i64::from(i32::from(witch))))
-    };
-    [Witch::White, Witch::Dark].into_iter().any(picks)
 }

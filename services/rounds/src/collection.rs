@@ -7,28 +7,34 @@ use crate::{
 use motherlode_slots::{Carried, CarriedScope, Carries, Game, latest};
 use motherlode_state::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 
-const WITCH: &str = "witch";
+/// Key of the picked companion in the log.
+const COMPANION: &str = "witch";
 
-/// Returns the number of the [`motherlode_proto::round::v1::Witch`] that the player has picked in a game.
+/// Returns the number of the companion that the player has picked in a game.
 #[must_use]
-pub fn witch(player: &PlayerState, game: &dyn Game) -> Option<i64> {
-    player.collection(game.name(), "")?.get(WITCH).copied()
+pub fn companion(player: &PlayerState, game: &dyn Game) -> Option<i64> {
+    player.collection(game.name(), "")?.get(COMPANION).copied()
 }
 
 #[must_use]
-pub fn pick_witch(game: &dyn Game, witch: i64) -> Event {
-    let changes = vec![(WITCH.into(), witch)];
-    Event::CollectionChanged { game: game.name().into(), scope: SmolStr::default(), changes }
+pub fn pick_companion(game: &str, companion: i64) -> Event {
+    let changes = vec![(COMPANION.into(), companion)];
+    Event::CollectionChanged { game: game.into(), scope: SmolStr::default(), changes }
 }
 
 #[must_use]
-pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
-    match event {
-        Event::CollectionChanged { game, scope, changes } if game == in_game && scope.is_empty() => {
-            changes.iter().find(|(key, _)| key == WITCH).map(|(_, witch)| *witch)
-        }
-        _ => None,
-    }
+pub fn picked_companion(changes: &[(SmolStr, i64)], scope: &str) -> Option<i64> {
+    changes.iter().find(|(key, _)| scope.is_empty() && key == COMPANION).map(|(_, companion)| *companion)
+}
+
+/// Returns whether the event only picks one of the game's companions.
+#[must_use]
+pub fn picks_companion(changed: &Event) -> bool {
+    let Event::CollectionChanged { game, scope, changes } = changed else { return false };
+    picked_companion(changes, scope).is_some_and(|companion| {
+        latest(game).is_some_and(|of| of.info().companion(companion).is_some())
+            && *changed == pick_companion(game, companion)
+    })
 }
 
 /// Returns the scope of a collection: the currency (`EUR`), or currency and bet (`EUR 1.00`) if each bet amount has its own

@@ -24,8 +24,8 @@ pub struct RoundView {
     pub name: String,
     pub started: RoundStarted,
     pub terms: RoundTerms,
-    /// Number of the picked [`v1::Witch`] (BW-05), or 0.
-    pub witch: u32,
+    /// Number of the picked companion (BW-05), or 0.
+    pub companion: u32,
     pub position: u64,
     pub time_ms: i64,
     pub balance_before: Minor,
@@ -201,23 +201,23 @@ impl RoundView {
 pub struct Fold {
     number: u64,
     balance: Minor,
-    witches: BTreeMap<SmolStr, u32>,
+    companions: BTreeMap<SmolStr, u32>,
     view: Option<RoundView>,
 }
 
 impl Fold {
     #[must_use]
     pub fn new(number: u64) -> Self {
-        Self { number, balance: Minor::ZERO, witches: BTreeMap::new(), view: None }
+        Self { number, balance: Minor::ZERO, companions: BTreeMap::new(), view: None }
     }
 
     pub fn add(&mut self, logged: &Logged) -> Result<(), Malformed> {
         for event in &logged.commit.events {
             match (event, &mut self.view) {
                 (Event::RoundStarted(started), _) if started.round == self.number => self.start(logged, started)?,
-                (Event::CollectionChanged { game, .. }, _) => {
-                    if let Some(witch) = collection::picked_witch(event, game) {
-                        self.witches.insert(game.clone(), u32::try_from(witch).unwrap_or_default());
+                (Event::CollectionChanged { game, scope, changes }, _) => {
+                    if let Some(companion) = collection::picked_companion(changes, scope) {
+                        self.companions.insert(game.clone(), u32::try_from(companion).unwrap_or_default());
                     }
                 }
                 (event, Some(view)) => view.add(logged, event, self.balance)?,
@@ -242,11 +242,11 @@ impl Fold {
         let before = i128::from(balance_after(logged, started.currency).0) - moved(from_bet_on, started.currency);
         self.balance = Minor(before.clamp(i64::MIN.into(), i64::MAX.into()).try_into().unwrap_or_default());
         let terms = terms_of(started)?.clone();
-        let picked = self.witches.get(&started.game).copied().unwrap_or_default();
+        let picked = self.companions.get(&started.game).copied().unwrap_or_default();
         self.view = Some(RoundView {
             name: round_name(&commit.stream, started.round),
             started: started.clone(),
-            witch: if terms.witch == 0 { picked } else { terms.witch },
+            companion: if terms.witch == 0 { picked } else { terms.witch },
             terms,
             position: commit.position,
             time_ms: commit.time_ms,

@@ -53,7 +53,7 @@ pub fn round(view: RoundView, stream: &StreamId) -> Round {
     };
     let (state, win, carried) = (view.state(), view.win(), view.carried());
     let (balance_before, balance_after) = (view.balance_before, view.balance_after());
-    let RoundView { name, started, terms, witch, time_ms, steps, credited, settled, voided, jackpots, .. } = view;
+    let RoundView { name, started, terms, companion, time_ms, steps, credited, settled, voided, jackpots, .. } = view;
     let figure = |(key, value): (&str, i64)| CarriedFigure { key: key.to_owned(), value };
     Round {
         round_id: name,
@@ -82,9 +82,10 @@ pub fn round(view: RoundView, stream: &StreamId) -> Round {
         jurisdiction: started.jurisdiction.into(),
         void: voided.map(|of| void(of, settled.unwrap_or(credited), currency)),
         campaign_id: started.campaign.unwrap_or_default().into(),
-        witch: i32::try_from(witch).unwrap_or_default(),
+        witch: i32::try_from(companion).unwrap_or_default(),
         carried: carried.into_iter().map(figure).collect(),
         credited: Some(credited).filter(|credited| *credited > Minor::ZERO).and_then(cash),
+        check_url: String::new(),
     }
 }
 

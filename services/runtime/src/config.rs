@@ -402,6 +402,7 @@ impl Config {
         }
         Profiles::new(&config.jurisdictions)?;
         config.store.check()?;
+        config.console.check_links()?;
         operators::check(&config.operators, config.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some()))?;
         Ok(config)
     }

@@ -8,6 +8,7 @@ mod clock;
 pub mod config;
 pub mod connect;
 pub mod connections;
+pub mod field_bounds;
 pub mod json;
 pub mod jurisdiction;
 pub mod memory;

@@ -117,7 +117,7 @@ mod tests {
     #[tokio::test]
     async fn uf_03_reads_are_bounded_in_all_and_a_line_has_an_end() {
         let reads = Reads::new(1);
-        let caller = Caller::anyone();
+        let caller = Caller::ANYONE;
         let (go, waits) = std::sync::mpsc::channel::<()>();
         let busy = tokio::spawn({
             let (reads, caller) = (reads.clone(), caller.clone());
@@ -155,7 +155,7 @@ mod tests {
     async fn uf_03_those_who_read_are_nicer_than_those_who_answer() {
         let niceness = || rustix::process::getpriority_process(None).unwrap();
         let before = niceness();
-        let read = Reads::new(2).run(&Caller::anyone(), niceness).await.unwrap();
+        let read = Reads::new(2).run(&Caller::ANYONE, niceness).await.unwrap();
         assert!(read > before || before == 19, "{read}");
         assert_eq!(niceness(), before, "the process's niceness is unchanged");
     }

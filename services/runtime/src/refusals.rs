@@ -11,7 +11,7 @@ use crate::{
 use opentelemetry::{KeyValue, global, metrics::Counter};
 use parking_lot::Mutex;
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     net::IpAddr,
     sync::{Arc, LazyLock},
     time::{Duration, Instant},
@@ -59,10 +59,17 @@ pub fn start() {
     LazyLock::force(&REFUSALS);
 }
 
+/// Number of refused calls of this process since its start, by reason.
+#[must_use]
+pub fn counts() -> BTreeMap<&'static str, u64> {
+    REFUSALS.counts.lock().clone()
+}
+
 type Kind = (Arc<str>, Option<Reason>);
 
 struct Refusals {
     counter: Counter<u64>,
+    counts: Mutex<BTreeMap<&'static str, u64>>,
     lines: Mutex<HashMap<Kind, LineLimit>>,
 }
 
@@ -79,13 +86,14 @@ impl Refusals {
         let counter = meter.u64_counter("motherlode.refusals");
         let counter = counter.with_description("Number of refused calls, by reason.").build();
         Reason::all().for_each(|reason| counter.add(0, &[KeyValue::new("reason", reason.name())]));
-        Self { counter, lines: Mutex::default() }
+        Self { counter, counts: Mutex::default(), lines: Mutex::default() }
     }
 
     fn note(&self, refused: &Refused<'_>) {
         let Refused { code, method, .. } = *refused;
         let reason = refused.reason.map_or("_OTHER", Reason::name);
         self.counter.add(1, &[KeyValue::new("reason", reason)]);
+        *self.counts.lock().entry(reason).or_default() += 1;
         let operator = refused.caller.operator();
         let key = (Arc::clone(&operator), refused.reason);
         let Some(suppressed) = self.lines.lock().entry(key).or_default().line(Instant::now()) else { return };

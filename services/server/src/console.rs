@@ -83,8 +83,8 @@ fn begin(
         TcpListener::from_std(listener).map_err(unbound)?
     };
     let address = listener.local_addr().map_err(unbound)?;
-    let (hosts, bytes_max) = (&config.console.hosts, config.limits.message_bytes_max);
-    let console = Console::new(backend, clock, Bounds::default(), address, hosts, tls, bytes_max);
+    let bytes_max = config.limits.message_bytes_max;
+    let console = Console::new(backend, clock, Bounds::default(), address, &config.console, tls, bytes_max);
     let serving = console.serve(listener, admission, stop.clone());
     Ok((address, tokio::spawn(async move { threads.run(serving).await })))
 }

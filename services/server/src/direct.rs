@@ -1,8 +1,8 @@
-//! Bets and choices as direct calls: they bypass the middleware stack but make the same checks in the same order.
+//! Bets and choices as direct calls, which bypass the middleware stack but are admitted by it ([`Layers::admit`]).
 
 use crate::layers::{
+    Layers,
     call_metrics::{CallMetrics, span},
-    deadline::until,
 };
 use bytes::{BufMut, Bytes};
 use http::{HeaderMap, request::Parts};
@@ -14,12 +14,11 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{
     Caller, Reason, Refusal,
-    access::{Access, Denied},
-    buffers::{Buffers, CallBytes},
+    buffers::CallBytes,
     connections::{Direct, DirectCalls, Peer, Responder},
     refusals::{self, Refused},
 };
-use motherlode_spin::{Answered, Call, PlayQueue, SpinApi};
+use motherlode_spin::{Answered, PlayQueue, SpinApi};
 use prost::{
     Message,
     encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len},
@@ -39,21 +38,18 @@ const CHOOSE: &str = "/motherlode.spin.v1.SpinService/Choose";
 pub(crate) struct DirectPlay {
     pub(crate) api: Arc<SpinApi>,
     pub(crate) ledgers: Ledgers,
-    pub(crate) access: Access,
-    pub(crate) buffers: Buffers,
+    pub(crate) layers: Arc<Layers>,
     pub(crate) message_bytes_max: usize,
     pub(crate) metrics: CallMetrics,
 }
 
-impl Direct for DirectPlay {
-    fn answers(&self, path: &str) -> bool {
-        // If a ledger is a replica or its authority lacks a recent confirmation, the call goes through the layers, which
-        // wait.
-        (path == SPIN || path == CHOOSE) && self.ledgers.is_current()
-    }
-
-    fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls> {
-        Box::new(Playing { calls: PlayQueue::new(Arc::clone(&self.api)), play: self, peer })
+impl DirectPlay {
+    pub(crate) fn direct(self) -> Direct {
+        let play = Arc::new(self);
+        Arc::new(move |peer| {
+            let (play, calls) = (Arc::clone(&play), PlayQueue::new(Arc::clone(&play.api)));
+            Box::new(Playing { play, peer, calls })
+        })
     }
 }
 
@@ -74,6 +70,12 @@ struct Asker {
 }
 
 impl DirectCalls for Playing {
+    fn answers(&self, path: &str) -> bool {
+        // If a ledger is a replica or its authority lacks a recent confirmation, the call goes through the layers, which
+        // wait.
+        (path == SPIN || path == CHOOSE) && self.play.ledgers.is_current()
+    }
+
     fn begin(&mut self, head: Parts, message: Bytes, responder: Responder) {
         let method = if head.uri.path() == SPIN { SPIN } else { CHOOSE };
         let span = self.play.metrics.exports().then(|| span(method, &head.headers));
@@ -83,7 +85,7 @@ impl DirectCalls for Playing {
         match self.admit(&head.headers, &mut owner) {
             Ok((asked, until)) => {
                 let (caller, metadata) = (owner.caller.clone(), MetadataMap::from_headers(head.headers));
-                self.calls.begin(Call { owner, caller, asked, metadata, until });
+                self.calls.begin(owner, &caller, &asked, metadata, until);
             }
             Err(refusal) => self.calls.refuse(owner, refusal),
         }
@@ -106,15 +108,10 @@ impl DirectCalls for Playing {
 impl Playing {
     /// Stores in `asker` the resources that the call holds.
     fn admit(&self, headers: &HeaderMap, asker: &mut Asker) -> Result<(Asked, Option<Deadline>), Refusal> {
-        let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
+        let DirectPlay { ledgers, layers, message_bytes_max, .. } = &*self.play;
         let message = std::mem::take(&mut asker.message);
-        asker.caller =
-            access.admit(asker.method, headers, Some(&self.peer)).map_err(|Denied { refusal, caller }| {
-                asker.caller = caller;
-                refusal
-            })?;
-        asker.bytes = Some(buffers.take(&asker.caller, headers, &message)?);
-        let until = until(headers)?;
+        let (bytes, until) = layers.admit(asker.method, headers, Some(&self.peer), &message, &mut asker.caller)?;
+        asker.bytes = Some(bytes);
         ledgers.written()?;
         if message.len() > *message_bytes_max {
             let long = format!("the message has {} bytes; the limit is {message_bytes_max}", message.len());

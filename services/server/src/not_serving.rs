@@ -61,7 +61,7 @@ impl NotServing {
         let refusal = move || if takes.load(Ordering::Relaxed) { taking_over() } else { not_the_writer() };
         let state = State::NotServing { log: !written.is_empty(), refusal: Box::new(refusal) };
         let layers = Layers { metrics: None, access, buffers: buffers(config), state };
-        let service = layers.around(routes.routes());
+        let service = Arc::new(layers).around(routes.routes());
         let admission = admission(config, operators);
         let workers = Workers::start(1).map_err(ServeError::Threads)?;
         let serving = tokio::spawn(async move {

@@ -126,7 +126,7 @@ fn serve_role(
         services = services.spin(dealer)?;
     }
     if role.has_log() {
-        services = services.wallet().report().jobs().log();
+        services = services.wallet(proofs.as_ref()).report().jobs().log();
     }
     if let Some(proofs) = proofs {
         services = services.proofs(proofs)?;

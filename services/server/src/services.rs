@@ -18,7 +18,7 @@ use crate::{
 use motherlode_jackpot::{JackpotApi, PoolCoordinator};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
 use motherlode_ledger::{
-    Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, SupersededRules, Terms,
+    Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, RoundLinks, SupersededRules, Terms,
     fields::timestamp, offer,
 };
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
@@ -30,12 +30,12 @@ use motherlode_proto::{
     },
     report::v1::WalletStatus,
 };
-use motherlode_report::{CallCounters, Follower, Identity, ReportApi, SelfCheck, ServiceStatus};
+use motherlode_report::{CallCounters, Disk, Follower, Identity, ReportApi, SelfCheck, ServiceStatus};
 use motherlode_runtime::{
     Config, Operators, Profiles,
     access::Access,
     config::Role,
-    connections::{self, Acceptor, Admission, Direct, Workers},
+    connections::{self, Acceptor, Admission, Workers},
     refusals,
     stop::{self, Stop, Stopper},
 };
@@ -43,6 +43,7 @@ use motherlode_slots::Ladders;
 use motherlode_spin::{AbandonedRounds, Dealer, SpinApi, Waits, highest_cost};
 use motherlode_state::{Minor, SessionLimits};
 use motherlode_wallet::{WalletOutbox, WalletState, Wallets};
+use rustix::fs::statvfs;
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
     sync::Arc,
@@ -71,6 +72,7 @@ pub(crate) struct Services<'a> {
     reports: Option<(Follower, SelfCheck)>,
     proofs: Option<Proofs>,
     tiles: Option<SocketAddr>,
+    links: Option<RoundLinks>,
 }
 
 impl<'a> Services<'a> {
@@ -97,6 +99,7 @@ impl<'a> Services<'a> {
             reports: None,
             proofs: None,
             tiles: None,
+            links: None,
         })
     }
 
@@ -129,8 +132,13 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
-    pub(crate) fn wallet(mut self) -> Self {
+    /// `proofs` has the log's key, from which the keys of links are derived.
+    pub(crate) fn wallet(mut self, proofs: Option<&Proofs>) -> Self {
+        let secret = proofs.and_then(Proofs::link_secret);
+        self.links =
+            self.config.console.check_url.as_deref().zip(secret).map(|(url, secret)| RoundLinks::new(url, &secret));
         let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
+        let wallet = wallet.with_links(self.links.clone());
         let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
         self.tasks.spawn(Kind::WalletOutboxes, move || WalletOutbox::run_all(ledgers.clone(), wallets.clone()));
         let bytes = self.config.limits.message_bytes_max;
@@ -160,7 +168,14 @@ impl<'a> Services<'a> {
         let check = SelfCheck::new(self.identity.clone(), follower.clone());
         let (wallets, clock) = (self.wallets.clone(), self.ledgers.clone());
         let states = move || wallets.all().iter().map(|wallet| wallet_status(wallet.state(), clock.now_ms())).collect();
+        let data = self.config.data.clone();
+        let disk = move || {
+            let found = statvfs(&data).ok()?;
+            let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+            Some(Disk { free_bytes: bytes(found.f_bavail), total_bytes: bytes(found.f_blocks) })
+        };
         let status = ServiceStatus::new(follower.clone(), self.calls.clone()).with_wallets(states);
+        let status = status.with_history(self.config.data.join("history"), disk);
         let report = ReportApi::new(follower.clone(), check.clone(), status.clone(), self.stop.clone());
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(REPORT);
@@ -224,7 +239,8 @@ impl<'a> Services<'a> {
                 }
             });
         }
-        let api = ProofApi::new(self.ledgers.clone(), proofs.clone(), !witnesses.is_empty());
+        let api =
+            ProofApi::new(self.ledgers.clone(), proofs.clone(), !witnesses.is_empty()).with_links(self.links.take());
         self.names.push(PROOF);
         self.routes.add_service(ProofServiceCalls::new(api, config.limits.message_bytes_max));
         let grown = proofs.clone();
@@ -285,21 +301,16 @@ impl<'a> Services<'a> {
         let exports = config.telemetry.measures();
         let metrics = CallMetrics::new(self.calls, exports);
         refusals::start();
-        let buffers = buffers(config);
         let sessions =
             self.spin.as_ref().map(|api| -> Box<dyn Fn() -> usize + Send + Sync> { Box::new(api.session_counter()) });
-        let direct = self.spin.map(|api| -> Arc<dyn Direct> {
-            Arc::new(DirectPlay {
-                api: Arc::new(api),
-                ledgers: self.ledgers.clone(),
-                access: access.clone(),
-                buffers: buffers.clone(),
-                message_bytes_max: limits.message_bytes_max,
-                metrics: metrics.clone(),
-            })
-        });
         let state = State::Serving(self.ledgers.clone());
-        let layers = Layers { metrics: Some(metrics), access: Some(access), buffers, state };
+        let layers = Layers { metrics: Some(metrics.clone()), access: Some(access), buffers: buffers(config), state };
+        let layers = Arc::new(layers);
+        let direct = self.spin.map(|api| {
+            let (ledgers, layers) = (self.ledgers.clone(), Arc::clone(&layers));
+            let (api, message_bytes_max) = (Arc::new(api), limits.message_bytes_max);
+            DirectPlay { api, ledgers, layers, message_bytes_max, metrics }.direct()
+        });
         let service = layers.around(self.routes.routes());
         let console = match config.role {
             Role::All => {

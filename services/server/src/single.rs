@@ -56,7 +56,7 @@ pub(crate) async fn start(
     let ledgers = open_pools(ledgers).await?;
     Services::new(config, ledgers, &dealer)?
         .spin(dealer)?
-        .wallet()
+        .wallet(Some(&proofs))
         .jackpot()
         .pool_coordinator()
         .report()

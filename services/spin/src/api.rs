@@ -112,6 +112,13 @@ impl SpinApi {
         matches!(play, Play::Bet(bet) if self.wallets.for_stream(&bet.account.stream).is_some())
     }
 
+    /// Returns whether the request has no commit. The request's refusal must have been decided on an earlier state.
+    pub(crate) fn is_new(&self, play: &Play) -> bool {
+        let Named { stream, request_id, fingerprint, .. } = play.named();
+        let ledger = self.ledgers.for_stream(stream);
+        ledger.is_ok_and(|ledger| matches!(ledger.find(stream, request_id, fingerprint), Ok(None)))
+    }
+
     pub(crate) async fn play(&self, play: &Play, metadata: &MetadataMap) -> Result<PlayedBytes, Refusal> {
         match (play, self.wallets.for_stream(play.named().stream)) {
             (Play::Bet(bet), Some(wallet)) => self.bet_seamless(&wallet, (play, bet), metadata).await,

@@ -21,16 +21,14 @@ use motherlode_proto::{
     round::v1::{Awaiting, JackpotWin, Money, Round, RoundState, Step},
     spin::v1::{AutospinRequest, AutospinResponse, AutospinStop, Played, SpinRequest},
 };
-use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_runtime::{
+    Caller, Reason, Refusal,
+    field_bounds::{PAUSE_MS_MAX, SERIES_ID_MAX},
+};
 use motherlode_slots::{AutoplayLoss, Choice};
 use motherlode_state::{Autospin, AutospinLimits, FinishedRound, InternalRequest, LossStop, Minor, SmolStr, WinStop};
 use std::time::Duration;
 use tonic::{Request, Status, metadata::MetadataMap};
-
-/// Longest request id of a series; each spin's id appends up to five characters, such as `.1000`.
-const REQUEST_ID_MAX: usize = 59;
-
-const PAUSE_MS_MAX: u32 = 60_000;
 
 struct Series {
     api: SpinApi,
@@ -137,8 +135,8 @@ impl Series {
         let (caller, metadata, request) =
             (Caller::from_request(request), request.metadata().clone(), request.get_ref());
         let request_id = fields::id("request_id", &request.request_id)?;
-        if request_id.len() > REQUEST_ID_MAX {
-            return Err(Refusal::field("request_id", format!("must be at most {REQUEST_ID_MAX} characters")));
+        if request_id.len() > SERIES_ID_MAX {
+            return Err(Refusal::field("request_id", format!("must be at most {SERIES_ID_MAX} characters")));
         }
         if !(1..=Autospin::SPINS_MAX).contains(&request.spins) {
             return Err(Refusal::field("spins", format!("must be 1 to {}", Autospin::SPINS_MAX)));
@@ -250,7 +248,7 @@ impl Series {
         if let Some(finished) = finished_at_once(&played)? {
             return Ok(self.count(Some(played), finished));
         }
-        self.next = Next::Finish(round_id(&Caller::anyone(), &played.round_id)?);
+        self.next = Next::Finish(round_id(&Caller::ANYONE, &played.round_id)?);
         Ok(self.answer(Some(played), AutospinStop::Unspecified))
     }
 
@@ -339,7 +337,7 @@ fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
     let waiting = match played.state() {
         RoundState::Settled => None,
         _ if outcome.is_some_and(|outcome| outcome.awaiting() == Awaiting::Double) => {
-            Some(Waiting { round: round_id(&Caller::anyone(), &played.round_id)?, step: played.step + 1 })
+            Some(Waiting { round: round_id(&Caller::ANYONE, &played.round_id)?, step: played.step + 1 })
         }
         _ => return Ok(None),
     };

@@ -41,7 +41,7 @@ pub(crate) struct Bet {
     pub(crate) coin_value: CoinValue,
     pub(crate) stake: slots::Stake,
     pub(crate) coins: u32,
-    pub(crate) witch: Option<i64>,
+    pub(crate) companion: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
     pub(crate) operator_session: SmolStr,
@@ -134,14 +134,14 @@ impl Bet {
             (None, Some(campaign)) => Staked::Granted(campaign),
             (Some(stake), None) => Staked::Own(fields::coin_value("stake.coin_value", &stake.coin_value)?, stake),
         };
-        let witch = match Witch::try_from(request.witch) {
+        let companion = match Witch::try_from(request.witch) {
             Ok(Witch::Unspecified) => None,
             Ok(witch) => Some(i64::from(i32::from(witch))),
             Err(_) => return Err(Refusal::field("witch", "must be a value of Witch")),
         };
         let session = session_id::optional(&request.session_id)?;
         let game = find_game(&request.game, &request.rules_version)?;
-        if witch.is_some() && !game.info().witches {
+        if companion.is_some() && game.info().companions.is_empty() {
             return Err(Refusal::field("witch", "must be empty, because the game has no witches"));
         }
         if request.offer_double && game.info().doubles_max == 0 {
@@ -180,7 +180,7 @@ impl Bet {
             coin_value,
             stake,
             coins,
-            witch,
+            companion,
             double: request.offer_double,
             session,
             operator_session,

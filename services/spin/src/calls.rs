@@ -51,14 +51,6 @@ pub struct PlayQueue<T> {
     refused: VecDeque<(T, Refusal)>,
 }
 
-pub struct Call<T> {
-    pub owner: T,
-    pub caller: Caller,
-    pub asked: Asked,
-    pub metadata: MetadataMap,
-    pub until: Option<Instant>,
-}
-
 pub type Answered = Result<PlayedBytes, Refusal>;
 
 struct InFlight<T> {
@@ -94,22 +86,27 @@ impl<T> PlayQueue<T> {
         self.in_flight.len() + self.refused.len()
     }
 
-    pub fn begin(&mut self, call: Call<T>) {
-        let Call { owner, caller, asked, metadata, until } = call;
-        let play = match Play::parse(&caller, &self.api.ledgers, &self.api.ladders, &asked) {
+    pub fn begin(&mut self, owner: T, caller: &Caller, asked: &Asked, metadata: MetadataMap, until: Option<Instant>) {
+        let play = match Play::parse(caller, &self.api.ledgers, &self.api.ladders, asked) {
             Ok(play) => play,
-            Err(refusal) => return self.refuse(owner, refusal.of_request(request_id(&asked))),
+            Err(refusal) => return self.refuse(owner, refusal.of_request(request_id(asked))),
         };
         self.tickets += 1;
         let ticket = self.tickets;
         // Only test scripts read metadata. A bet with an operator's wallet needs a call to the wallet first.
         let is_scripted = self.api.dealer.is_scripted() && !metadata.is_empty();
         let is_apart = is_scripted || self.api.debits(&play);
-        let decided = if is_apart { None } else { self.decide(&play).ok() };
-        let Some((proposal, answer)) = decided else {
-            let api = Arc::clone(&self.api);
-            let played = |play: Play| async move { api.play(&play, &metadata).await };
-            return self.answer_apart((ticket, owner, until), play, played);
+        let decided = (!is_apart).then(|| self.decide(&play));
+        let (proposal, answer) = match decided {
+            Some(Ok(decided)) => decided,
+            Some(Err(Undecided::Refused(refusal))) if self.api.is_new(&play) => {
+                return self.refuse(owner, refusal.of_request(play.named().request_id));
+            }
+            _ => {
+                let api = Arc::clone(&self.api);
+                let played = |play: Play| async move { api.play(&play, &metadata).await };
+                return self.answer_apart((ticket, owner, until), play, played);
+            }
         };
         self.decided.push((ticket, proposal, until));
         let late = self.api.ledgers.home().answer_wait_max().map(|wait| Instant::now() + wait);

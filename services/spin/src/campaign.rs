@@ -66,7 +66,7 @@ impl SpinApi {
         let request_id = fields::id("request_id", &request.request_id)?;
         let account = fields::account(caller, request.account.as_ref())?;
         let campaign = fields::id("campaign_id", &request.campaign_id)?.to_owned();
-        let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+        let reason = fields::reason("reason", &request.reason)?.to_owned();
         let reference = fields::reference("actor", &request.actor)?;
         let other = self.ledgers.for_stream(&account.stream)?.books_of(&account.stream, |books| {
             let granted = books.player(&account.stream).and_then(|player| player.campaign(&campaign));
@@ -94,7 +94,7 @@ impl SpinApi {
         self.ledgers.append(proposal).await
     }
 
-    pub(crate) fn list_campaigns(
+    pub(crate) async fn list_campaigns(
         &self,
         caller: &Caller,
         request: &wire::ListCampaignsRequest,
@@ -108,19 +108,31 @@ impl SpinApi {
         let after = fields::page_number(&request.page_token)?.unwrap_or(0);
         let ledger = self.ledgers.for_stream(&stream)?;
         let now_ms = ledger.now_ms();
-        ledger.books_of(&stream, |books| {
+        let (mut page, left) = ledger.books_of(&stream, |books| {
             let player = books.player(&stream).filter(|player| player.balance(currency).is_some());
             let granted = player.ok_or_else(unknown_account)?.campaigns();
             let mut later = granted.filter(|state| state.campaign.currency == currency && state.granted_at > after);
-            let mut page = wire::ListCampaignsResponse::default();
-            page.campaigns.extend(later.by_ref().take(size).map(|state| to_wire(&stream, state, now_ms)));
+            let (mut page, mut left) = (wire::ListCampaignsResponse::default(), vec![]);
+            for state in later.by_ref().take(size) {
+                let campaign = to_wire(&stream, state, now_ms);
+                left.push(Campaign { rounds: campaign.rounds_left, ..state.campaign.clone() });
+                page.campaigns.push(campaign);
+            }
             if later.next().is_some()
                 && let Some(last) = page.campaigns.last()
             {
                 page.next_page_token = last.position.to_string();
             }
-            Ok(page)
-        })?
+            Ok::<_, Refusal>((page, left))
+        })??;
+        if request.with_liability {
+            for (campaign, left) in page.campaigns.iter_mut().zip(&left) {
+                if campaign.state() == wire::CampaignState::Active {
+                    campaign.liability_left = Some(self.liability(left).await?);
+                }
+            }
+        }
+        Ok(page)
     }
 }
 
@@ -205,5 +217,6 @@ fn to_wire(stream: &motherlode_state::StreamId, state: &CampaignState, now_ms: i
         state: standing.into(),
         position: state.granted_at,
         grant_time: Some(timestamp(state.granted_ms)),
+        liability_left: None,
     }
 }

@@ -10,12 +10,11 @@ use motherlode_ledger::{
     fingerprint, reservation_ids, shared_request_id, unknown_account,
 };
 use motherlode_proto::{convert::record::Logged, round::v1::Account, spin::v1 as wire};
-use motherlode_runtime::{Caller, Reason, Refusal};
+use motherlode_runtime::{Caller, Reason, Refusal, field_bounds::GRANTED_PLAYERS_MAX};
 use motherlode_state::{Campaign, Event, LiabilityReserved, Nano, Refused, StreamId};
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::Code;
 
-const PLAYERS_MAX: usize = 500;
 const AT_ONCE: usize = 64;
 
 impl SpinApi {
@@ -158,6 +157,15 @@ impl SpinApi {
         })?
     }
 
+    /// Cost of a campaign's rounds for one player, without the operator's cap.
+    pub(crate) async fn liability(&self, campaign: &Campaign) -> Result<wire::CampaignLiability, Refusal> {
+        let rate = self.ledgers.home().books(|books| books.rate(campaign.currency));
+        let rate =
+            rate.ok_or_else(|| Refusal::from(AppendError::Refused(Refused::NoRate { currency: campaign.currency })))?;
+        let cost = self.cost(campaign, 1).await?;
+        Ok(cost.to_wire(campaign, cost.highest_eur(campaign, rate)?, Nano::ZERO))
+    }
+
     async fn cost(&self, campaign: &Campaign, players: usize) -> Result<Cost, Refusal> {
         let rate = self.ledgers.home().books(|books| books.rate(campaign.currency));
         let (campaign, ladders) = (campaign.clone(), Arc::clone(&self.ladders));
@@ -198,7 +206,7 @@ impl SpinApi {
 
 fn players(request: &wire::GrantCampaignsRequest) -> Result<&[String], Refusal> {
     let players = &request.player_ids;
-    if !(1..=PLAYERS_MAX).contains(&players.len()) {
+    if !(1..=GRANTED_PLAYERS_MAX).contains(&players.len()) {
         return Err(no_players());
     }
     let mut seen = BTreeSet::new();
@@ -224,7 +232,7 @@ fn refused_grant(grant: &wire::GrantCampaignRequest, refusal: Refusal) -> Result
 }
 
 fn no_players() -> Refusal {
-    Refusal::field("player_ids", format!("must be 1 to {PLAYERS_MAX} players"))
+    Refusal::field("player_ids", format!("must be 1 to {GRANTED_PLAYERS_MAX} players"))
 }
 
 fn account(request: &wire::GrantCampaignsRequest, player: &str) -> Account {

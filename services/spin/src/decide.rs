@@ -59,7 +59,7 @@ impl<'a> Draft<'a> {
             )
             .with("round_id", round_name(named.stream, open.started.round)));
         }
-        let (witch, accompanied_by) = pick_witch(player, bet)?;
+        let (picked, companion) = pick_companion(player, bet)?;
         match &bet.campaign {
             Some(campaign) => check_open(player.campaign(campaign), campaign, now.log_ms)?,
             None if balance < amount => return Err(insufficient(bet, balance, amount)),
@@ -91,7 +91,7 @@ impl<'a> Draft<'a> {
             bet: amount,
             coin_value: bet.coin_value,
             stake: LoggedTerms::Terms(RoundTerms {
-                witch: accompanied_by,
+                witch: companion,
                 ..terms_to_log(&bet.stake, &terms, bet.game.carries())
             }),
             rate,
@@ -102,7 +102,7 @@ impl<'a> Draft<'a> {
         });
         let mut events = Vec::with_capacity(4);
         events.extend(bet.debited.as_ref().map(ConfirmedDebit::event));
-        events.extend(witch);
+        events.extend(picked);
         events.push(Event::RoundStarted(Arc::clone(&started)));
         Ok(Self { named, state, player, started, open: None, live, events })
     }
@@ -263,19 +263,18 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
     }
 }
 
-/// Returns the event that picks a new witch, if any, and the round's witch (0 in games without witches). A witch must be
-/// picked before the first spin (BW-05).
-fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
-    if !bet.game.info().witches {
+/// Returns the event that picks a new companion, if any, and the number of the round's companion (0 in games without). A
+/// companion must be picked before the first spin (BW-05).
+fn pick_companion(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
+    if bet.game.info().companions.is_empty() {
         return Ok((None, 0));
     }
-    let remembered = collection::witch(player, bet.game);
-    let Some(witch) = bet.witch.or(remembered) else {
-        let game = bet.game.name();
+    let (remembered, game) = (collection::companion(player, bet.game), bet.game.name());
+    let Some(companion) = bet.companion.or(remembered) else {
         return Err(Refusal::new(Reason::WitchNotPicked, "pick a witch before the first spin").with("game", game));
     };
-    let pick = (remembered != Some(witch)).then(|| collection::pick_witch(bet.game, witch));
-    Ok((pick, u32::try_from(witch).unwrap_or_default()))
+    let picked = (remembered != Some(companion)).then(|| collection::pick_companion(game, companion));
+    Ok((picked, u32::try_from(companion).unwrap_or_default()))
 }
 
 /// Refusal of a bet above the balance; states the minimum bet, which the balance may cover (BW-29).

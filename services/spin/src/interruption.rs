@@ -31,7 +31,7 @@ impl SpinApi {
     ) -> Result<Vec<Played>, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let round = fields::round_id(caller, &request.round_id)?;
-        let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+        let reason = fields::reason("reason", &request.reason)?.to_owned();
         let reference = fields::reference("actor", &request.actor)?;
         let closed = Automatic::Closed { actor: caller.signature(), reason };
         let why = Why { automatic: closed, acted: Some(fields::acted_by(caller, reference)) };

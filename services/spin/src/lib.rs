@@ -41,7 +41,7 @@ mod waits;
 pub use abandoned_rounds::AbandonedRounds;
 pub use answer::PlayedBytes;
 pub use api::SpinApi;
-pub use calls::{Answered, Call, PlayQueue};
+pub use calls::{Answered, PlayQueue};
 pub use dealer::{Dealer, RENEW_EVERY, Resolve, Script};
 pub use liability::highest_cost;
 pub use waits::{UnknownName, Waits};

@@ -137,7 +137,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::ListCampaignsRequest>,
     ) -> Result<Response<wire::ListCampaignsResponse>, Status> {
-        Ok(Response::new(self.list_campaigns(&Caller::from_request(&request), request.get_ref())?))
+        Ok(Response::new(self.list_campaigns(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     #[tracing::instrument(name = "cancel_campaign", level = "debug", skip_all, err(Debug, level = "debug"))]

@@ -1,8 +1,6 @@
 use motherlode_proto::spin::v1::CloseSessionRequest;
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Refusal, field_bounds::OPERATOR_SESSION_MAX};
 use motherlode_state::{SessionId, SessionName, SmolStr};
-
-const OPERATOR_SESSION_MAX: usize = 255;
 
 pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
     if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }

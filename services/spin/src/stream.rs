@@ -6,7 +6,7 @@
 use crate::{
     answer::PlayedBytes,
     api::SpinApi,
-    calls::{self, Answered, Call, PlayQueue},
+    calls::{self, Answered, PlayQueue},
 };
 use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
 use motherlode_proto::{play_stream::StreamAnswer, spin::v1::PlayStreamRequest};
@@ -164,8 +164,7 @@ impl Playing {
         let PlayStreamRequest { tag: owner, call: Some(asked) } = request else {
             return self.calls.refuse(request.tag, Refusal::field("call", "is required"));
         };
-        let (caller, metadata) = (self.caller.clone(), MetadataMap::new());
-        self.calls.begin(Call { owner, caller, asked, metadata, until: None });
+        self.calls.begin(owner, &self.caller, &asked, MetadataMap::new(), None);
     }
 
     fn answer(&self, (tag, played): (u64, Answered)) -> StreamAnswer {

@@ -1,5 +1,8 @@
 use crate::{error::ViewError, table::Table};
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::{ControlFlow, Range},
+    sync::Arc,
+};
 
 #[derive(Debug)]
 pub struct Cursor {
@@ -88,11 +91,11 @@ impl Cursor {
     }
 }
 
-/// Passes the entries of all cursors to `each` in key order. The cursors are ordered from oldest to newest. If several
-/// entries have one key, only the newest is passed.
+/// Passes the entries of all cursors to `each` in key order, until it breaks. The cursors are ordered from oldest to newest.
+/// If several entries have one key, only the newest is passed.
 pub fn merge<E: From<ViewError>>(
     mut cursors: Vec<Cursor>,
-    mut each: impl FnMut(&[u8], &[u8]) -> Result<(), E>,
+    mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
     let mut live = vec![];
     for cursor in &mut cursors {
@@ -101,7 +104,9 @@ pub fn merge<E: From<ViewError>>(
     loop {
         let heads = cursors.iter().zip(&live).filter(|(_, live)| **live);
         let Some((newest, _)) = heads.rev().min_by(|one, other| one.0.key().cmp(other.0.key())) else { return Ok(()) };
-        each(newest.key(), newest.value())?;
+        if each(newest.key(), newest.value())?.is_break() {
+            return Ok(());
+        }
         let key = newest.key().to_vec();
         for (cursor, live) in cursors.iter_mut().zip(&mut live) {
             if *live && cursor.key() == key {

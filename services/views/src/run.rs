@@ -72,6 +72,11 @@ impl Run {
         Cursor::new(self.tables.clone())
     }
 
+    /// The first entry that the cursor reads is the first whose key is at least `key`.
+    pub fn cursor_from(&self, key: &[u8]) -> Result<Cursor, ViewError> {
+        Cursor::seek(self.tables.clone(), key)
+    }
+
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ViewError> {
         let Some(table) = self.tables.partition_point(|table| table.first_key() <= key).checked_sub(1) else {
             return Ok(None);
@@ -102,7 +107,7 @@ impl Run {
     }
 
     pub fn scan(&self, from: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), ViewError> {
-        let mut cursor = Cursor::seek(self.tables.clone(), from)?;
+        let mut cursor = self.cursor_from(from)?;
         while cursor.advance()? && each(cursor.key(), cursor.value()) {}
         Ok(())
     }

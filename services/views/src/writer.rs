@@ -9,7 +9,7 @@ use crate::{
 };
 use motherlode_log::{Hash, Position};
 use sha2::{Digest, Sha256};
-use std::{fs, io, path::PathBuf, sync::Arc};
+use std::{fs, io, ops::ControlFlow, path::PathBuf, sync::Arc};
 
 pub const TABLE_BYTES_MAX: u64 = 32 << 20;
 
@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
         let mut writer = Self::new(store, keyspace, range, filter_bytes_max);
         merge(runs.iter().map(Run::cursor).collect(), |key, value| match store.is_stopped() {
             true => Err(ViewError::Stopped),
-            false => writer.put(key, value),
+            false => writer.put(key, value).map(ControlFlow::Continue),
         })?;
         writer.finish()
     }

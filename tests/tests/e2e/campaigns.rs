@@ -335,7 +335,8 @@ async fn pl_18_campaigns_are_listed_by_page() {
     }
     let (mut names, mut page_token) = (vec![], String::new());
     for number in 5.. {
-        let request = ListCampaignsRequest { account: Some(fred.clone()), page_size: 2, page_token };
+        let request =
+            ListCampaignsRequest { account: Some(fred.clone()), page_size: 2, page_token, ..Default::default() };
         let page = client.spin.list_campaigns(request).await.unwrap().into_inner();
         names.extend(page.campaigns.into_iter().map(|campaign| campaign.campaign_id));
         page_token = page.next_page_token;
@@ -347,7 +348,7 @@ async fn pl_18_campaigns_are_listed_by_page() {
         }
     }
     assert_eq!(names, ["c0", "c1", "c2", "c3", "c4", "c5", "c6"]);
-    let bad = ListCampaignsRequest { account: Some(fred), page_size: -1, page_token: "x".into() };
+    let bad = ListCampaignsRequest { account: Some(fred), page_size: -1, page_token: "x".into(), ..Default::default() };
     let bad = client.spin.list_campaigns(bad).await.unwrap_err();
     assert_eq!(refused(&bad), (Code::InvalidArgument, "INVALID_FIELD".into()));
     server.stop().await.unwrap();

@@ -3,8 +3,8 @@ use motherlode_ledger::Handle;
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{
-        FollowLogRequest, GetLogStatusRequest, SetExchangeRateRequest, SetSwitchRequest, Switch, VoidRoundRequest,
-        set_switch_request::State,
+        FollowLogRequest, GetLogStatusRequest, ListPlayersRequest, SetExchangeRateRequest, SetSwitchRequest, Switch,
+        VoidRoundRequest, set_switch_request::State,
     },
     report::v1::{ListReturnsRequest, ListSignificantEventsRequest, SignificantKind, WatchSignificantEventsRequest},
     round::v1::Account,
@@ -133,6 +133,46 @@ async fn pl_20_open_rounds_of_all_partitions_are_listed_page_by_page() {
     let all: BTreeSet<_> = (0..PLAYERS).map(|player| format!("acme/{}/1", name(player))).collect();
     assert_eq!(listed.len(), PLAYERS, "each round is listed once");
     assert_eq!(listed.into_iter().collect::<BTreeSet<_>>(), all);
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_20_players_of_all_partitions_are_listed_by_prefix_in_memory_and_on_disk() {
+    let data = tempfile::tempdir().unwrap();
+    let (server, mut client) = serve(data.path(), 3).await;
+    let accounts = fund_all(&mut client).await;
+    let zed = client.fund("zed", EUR, 1_000_000).await;
+    server.stop().await.unwrap();
+    let (server, mut client) = serve(data.path(), 3).await;
+    client.play_out(bet("again", &zed, "0.05")).await.unwrap();
+    let mut names: Vec<_> = accounts.into_iter().map(|account| account.player_id).chain(["zed".to_owned()]).collect();
+    names.sort();
+    for prefix in ["", "p", "p1", "ze", "zz"] {
+        let (mut listed, mut page_token) = (vec![], String::new());
+        loop {
+            let (operator_id, prefix) = ("acme".to_owned(), prefix.to_owned());
+            let request = ListPlayersRequest { operator_id, prefix, page_size: 4, page_token };
+            let page = client.ledger.list_players(request).await.unwrap().into_inner();
+            assert!(page.players.len() <= 4);
+            listed.extend(page.players.into_iter().map(|player| player.player_id));
+            page_token = page.next_page_token;
+            if page_token.is_empty() {
+                break;
+            }
+        }
+        let begin: Vec<_> = names.iter().filter(|name| name.starts_with(prefix)).cloned().collect();
+        assert_eq!(listed, begin, "{prefix}");
+    }
+    let request = ListPlayersRequest { operator_id: "acme".into(), prefix: "ze".into(), ..Default::default() };
+    let found = client.ledger.list_players(request).await.unwrap().into_inner().players.remove(0);
+    let balance = client.balance(&zed).await;
+    assert_eq!((found.rounds_started, found.balances[0].amount_minor), (1, balance), "the state after the latest bet");
+    assert_eq!((found.open_round_count, found.last_bet_time.is_some()), (0, true));
+    for wrong in [("", "", ""), ("acme", "a b", ""), ("acme", "", "a b")] {
+        let (operator_id, prefix, page_token) = (wrong.0.into(), wrong.1.into(), wrong.2.into());
+        let request = ListPlayersRequest { operator_id, prefix, page_token, ..Default::default() };
+        assert_eq!(client.ledger.list_players(request).await.unwrap_err().code(), Code::InvalidArgument, "{wrong:?}");
+    }
     server.stop().await.unwrap();
 }
 

@@ -194,7 +194,9 @@ fn pl_09_no_floating_point_near_money() {
                 let number = word.trim_end_matches("f32").trim_end_matches("f64");
                 number != word && number.chars().all(|letter| letter.is_ascii_digit() || letter == '_')
             };
-            assert!(!words.any(float), "{}:{}: {line}", path.display(), number + 1);
+            // Serde's trait has these two functions; the canonical encoding of the state refuses their values.
+            let of_serde = ["fn serialize_f32(", "fn serialize_f64("].iter().any(|function| code.contains(function));
+            assert!(of_serde || !words.any(float), "{}:{}: {line}", path.display(), number + 1);
         }
     }
 }

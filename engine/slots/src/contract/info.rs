@@ -27,13 +27,21 @@ pub struct GameInfo {
     pub values: Vec<ValueSet>,
     pub combinations: Vec<FeatureCombination>,
     pub jackpot: bool,
-    pub witches: bool,
+    /// Names of the companions, numbered from 1. The player picks one before the first spin (BW-05).
+    pub companions: &'static [&'static str],
     pub doubles_max: u32,
     /// See ME-16.
     pub halve: bool,
     pub autoplay: Autoplay,
     pub free_spin_multiplier: u32,
     pub collection_needs: u32,
+}
+
+impl GameInfo {
+    #[must_use]
+    pub fn companion(&self, number: i64) -> Option<&'static str> {
+        self.companions.get(usize::try_from(number).ok()?.checked_sub(1)?).copied()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use super::base::{BaseConfirmed, BaseTaken};
 use super::campaign::{Campaign, LiabilityReserved};
 use super::draw::{DrawSealed, GenerationBegun};
 use super::partition::{PartitionReported, PoolMirrored};
@@ -319,6 +320,10 @@ pub enum Event {
         /// Last verified position.
         to: u64,
     },
+    /// System stream: digest of the state at an earlier position (PL-37).
+    BaseTaken(Box<BaseTaken>),
+    /// System stream (PL-37).
+    BaseConfirmed(Box<BaseConfirmed>),
     /// System stream (PL-22, PL-27).
     ConfigurationReloaded(Box<ConfigurationReloaded>),
     /// System stream (PL-22).

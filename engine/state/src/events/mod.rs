@@ -1,3 +1,4 @@
+mod base;
 mod campaign;
 mod commit;
 mod draw;
@@ -11,6 +12,7 @@ mod session;
 mod void;
 mod wallet;
 
+pub use base::{BaseConfirmed, BaseTaken};
 pub use campaign::{Campaign, CampaignOver, LiabilityReserved};
 pub use commit::Commit;
 pub use draw::{Draw, DrawSealed, GenerationBegun, SealReason, StartEvidence};

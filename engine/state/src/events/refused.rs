@@ -109,6 +109,8 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
+    #[error("there is no unconfirmed base at position {position} with this digest, or a base cannot be taken there")]
+    BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
     #[error("round {round} ends without revealing its draws")]

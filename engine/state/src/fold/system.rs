@@ -32,6 +32,8 @@ impl Transition<'_, '_> {
                 system.log_damaged = false;
                 Ok(())
             }
+            (Event::BaseTaken(base), Some(system)) => system.bases.take(base, self.commit.position),
+            (Event::BaseConfirmed(confirmed), Some(system)) => system.bases.confirm(confirmed),
             (Event::GeneratorReseeded { key: None }, _) => Ok(()),
             (Event::GeneratorReseeded { key: Some(key) }, Some(system)) => {
                 Arc::make_mut(&mut system.generations).add_key(*key);

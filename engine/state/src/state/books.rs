@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::age::Watch;
+use super::base::Bases;
 use super::changes::{Changes, PendingChange};
 use super::generation::Generations;
 use super::liability::Liabilities;
@@ -17,7 +18,7 @@ use super::pool::PoolState;
 use super::round::OpenRound;
 use super::switches::{SwitchedOff, Switches};
 use super::void_sums::{VoidKey, VoidSum};
-use crate::events::{Decision, Hit, ReportedVoids};
+use crate::events::{BaseTaken, Decision, Hit, ReportedVoids};
 use crate::values::{Account, Currency, End, FxRate, Head, Minor, Nano, PerCurrency, StreamId, Switch};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +45,7 @@ pub(crate) struct System {
     pub liabilities: Liabilities,
     pub generations: Arc<Generations>,
     pub log_damaged: bool,
+    pub bases: Bases,
 }
 
 pub(crate) type AwardKey = (u32, u64);
@@ -122,6 +124,16 @@ impl Books {
         })
     }
 
+    /// Players in memory after a name, in order of names, whose names begin with `prefix`.
+    pub fn players_after(
+        &self,
+        operator: &str,
+        prefix: &str,
+        after: &str,
+    ) -> impl Iterator<Item = (&str, &PlayerState)> {
+        self.operators.get(operator).into_iter().flat_map(move |operator| operator.players.after(prefix, after))
+    }
+
     /// Open rounds with bets after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
@@ -190,6 +202,17 @@ impl Books {
     #[must_use]
     pub fn is_log_damaged(&self) -> bool {
         self.system.log_damaged
+    }
+
+    /// Latest base, confirmed or not (PL-37).
+    #[must_use]
+    pub fn base(&self) -> Option<&BaseTaken> {
+        self.system.bases.taken.as_deref()
+    }
+
+    #[must_use]
+    pub fn confirmed_base(&self) -> Option<&BaseTaken> {
+        self.system.bases.confirmed.as_deref()
     }
 
     pub fn switched_off(&self) -> impl Iterator<Item = (&Switch, &SwitchedOff)> {

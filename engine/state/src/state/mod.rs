@@ -1,8 +1,11 @@
 mod age;
+mod base;
 mod books;
 mod campaign;
+mod canonical;
 mod changes;
 mod day;
+mod digest;
 mod draw;
 mod generation;
 mod liability;
@@ -21,8 +24,10 @@ mod watch;
 
 pub use books::Books;
 pub use campaign::CampaignState;
+pub use canonical::NotCanonical;
 pub use changes::PendingChange;
 pub use day::{BREAK_MS, Day};
+pub use digest::StateDigest;
 pub use draw::NextDraw;
 pub use generation::{Generation, Generations};
 pub use pending::UnpaidAward;

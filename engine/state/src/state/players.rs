@@ -1,10 +1,11 @@
 //! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. Names with equal hashes slow down
-//! only lookups of the same operator.
+//! only lookups of the same operator. A second set orders the names, so a list by prefix visits only the listed players.
 //!
 //! If books are [watched](super::watch), they record which players changed since the latest snapshot, and keep the
 //! former states of players for a snapshot in progress.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -42,7 +43,7 @@ impl<'a> Name<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Players {
     places: BTreeMap<u64, Slots>,
-    count: usize,
+    names: BTreeSet<SmolStr>,
     /// With duplicates.
     changed: Vec<u64>,
     /// Former states of players that changed since the start of the running snapshot.
@@ -60,8 +61,8 @@ impl Players {
         let alike = self.places.entry(place).or_default();
         let Some(slot) = alike.iter_mut().find(|slot| *slot.name == *name) else {
             let slot = Slot { name: name.into(), state, changed: watch.age, used: watch.age };
+            self.names.insert(slot.name.clone());
             alike.insert(alike.partition_point(|of| *of.name < *name), slot);
-            self.count += 1;
             if watch.is_on() {
                 self.changed.push(place);
             }
@@ -82,8 +83,8 @@ impl Players {
         let alike = self.places.entry(hash(name)).or_default();
         if !alike.iter().any(|slot| *slot.name == *name) {
             let slot = Slot { name: name.into(), state: Arc::new(state), changed: 0, used: watch.age };
+            self.names.insert(slot.name.clone());
             alike.insert(alike.partition_point(|of| *of.name < *name), slot);
-            self.count += 1;
         }
     }
 
@@ -93,12 +94,20 @@ impl Players {
         all.into_iter()
     }
 
+    /// Players after a name, in order of names, whose names begin with `prefix`.
+    pub fn after(&self, prefix: &str, after: &str) -> impl Iterator<Item = (&str, &PlayerState)> {
+        let begin = if after < prefix { Bound::Included(prefix) } else { Bound::Excluded(after) };
+        let names = self.names.range::<str, _>((begin, Bound::Unbounded)).map(SmolStr::as_str);
+        let begin = names.take_while(move |name| name.starts_with(prefix));
+        begin.filter_map(|name| Some((name, &**self.get(Name::new(name))?)))
+    }
+
     pub fn into_states(self) -> impl Iterator<Item = Named> {
         self.places.into_values().flatten().map(|slot| (slot.name, slot.state))
     }
 
     pub fn count(&self) -> usize {
-        self.count
+        self.names.len()
     }
 
     pub fn changed(&self) -> usize {
@@ -126,11 +135,12 @@ impl Players {
     /// the next call continues.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
-        let (mut dropped, mut empty) = (0, vec![]);
+        let mut empty = vec![];
         for (place, alike) in seen.by_ref().take(places) {
-            let before = alike.len();
-            alike.retain(|slot| slot.changed > watch.written || slot.used >= used || !slot.state.open.is_empty());
-            dropped += before - alike.len();
+            alike.retain(|slot| {
+                let stays = slot.changed > watch.written || slot.used >= used || !slot.state.open.is_empty();
+                stays || !self.names.remove(&slot.name)
+            });
             if alike.is_empty() {
                 empty.push(*place);
             }
@@ -139,7 +149,6 @@ impl Players {
         for place in empty {
             self.places.remove(&place);
         }
-        self.count -= dropped;
         next
     }
 }
@@ -147,7 +156,7 @@ impl Players {
 impl PartialEq for Players {
     fn eq(&self, other: &Self) -> bool {
         let mut alike = self.places.values().flatten().zip(other.places.values().flatten());
-        self.count == other.count && alike.all(|(one, other)| one.name == other.name && one.state == other.state)
+        self.count() == other.count() && alike.all(|(one, other)| one.name == other.name && one.state == other.state)
     }
 }
 
@@ -188,12 +197,37 @@ mod tests {
     fn names_with_the_same_hash_are_different_players() {
         let slot = |name: &str, rounds| Slot { name: name.into(), state: player(rounds), changed: 0, used: 0 };
         let places = BTreeMap::from([(hash("b"), smallvec![slot("a", 1), slot("c", 3)])]);
-        let mut players = Players { places, count: 2, ..Players::default() };
+        let names = ["a", "c"].map(SmolStr::from).into();
+        let mut players = Players { places, names, ..Players::default() };
         assert_eq!(players.get(Name::new("b")), None);
         assert_eq!(put(&mut players, "b", 2, Watch::default()), None);
         assert_eq!(put(&mut players, "b", 4, Watch::default()), Some(2));
         assert_eq!(players.get(Name::new("b")), Some(&player(4)));
         assert_eq!(by_name(&players), [("a", 1), ("b", 4), ("c", 3)]);
+    }
+
+    #[test]
+    fn pl_20_players_are_listed_by_prefix_in_order_of_names() {
+        let mut players = Players::default();
+        for (name, rounds) in [("bob", 1), ("al", 2), ("alice", 3), ("alan", 4), ("b", 5)] {
+            put(&mut players, name, rounds, Watch::default());
+        }
+        let listed = |prefix: &str, after: &str| {
+            players
+                .after(prefix, after)
+                .map(|(name, player)| (name.to_owned(), player.rounds_started))
+                .collect::<Vec<_>>()
+        };
+        let named =
+            |all: &[(&str, u64)]| all.iter().map(|(name, rounds)| ((*name).to_owned(), *rounds)).collect::<Vec<_>>();
+        assert_eq!(listed("al", ""), named(&[("al", 2), ("alan", 4), ("alice", 3)]));
+        assert_eq!(listed("al", "alan"), named(&[("alice", 3)]));
+        assert_eq!(listed("al", "b"), []);
+        assert_eq!(listed("", "alice"), named(&[("b", 5), ("bob", 1)]));
+        let watch = Watch { age: 2, written: 1, ..Watch::default() };
+        players.load("zed", PlayerState::default(), watch);
+        while players.evict(0, 64, u32::MAX, watch).is_some() {}
+        assert_eq!((players.count(), players.after("", "").count()), (0, 0), "evicted players are not listed");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod autospin_rules;
+mod base_rules;
 mod campaign_rules;
 mod ceiling_rules;
 mod change_rules;

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test may panic")]
 
 mod automatic;
+mod bases;
 mod campaigns;
 mod cancelled;
 mod clean;

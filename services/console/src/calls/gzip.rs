@@ -1,4 +1,4 @@
-//! Gzip compression of JSON calls.
+//! Gzip compression of JSON calls and of long pages.
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -33,7 +33,7 @@ pub(super) fn too_long(bytes_max: usize) -> Refusal {
     Refusal::new(Reason::MessageTooLong, format!("a JSON message may have at most {bytes_max} bytes"))
 }
 
-pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
+pub(crate) fn is_accepted(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|coding| {
         let mut parts = coding.split(';').map(str::trim);
@@ -52,7 +52,7 @@ pub(super) fn answer(text: Vec<u8>, accepted: bool) -> Response {
     }
 }
 
-fn packed(text: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn packed(text: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzEncoder::new(vec![], Compression::fast());
     encoder.write_all(text).and_then(|()| encoder.finish()).ok()
 }

@@ -6,8 +6,9 @@
 //! the HTTP status of its code.
 
 mod body;
+mod bounds;
 mod contract;
-mod gzip;
+pub(crate) mod gzip;
 mod openapi;
 mod refusal;
 mod schema;

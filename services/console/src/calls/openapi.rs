@@ -171,6 +171,19 @@ mod tests {
         let spin = document.pointer("/components/schemas/motherlode.spin.v1.SpinRequest/properties/requestId").unwrap();
         assert_eq!(spin["type"], "string");
         assert!(!spin["description"].as_str().unwrap().is_empty());
+        let field = |message: &str, name: &str| &schema(message)["properties"][name];
+        for (message, name, bound, value) in [
+            ("motherlode.spin.v1.AutospinRequest", "spins", "maximum", json!(1000)),
+            ("motherlode.spin.v1.AutospinRequest", "pauseMs", "maximum", json!(60_000)),
+            ("motherlode.round.v1.Stake.Input", "lines", "minimum", json!(1)),
+            ("motherlode.round.v1.Stake.Input", "coinValue", "pattern", json!("^[0-9]+(\\.[0-9]{1,6})?$")),
+            ("motherlode.spin.v1.SpinRequest", "clientSeed", "maxLength", json!(88)),
+            ("motherlode.spin.v1.SpinRequest", "seal", "maxLength", json!(44)),
+            ("motherlode.spin.v1.GrantCampaignsRequest", "playerIds", "maxItems", json!(500)),
+            ("motherlode.ledger.v1.VoidRoundRequest", "reason", "maxLength", json!(256)),
+        ] {
+            assert_eq!(field(message, name)[bound], value, "{message}.{name}");
+        }
         let money = document.pointer("/components/schemas/motherlode.round.v1.Money/properties/amountMinor").unwrap();
         assert_eq!((&money["type"], &money["pattern"]), (&"string".into(), &"^-?[0-9]{1,19}$".into()));
     }

@@ -1,5 +1,6 @@
 //! Converts messages to JSON Schema (2020-12), for OpenAPI 3.1.
 
+use super::bounds;
 use prost_reflect::{EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor, OneofDescriptor};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -8,6 +9,9 @@ use std::collections::BTreeSet;
 const ID: &str = "^([A-Za-z0-9._~-]{1,64})?$";
 const REQUEST_ID: &str = "^[A-Za-z0-9._~-]{1,64}$";
 const IDS: [&str; 4] = ["operator_id", "player_id", "campaign_id", "session_id"];
+
+/// Operators' wallets check their own fields.
+const WALLET: &str = "motherlode.wallet.";
 
 const EXAMPLES: [(&str, &str); 8] = [
     ("request_id", "spin-1"),
@@ -107,6 +111,9 @@ impl Schemas {
             }
             kind => self.kind(&kind, side),
         };
+        if side == Side::Request && !field.parent_message().full_name().starts_with(WALLET) {
+            bounds::add(field, &mut of);
+        }
         if let Some((_, example)) = EXAMPLES.iter().find(|(name, _)| *name == field.name() && of["type"] == "string") {
             of["examples"] = json!([example]);
         }

@@ -14,10 +14,13 @@ use motherlode_proto::{
         request_outcome::State,
     },
     proof::v1::{FindRecordRequest, FindRecordResponse},
-    round::v1::Account,
+    round::v1::{Account, Money},
 };
 use motherlode_runtime::config::PLATFORM;
 use tonic::{Code, Status};
+
+/// Reason of a request whose debit the operator's wallet rolled back.
+const ROLLED_BACK: &str = "DEBIT_ROLLED_BACK";
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let (asked, currency) = (visit.query.get("q"), visit.query.get("currency"));
@@ -72,7 +75,7 @@ async fn asked_for(visit: &Visit, account: &Account, request: &str) -> Result<Re
         Err(status) => return refused(visit, status).await,
     };
     let found = html! {
-        (outcome(request, &of))
+        (outcome(request, &account.currency_code, &of))
         @if of.state() == State::Unseen {
             p { "A refused bet leaves no record. These limits of the player refuse bets:" }
             (day::today(visit, account).await?)
@@ -199,7 +202,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
     }
 }
 
-fn outcome(request: &str, of: &RequestOutcome) -> Markup {
+fn outcome(request: &str, currency: &str, of: &RequestOutcome) -> Markup {
     let state = match of.state() {
         State::Applied => "The request was applied once.",
         State::Cancelled => "The request was cancelled and will never be applied.",
@@ -214,7 +217,14 @@ fn outcome(request: &str, of: &RequestOutcome) -> Markup {
             h2 { "Request " (request) }
             p { (state) }
             @if !of.reason.is_empty() { p { "The reason: " (of.reason) } }
-            @if !matches!(of.state(), State::Unseen | State::Pending) {
+            @if of.reason == ROLLED_BACK {
+                (facts(&[
+                    ("Request id of the debit and its rollback", html! { code { (request) } }),
+                    ("Rollback acknowledged", when(of.time.as_ref())),
+                    ("Debit less rollback", html! { (money(Some(&Money { amount_minor: 0, currency_code: currency.to_owned() }))) ": no round was played" }),
+                    ("Position", html! { (of.position) }),
+                ]))
+            } @else if !matches!(of.state(), State::Unseen | State::Pending) {
                 (facts(&[("Time", when(of.time.as_ref())), ("Position", html! { (of.position) })]))
             }
             @if let Some(round) = &of.round {

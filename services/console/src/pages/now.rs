@@ -1,10 +1,12 @@
 use super::parts::{changes, events, kind, round, section, switches, table};
+use super::trends;
 use crate::{
     days,
     failure::{Failure, capital, reason},
     layout, live,
     pages::jackpots,
     stops::stops,
+    terms::explained,
     text::{count, percent, when},
     visit::Visit,
 };
@@ -121,6 +123,12 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         let status = had(visit.api.report().get_service_status(GetServiceStatusRequest {}).await, &mut told)?;
         told.extend(status.partitions.iter().flat_map(behind));
         told.extend(status.wallets.iter().filter(|of| of.circuit_open).map(away));
+        told.extend(status.disk.iter().filter(|of| of.days_left.is_some_and(|days| days < trends::DAYS_LEFT_MIN)).map(
+            |of| {
+                let text = html! { "The disk of the data is filling: " (trends::space(of)) "." };
+                Alert::new(Severity::Ticket, "MotherlodeDiskFills", text)
+            },
+        ));
     }
     if visit.may("ListChanges") {
         let changes = had(visit.api.ledger().list_changes(ListChangesRequest {}).await, &mut told)?.changes;
@@ -248,7 +256,7 @@ fn alarms(mut told: Vec<Alert>) -> Markup {
 }
 
 pub(crate) fn tile(name: &str, figure: &str) -> Markup {
-    html! { div.tile { span { (name) } b { (figure) } } }
+    html! { div.tile { span { (explained(name)) } b { (figure) } } }
 }
 
 async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
@@ -287,6 +295,9 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
                     b { @match own(visit) { Some(path) => a href=(path) { (count(told.open_rounds)) }, None => (count(told.open_rounds)) } }
                 }
             }
+            h3 { "The last hour and day" }
+            (trends::shown(&told))
+            h3 { "Partitions" }
             (table("Partitions and their followers, in records", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))
             (wallets(&told.wallets))
@@ -367,7 +378,7 @@ fn course(name: &str, seconds: &[u64]) -> Markup {
     }
 }
 
-fn time(us: u64) -> String {
+pub(super) fn time(us: u64) -> String {
     match us {
         0 => "–".to_owned(),
         1..1_000 => format!("{us} µs"),

@@ -1,11 +1,17 @@
 use super::games::described;
-use crate::{failure::Failure, layout, visit::Visit};
+use crate::{document, failure::Failure, layout, sheet_cache::key, visit::Visit};
 use axum::{extract::Path, response::Response};
-use maud::{Markup, html};
+use http::HeaderMap;
+use maud::{Markup, PreEscaped, html};
 use motherlode_picture::par::{self, report::CashReport};
 use motherlode_proto::spin::v1::GetGameResponse;
+use prost::Message;
 
-pub(crate) async fn page(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
+pub(crate) async fn page(
+    Path(named): Path<(String, String)>,
+    headers: HeaderMap,
+    visit: Visit,
+) -> Result<Response, Failure> {
     let (told, summary) = described(&visit, named).await?;
     let path = format!("/games/{}/{}", summary.game, summary.rules_version);
     let content = html! {
@@ -13,12 +19,16 @@ pub(crate) async fn page(Path(named): Path<(String, String)>, visit: Visit) -> R
             li { a href=(path) { "The game" } }
             li { a href={ (path) "/reels" } { "Its reels" } }
         }
-        (sheet(&told, par::SheetPart::Figures).await?)
+        (sheet(&visit, &told, par::SheetPart::Figures).await?)
     };
-    Ok(layout::page(&visit, &format!("{}: PAR sheet", told.title), content).await)
+    Ok(document::tagged(&headers, layout::page(&visit, &format!("{}: PAR sheet", told.title), content).await).await)
 }
 
-pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
+pub(crate) async fn reels(
+    Path(named): Path<(String, String)>,
+    headers: HeaderMap,
+    visit: Visit,
+) -> Result<Response, Failure> {
     let (told, summary) = described(&visit, named).await?;
     let path = format!("/games/{}/{}", summary.game, summary.rules_version);
     let content = html! {
@@ -27,17 +37,26 @@ pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> 
             li { a href={ (path) "/par" } { "PAR sheet" } }
         }
         p.note { "The strips themselves, stop by stop, are on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
-        (sheet(&told, par::SheetPart::Reels).await?)
+        (sheet(&visit, &told, par::SheetPart::Reels).await?)
     };
-    Ok(layout::page(&visit, &format!("{}: reels", told.title), content).await)
+    Ok(document::tagged(&headers, layout::page(&visit, &format!("{}: reels", told.title), content).await).await)
 }
 
-async fn sheet(told: &GetGameResponse, part: par::SheetPart) -> Result<Markup, Failure> {
-    let (cash, told) = (cash(told), told.clone());
-    let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));
+async fn sheet(visit: &Visit, told: &GetGameResponse, part: par::SheetPart) -> Result<Markup, Failure> {
+    let (cash, mut told) = (cash(told), told.clone());
+    // The sheet does not use these returns, which change with the exchange rates.
+    if let Some(returns) = &mut told.jackpot_returns {
+        returns.coins.clear();
+    }
+    let name = if part == par::SheetPart::Reels { "reels" } else { "figures" };
+    let key = key(name, &told.encode_to_vec());
+    let compute = async {
+        let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));
+        computed.await.ok().flatten().map(Markup::into_string)
+    };
     let missing = "This process does not have the service's model, so it cannot show the sheet.";
-    let sheet = computed.await.ok().flatten().ok_or_else(|| Failure::unknown(missing))?;
-    Ok(html! { div.par { (sheet) } })
+    let sheet = visit.app.sheets.sheet(key, compute).await.ok_or_else(|| Failure::unknown(missing))?;
+    Ok(html! { div.par { (PreEscaped(&*sheet)) } })
 }
 
 fn cash(told: &GetGameResponse) -> Vec<CashReport> {

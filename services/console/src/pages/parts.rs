@@ -3,6 +3,7 @@ use crate::{
     layout,
     sessions::request_id,
     stops::part,
+    terms::explained,
     text::when,
     visit::Visit,
 };
@@ -29,7 +30,7 @@ pub(crate) fn section<T>(
         }
         Err(status) => html! { p.note { (capital(status.message())) ". " code { (reason(&status)) } } },
     };
-    Ok(html! { section id=(slug(title)) { h2 { (title) } (inner) } })
+    Ok(html! { section id=(slug(title)) { h2 { (explained(title)) } (inner) } })
 }
 
 fn slug(title: &str) -> String {
@@ -44,7 +45,7 @@ fn slug(title: &str) -> String {
 pub(crate) fn facts(rows: &[(&str, Markup)]) -> Markup {
     html! {
         dl.facts-list {
-            @for (name, value) in rows { dt { (name) } dd { (value) } }
+            @for (name, value) in rows { dt { (explained(name)) } dd { (value) } }
         }
     }
 }

@@ -1,7 +1,7 @@
 use super::{
     day,
     parts::{round, section, table},
-    players,
+    player_names,
     rounds::{self, path},
 };
 use crate::{
@@ -21,7 +21,9 @@ use motherlode_proto::{
         Switch, set_switch_request::State,
     },
     round::v1::{Account, CarriedFigure, Money},
-    spin::v1::{Campaign, ListCampaignsRequest, ListOpenRoundsRequest, ListOpenRoundsResponse, OpenRound},
+    spin::v1::{
+        Campaign, CampaignLiability, ListCampaignsRequest, ListOpenRoundsRequest, ListOpenRoundsResponse, OpenRound,
+    },
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tonic::{Code, Status};
@@ -59,15 +61,15 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
 
 /// Suggests similar names of existing players if the unknown player belongs to the credential's operator.
 async fn unknown(visit: &Visit, operator: &str, player: &str) -> Result<Response, Failure> {
-    let own = visit.owns(operator) && visit.may("ListTransactions");
-    let names = if own { players::near(visit, player).await } else { vec![] };
+    let own = visit.owns(operator) && visit.may("ListPlayers");
+    let names = if own { player_names::near(visit, operator, player).await } else { vec![] };
     if names.is_empty() {
         return Err(Failure::unknown("There is no such player."));
     }
     let content = html! {
-        p { "There is no such player. Recently active players with a similar name:" }
+        p { "There is no such player. Players with a similar name:" }
         ul.links { @for name in names { li { a href={ "/player/" (operator) "/" (name) } { (name) } } } }
-        p { a href=(query("/players", &[("prefix", player)])) { "Players whose name begins with " (player) } }
+        p { a href=(query("/players", &[("operator", operator), ("prefix", player)])) { "Players whose name begins with " (player) } }
     };
     let mut page = layout::page(visit, "Not found", content).await;
     *page.status_mut() = StatusCode::NOT_FOUND;
@@ -203,7 +205,12 @@ async fn campaigns(visit: &Visit, account: &Account) -> Result<Markup, Failure> 
     if !visit.may("ListCampaigns") {
         return Ok(Markup::default());
     }
-    let request = ListCampaignsRequest { account: Some(account.clone()), page_size: 50, ..Default::default() };
+    let request = ListCampaignsRequest {
+        account: Some(account.clone()),
+        page_size: 50,
+        with_liability: visit.may("GrantCampaign") || visit.may("ListRevenue"),
+        ..Default::default()
+    };
     let answer = visit.api.spin().list_campaigns(request).await;
     let all = answer.as_ref().map_or_else(|_| vec![], |answer| answer.get_ref().campaigns.clone());
     let paid = paid(visit, account, &all).await;
@@ -215,17 +222,42 @@ async fn campaigns(visit: &Visit, account: &Account) -> Result<Markup, Failure> 
                     html! { a href=(path(account, &[("campaign", &of.campaign_id)]) + "#history") { (of.campaign_id) } },
                     html! { (of.game) },
                     html! { (money(of.bet.as_ref())) },
+                    html! { (count(of.rounds - of.rounds_left.min(of.rounds))) },
                     html! { (of.rounds_left) " of " (of.rounds) },
                     html! { (paid.get(&of.campaign_id).map_or("–", String::as_str)) },
                     html! { (words(of.state().as_str_name(), "CAMPAIGN_STATE_")) },
+                    html! { (liability(of, |left| &left.expected_minor)) },
+                    html! { (liability(of, |left| &left.highest_minor)) },
                     when(of.grant_time.as_ref()),
                     when(of.expire_time.as_ref()),
                 ]
             };
-            let head = ["Campaign", "Game", "Stake", "Left", "Won", "State", "Granted", "Expires"];
+            let head = [
+                "Campaign",
+                "Game",
+                "Stake",
+                "Played",
+                "Left",
+                "Won",
+                "State",
+                "Expected cost left",
+                "Highest cost left",
+                "Granted",
+                "Expires",
+            ];
             table("Free rounds", &head, all.iter().map(row).collect())
         }
     })
+}
+
+/// Formats a part of the cost of the rounds left, rounded up.
+fn liability(of: &Campaign, part: fn(&CampaignLiability) -> &String) -> String {
+    let Some(left) = &of.liability_left else { return "–".to_owned() };
+    let (whole, rest) = part(left).split_once('.').unwrap_or((part(left), ""));
+    let up = i64::from(rest.bytes().any(|digit| digit != b'0'));
+    let minor = whole.parse::<i64>().ok().and_then(|minor| minor.checked_add(up));
+    let currency_code = left.currency_code.clone();
+    minor.map_or_else(|| "–".to_owned(), |amount_minor| money(Some(&Money { amount_minor, currency_code })))
 }
 
 async fn paid(visit: &Visit, account: &Account, all: &[Campaign]) -> BTreeMap<String, String> {

@@ -1,8 +1,9 @@
 //! Players of the credential's operator with transactions on a day, as a list and as files of the shown rows (PL-34).
+//! Without a day, the page lists [all players](super::player_names).
 
 use super::{
     parts::{summed_table, texts},
-    reports,
+    player_names, reports,
 };
 use crate::{
     days,
@@ -26,11 +27,11 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 const READ: i32 = 500;
 const READS_MAX: usize = 20;
-const NEAR_READS_MAX: usize = 4;
-const NEAR: usize = 10;
 const SHOWN: usize = 100;
-const FILTERS: [&str; 4] = ["operator", "prefix", "day", "sort"];
-const SORTS: [(&str, &str); 3] = [("", "Last active"), ("name", "Name"), ("net", "Net")];
+const FILTERS: [&str; 5] = ["operator", "prefix", "day", "sort", "after"];
+const NAME: &str = "name";
+const SORTS: [(&str, &str); 3] =
+    [(NAME, "Name, all players"), ("active", "Last active of a day"), ("net", "Net of a day")];
 
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Active {
@@ -43,7 +44,7 @@ struct Active {
     balance: Option<Money>,
 }
 
-async fn operator(visit: &Visit) -> String {
+pub(super) async fn operator(visit: &Visit) -> String {
     let chosen = visit.query.get("operator");
     if !chosen.is_empty() {
         return chosen.to_owned();
@@ -51,9 +52,9 @@ async fn operator(visit: &Visit) -> String {
     if visit.sees_all() { only_operator(visit).await } else { visit.who().operator.clone() }
 }
 
-async fn read(visit: &Visit, date: &str, reads_max: usize) -> Result<(Vec<Transaction>, bool), Failure> {
+async fn read(visit: &Visit, date: &str) -> Result<(Vec<Transaction>, bool), Failure> {
     let (operator_id, mut page_token, mut all) = (operator(visit).await, String::new(), vec![]);
-    for _ in 0..reads_max {
+    for _ in 0..READS_MAX {
         let (operator_id, date) = (operator_id.clone(), date.to_owned());
         let request = ListTransactionsRequest { operator_id, date, page_size: READ, page_token, ..Default::default() };
         let answer = visit.api.report().list_transactions(request).await?.into_inner();
@@ -66,15 +67,9 @@ async fn read(visit: &Visit, date: &str, reads_max: usize) -> Result<(Vec<Transa
     Ok((all, false))
 }
 
-pub(super) async fn near(visit: &Visit, text: &str) -> Vec<String> {
-    let Ok((all, _)) = read(visit, "", NEAR_READS_MAX).await else { return vec![] };
-    let mut names: Vec<_> = all.into_iter().filter_map(|of| of.account).map(|account| account.player_id).collect();
-    names.sort();
-    names.dedup();
-    let like =
-        |is: fn(&str, &str) -> bool| names.iter().filter(|name| is(name, text)).take(NEAR).cloned().collect::<Vec<_>>();
-    let begin = like(|name, text| name.starts_with(text));
-    if begin.is_empty() { like(|name, text| name.contains(text)) } else { begin }
+/// Whether the page lists all players, not the active players of a day.
+fn lists_all(visit: &Visit) -> bool {
+    visit.query.get("day").is_empty() && ["", NAME].contains(&visit.query.get("sort"))
 }
 
 fn active(all: &[Transaction], prefix: &str) -> Vec<Active> {
@@ -106,10 +101,10 @@ async fn rows(visit: &Visit) -> Result<(Vec<Active>, bool), Failure> {
     let today = days::interval(visit.app.sessions.now_ms(), 1, 0).0;
     let day = Some(visit.query.get("day")).filter(|day| !day.is_empty()).unwrap_or(&today);
     days::begin(day)?;
-    let (all, whole) = read(visit, day, READS_MAX).await?;
+    let (all, whole) = read(visit, day).await?;
     let mut rows = active(&all, visit.query.get("prefix"));
     match visit.query.get("sort") {
-        "name" => {}
+        NAME => {}
         "net" => rows.sort_by_key(|of| Reverse(of.net_minor)),
         _ => rows.sort_by_key(|of| Reverse(of.last.map(|time| (time.seconds, time.nanos)))),
     }
@@ -125,20 +120,32 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     if !visit.owns(&operator) {
         return Err(Failure::unknown("There is no such operator."));
     }
-    let (rows, whole) = rows(&visit).await?;
-    let asked = FILTERS.map(|name| (name, visit.query.get(name)));
     let content = html! {
         (choose(&visit))
-        @if !whole { p.notice { "The day has more transactions than this page reads: the list has only the players of the day's latest transactions." } }
-        @if rows.is_empty() { p { "No player has a transaction on this day." } }
-        @else { (shown(&operator, &rows)) }
+        @if lists_all(&visit) { (player_names::shown(&visit, &operator).await?) } @else { (day(&visit, &operator).await?) }
+        (ways(&visit, &operator))
+    };
+    Ok(layout::page(&visit, "Players", content).await)
+}
+
+fn ways(visit: &Visit, operator: &str) -> Markup {
+    let asked = FILTERS.map(|name| (name, visit.query.get(name)));
+    html! {
         ul.links {
             @if visit.may("ListOpenRounds") { li { a href={ "/open/" (operator) } { "Open rounds" } } }
             li { a href=(query("/players.csv", &asked)) { "These as CSV" } }
             li { a href=(query("/players.parquet", &asked)) { "These as Parquet" } }
         }
-    };
-    Ok(layout::page(&visit, "Players", content).await)
+    }
+}
+
+async fn day(visit: &Visit, operator: &str) -> Result<Markup, Failure> {
+    let (rows, whole) = rows(visit).await?;
+    Ok(html! {
+        @if !whole { p.notice { "The day has more transactions than this page reads: the list has only the players of the day's latest transactions." } }
+        @if rows.is_empty() { p { "No player has a transaction on this day." } }
+        @else { (shown(operator, &rows)) }
+    })
 }
 
 async fn choose_operator(visit: &Visit) -> Result<Response, Failure> {
@@ -156,6 +163,7 @@ fn choose(visit: &Visit) -> Markup {
     let days = days::OFFERED.iter().filter(|(_, length, _)| *length == 1);
     html! {
         ul.links {
+            li { a href=(query("/players", &[("operator", operator), ("prefix", prefix)])) { "All players" } }
             @for (name, length, ago) in days {
                 @let day = days::interval(now_ms, *length, *ago).0;
                 li { a href=(query("/players", &[("operator", operator), ("day", &day), ("prefix", prefix), ("sort", sort)])) { (name) } }
@@ -203,8 +211,12 @@ fn shown(operator: &str, rows: &[Active]) -> Markup {
 }
 
 pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
-    if !visit.owns(&operator(&visit).await) {
+    let operator = operator(&visit).await;
+    if !visit.owns(&operator) {
         return Err(Failure::unknown("There is no such operator."));
+    }
+    if lists_all(&visit) {
+        return player_names::file(&visit, &operator, &form).await;
     }
     let (rows, _) = rows(&visit).await?;
     reports::file(&form, "players", COLUMNS, &rows, |of, table| {

@@ -4,12 +4,14 @@ use super::{
 };
 use crate::{
     failure::Failure,
+    stops::part,
     text::{count, money, percent},
     visit::Visit,
 };
 use maud::{Markup, PreEscaped, html};
 use motherlode_proto::{
-    report::v1::{FeatureFrequency, ListReturnsRequest, Return, r#return::Weighting},
+    ledger::v1::{ListSwitchesRequest, Switch},
+    report::v1::{FeatureFrequency, ListReturnsRequest, Return, ReturnDay, r#return::Weighting},
     spin::v1::GetGameResponse,
 };
 use std::cmp::Reverse;
@@ -27,6 +29,8 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
         html! {
             @if answer.totals.is_empty() { p { "No round is settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
+            p.note { "By mathematics: the expected return of the rounds played, without jackpots. Rows by round also leave out features that players collect over "
+                "many rounds, so their figure can be far below the published return, which includes them. Rows by stake include them." }
             @if !game.is_empty() {
                 @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
                 (days::at_stakes(&answer.returns))
@@ -43,22 +47,49 @@ pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Mar
         return Ok(Markup::default());
     }
     let summary = told.summary.clone().unwrap_or_default();
-    let request = ListReturnsRequest { game: summary.game, ..Default::default() };
+    let request = ListReturnsRequest { game: summary.game.clone(), days: true, ..Default::default() };
     let answer = visit.api.report().list_returns(request).await?.into_inner();
     let of_version = |of: &&Return| of.rules_version == summary.rules_version;
     let sums = answer.totals.iter().filter(of_version).filter(|of| of.weighting() == Weighting::Stake);
     let Some(sum) = sums.max_by_key(|of| of.rounds) else {
         return Ok(html! { p { "No round of this version is settled yet." } });
     };
-    let out = answer.returns.iter().chain(&answer.totals).filter(of_version).filter(|of| of.out_of_band).count();
-    Ok(judged(&told.rtp, sum, out))
+    let out: Vec<_> =
+        answer.returns.iter().chain(&answer.totals).filter(of_version).filter(|of| of.out_of_band).collect();
+    let first = out.iter().filter_map(|of| first_outside(of)).min();
+    let off = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().switched_off;
+    let covers = |of: &Switch| {
+        (of.game.is_empty() || of.game == summary.game)
+            && (of.rules_version.is_empty() || of.rules_version == summary.rules_version)
+    };
+    let off: Vec<_> = off.into_iter().filter_map(|off| off.switch).filter(covers).map(|switch| part(&switch)).collect();
+    Ok(html! {
+        (judged(&told.rtp, sum, out.len(), first))
+        p.note { "Model " code { (summary.model_hash) } ", rules version " (summary.rules_version) " of " (summary.rules_date) ": "
+            @if off.is_empty() { "takes new rounds." } @else { strong { "switched off" } " for " (off.join(", ")) "." } }
+    })
 }
 
-fn judged(published: &str, sum: &Return, out: usize) -> Markup {
+/// Returns the first day up to which a stake's return was outside its band. The band of fewer rounds is wider by the square
+/// root of their share.
+fn first_outside(of: &Return) -> Option<&str> {
+    let number = |text: &str| text.parse::<f64>().unwrap_or_default();
+    let bet = number(&of.bet.as_ref()?.amount_minor.to_string());
+    let float = |rounds: u64| f64::from(u32::try_from(rounds).unwrap_or(u32::MAX));
+    let is_outside = |day: &&ReturnDay| {
+        let off = number(&day.wins_minor) / (bet * float(day.rounds)) - number(&of.held_theoretical_rtp);
+        let wider = (float(of.rounds) / float(day.rounds)).sqrt();
+        off > number(&of.band) * wider || -off > number(&of.band_below) * wider
+    };
+    of.days.iter().filter(|day| day.rounds > 0).find(is_outside).map(|day| day.date.as_str())
+}
+
+fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Markup {
     let tile = |name: &str, figure: Markup| html! { div.tile { span { (name) } b { (figure) } } };
     html! {
         div.tiles {
             (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", " (count(out)) " of the rows in the tables below" } }))
+            @if let Some(first) = first { (tile("First day out of a stake's band", html! { (first) })) }
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Returned in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
@@ -169,13 +200,33 @@ mod tests {
     #[test]
     fn pl_23_a_games_verdict_names_what_is_out_of_its_band() {
         let sum = Return { currency_code: "EUR".into(), held_rtp: "0.5".into(), rounds: 1_200, ..Return::default() };
-        let fair = judged("0.9460", &sum, 0).into_string();
+        let fair = judged("0.9460", &sum, 0, None).into_string();
         assert!(fair.contains("Within its bands") && fair.contains("94.60 %") && fair.contains("50 %"), "{fair}");
-        let out = judged("0.9460", &sum, 2).into_string();
+        let out = judged("0.9460", &sum, 2, Some("2027-01-03")).into_string();
         assert!(
             out.contains("Out of its band</strong>, 2 of the rows in the tables below") && out.contains("1,200"),
             "{out}"
         );
+    }
+
+    #[test]
+    fn pl_23_the_first_day_out_of_the_band_allows_for_its_fewer_rounds() {
+        let day = |date: &str, rounds, wins: &str| ReturnDay { date: date.into(), rounds, wins_minor: wins.into() };
+        let mut of = Return {
+            bet: Some(motherlode_proto::round::v1::Money { amount_minor: 10, currency_code: "EUR".into() }),
+            rounds: 400,
+            held_theoretical_rtp: "0.9".into(),
+            band: "0.1".into(),
+            band_below: "0.2".into(),
+            // 4 rounds have ten times the band of 400: a return of 1.8 is within 0.9 + 1, and 1.3 in 100 rounds is outside 0.9 + 0.2.
+            days: vec![day("2027-01-01", 4, "72"), day("2027-01-02", 100, "1300"), day("2027-01-03", 400, "9000")],
+            ..Return::default()
+        };
+        assert_eq!(first_outside(&of), Some("2027-01-02"));
+        of.days[1].wins_minor = "1000".into();
+        assert_eq!(first_outside(&of), Some("2027-01-03"));
+        of.days[2].wins_minor = "3700".into();
+        assert_eq!(first_outside(&of), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use motherlode_proto::convert::record::Logged;
 use motherlode_state::{Books, PlayerState};
 use motherlode_views::Store;
 use std::{
+    collections::BTreeMap,
     io,
     sync::{Arc, atomic::Ordering},
     time::Duration,
@@ -65,6 +66,28 @@ impl Handle {
         if let Err(error) = evicted {
             tracing::warn!(%error, "failed to read the evicted players: the result lacks some players");
         }
+    }
+
+    /// Returns the first `players_max` players after a name, in order of names. The players in memory are read before the
+    /// tables, so that a player who is evicted meanwhile is not skipped.
+    pub(crate) fn players_after<T>(
+        &self,
+        operator: &str,
+        (prefix, after): (&str, &str),
+        players_max: usize,
+        make: impl Fn(&PlayerState) -> T,
+    ) -> Result<BTreeMap<String, T>, FetchError> {
+        let mut found: BTreeMap<_, _> = self.books(|books| {
+            let players = books.players_after(operator, prefix, after).take(players_max);
+            players.map(|(name, player)| (name.to_owned(), make(player))).collect()
+        });
+        for (name, player) in self.shared.players.after(operator, prefix, after, players_max)? {
+            found.entry(name).or_insert_with(|| make(&player));
+        }
+        while found.len() > players_max {
+            found.pop_last();
+        }
+        Ok(found)
     }
 
     pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {

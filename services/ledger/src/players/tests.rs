@@ -101,3 +101,34 @@ fn pl_30_a_damaged_state_is_an_error_that_removes_the_snapshot() {
     let without = Checkpoint { keyspaces: vec![], ..checkpoint(&players) };
     assert!(Players::open(&players.store, &without, usize::MAX).is_err());
 }
+
+#[test]
+fn pl_20_players_of_all_runs_are_listed_once_in_order_of_names_with_their_latest_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let players = new(folder.path());
+    let mut expected = BTreeMap::new();
+    for position in 1..6_u64 {
+        let changed: Vec<_> = (0..2_000).filter(|player| (*player as u64).is_multiple_of(position)).collect();
+        write(&players, position, changed.iter().map(|player| (*player, position)));
+        expected.extend(changed.iter().map(|player| (format!("p{player}"), position)));
+    }
+    let mut written = Written::default();
+    let others = ["acm", "acme-2"].map(|operator| (key(operator, "p1"), state(1)));
+    players.write(others.into(), 9, &mut written).unwrap();
+    players.take(written);
+    for prefix in ["", "p", "p1", "p19", "p1999", "q"] {
+        let (mut listed, mut after) = (vec![], String::new());
+        loop {
+            let page = players.after("acme", prefix, &after, 70).unwrap();
+            let Some((last, _)) = page.last() else { break };
+            assert!(page.len() <= 70);
+            after = last.clone();
+            listed.extend(page.into_iter().map(|(name, state)| (name, state.rounds_started)));
+        }
+        let begin = expected.iter().filter(|(name, _)| name.starts_with(prefix));
+        let begin: Vec<_> = begin.map(|(name, rounds)| (name.clone(), *rounds)).collect();
+        assert_eq!(listed, begin, "{prefix}");
+    }
+    assert_eq!(players.after("acme", "p1", "p2", 9).unwrap(), []);
+    assert_eq!(players.after("bravo", "", "", 9).unwrap(), []);
+}

@@ -99,6 +99,8 @@ fn actor(event: &Event) -> Option<&str> {
         Event::ChangeProposed(proposed) => Some(&proposed.actor),
         Event::ConfigurationReloaded(reloaded) if reloaded.actor != SIGNAL => Some(&reloaded.actor),
         Event::IncidentDeclared(incident) => Some(&incident.actor),
+        Event::BaseTaken(base) => Some(&base.actor),
+        Event::BaseConfirmed(base) => Some(&base.actor),
         Event::StepResolved(step) => match &step.automatic {
             Some(Automatic::Closed { actor, .. }) => Some(actor),
             _ => None,
@@ -122,7 +124,10 @@ fn act(event: &Event, events: &[Event]) -> Roles {
         Event::RoundVoided { .. } | Event::VoidProposed { .. } => Some(Roles::SUPPORT | Roles::ADMIN),
         Event::JackpotPaid { .. } => Some(Roles::SUPPORT | Roles::ADMIN),
         Event::ChangeApproved { .. } | Event::ChangeRejected { .. } | Event::ChangeProposed(_) => Some(Roles::ADMIN),
-        Event::RateSet { .. } | Event::PoolSuspended { .. } | Event::ConfigurationReloaded(_) => Some(Roles::ADMIN),
+        Event::RateSet { .. } | Event::PoolSuspended { .. } | Event::BaseTaken(_) | Event::ConfigurationReloaded(_) => {
+            Some(Roles::ADMIN)
+        }
+        Event::BaseConfirmed(_) => Some(Roles::AUDIT | Roles::ADMIN),
         event if takes_two(event) || event.is_stop() => Some(Roles::ADMIN),
         _ => None,
     };
@@ -137,6 +142,7 @@ fn owner(proposal: &Proposal) -> Option<&str> {
             Event::ConfigurationReloaded(_) => Some(PLATFORM),
             Event::RequestCancelled => Some(owner_of_request(&proposal.request_id)),
             Event::LiabilityReserved(reserved) => Some(&*reserved.operator),
+            Event::BaseTaken(_) | Event::BaseConfirmed(_) => Some(PLATFORM),
             Event::ChangeProposed(proposed) if matches!(proposed.stream, StreamId::Pool(_)) => Some(PLATFORM),
             _ => None,
         }),
@@ -174,6 +180,8 @@ fn is_signed(event: &Event) -> bool {
             | Event::CampaignGranted(_)
             | Event::LiabilityReserved(_)
             | Event::RateSet { .. }
+            | Event::BaseTaken(_)
+            | Event::BaseConfirmed(_)
             | Event::ChangeProposed(_)
     )
 }

@@ -101,6 +101,8 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::HitsReleased { .. }
         | Event::IncidentDeclared(_)
         | Event::ClockSkewed { .. }
+        | Event::BaseTaken(_)
+        | Event::BaseConfirmed(_)
         | Event::ChangeProposed(_)
         | Event::ChangeApproved { .. }
         | Event::ChangeRejected { .. } => LEDGER,

@@ -5,13 +5,12 @@ use super::link::{Client, Link, status_text};
 use crate::{
     append::{AppendError, Proposal},
     core::{LedgerCore, is_by},
-    queue::{Message, Proposed, QueueSlot, Reply, Verdict, answer},
+    queue::{Message, Proposed, Reply, Verdict, answer},
     standing::Standing,
     wire::{outcome_from_wire, proposal_to_wire},
 };
 use motherlode_log::Position;
 use motherlode_proto::log::v1::{self, ProposeRequest, ProposeResponse, Verdict as WireVerdict};
-use motherlode_state::StreamId;
 use prost::Message as _;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -35,27 +34,12 @@ pub(super) struct Forwarder {
     link: Arc<Link>,
     inbox: mpsc::Receiver<Message>,
     outstanding_max: usize,
-    outstanding: BTreeMap<u64, Outstanding>,
+    outstanding: BTreeMap<u64, Proposed>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Proposals with a verdict, by the position of their commit. They are answered after the replica has applied this
-    /// position.
-    decided: BTreeMap<Position, Vec<ForwardedProposal>>,
-}
-
-struct Outstanding {
-    proposal: Proposal,
-    reply: Reply,
-    until: Option<Instant>,
-    traceparent: Option<Box<str>>,
-    _slot: QueueSlot,
-}
-
-struct ForwardedProposal {
-    stream: StreamId,
-    request_id: String,
-    reply: Reply,
-    verdict: Result<(), AppendError>,
+    /// Proposals with a verdict, without their events, by the position of their commit. They are answered after the replica
+    /// has applied this position.
+    decided: BTreeMap<Position, Vec<(Proposal, Reply, Result<(), AppendError>)>>,
 }
 
 enum Over {
@@ -163,12 +147,10 @@ impl Forwarder {
         for message in messages.drain(..) {
             match message {
                 Message::Append(proposed) if self.outstanding.len() < self.outstanding_max => {
-                    let Proposed { proposal, until, traceparent, slot, reply, .. } = proposed;
                     let most = self.shared.answer_wait_max.map(|wait| Instant::now() + wait);
-                    let until = until.into_iter().chain(most).min();
+                    let until = proposed.until.into_iter().chain(most).min();
                     self.tickets += 1;
-                    self.outstanding
-                        .insert(self.tickets, Outstanding { proposal, reply, until, traceparent, _slot: slot });
+                    self.outstanding.insert(self.tickets, Proposed { until, ..proposed });
                     self.unsent.push_back(self.tickets);
                 }
                 Message::Append(Proposed { reply, .. }) => answer([(reply, Err(AppendError::Busy))].into_iter()),
@@ -204,14 +186,9 @@ impl Forwarder {
                 Err(AppendError::Closing) => return Err(AppendError::Closing.to_string()),
                 Err(error) => (message.position, Err(error)),
             };
-            if let Some(Outstanding { proposal, reply, .. }) = self.outstanding.remove(&ticket) {
-                let Proposal { stream, request_id, .. } = proposal;
-                self.decided.entry(rests_on).or_default().push(ForwardedProposal {
-                    stream,
-                    request_id: request_id.into(),
-                    reply,
-                    verdict,
-                });
+            if let Some(Proposed { proposal, reply, .. }) = self.outstanding.remove(&ticket) {
+                let proposal = Proposal { events: vec![], ..proposal };
+                self.decided.entry(rests_on).or_default().push((proposal, reply, verdict));
             }
         }
         Ok(())
@@ -221,22 +198,20 @@ impl Forwarder {
         let durable = self.shared.durable();
         let later = self.decided.split_off(&(durable + 1));
         let ready = std::mem::replace(&mut self.decided, later);
-        let shared = &self.shared;
-        let commit = |position, stream: &StreamId, request_id: &str| -> Verdict {
-            let commit = shared.fetch(position).map_err(AppendError::unread)?;
-            if !is_by(&commit, stream, request_id) {
+        let commit = |position, proposal: Proposal| -> Verdict {
+            let commit = self.shared.fetch(position).map_err(AppendError::unread)?;
+            if !is_by(&commit, &proposal.stream, &proposal.request_id) {
                 let reason =
                     format!("position {position} belongs to different requests in the writer's log and in the replica");
-                shared.diverged(&reason);
+                self.shared.diverged(&reason);
                 return Err(AppendError::Unknown { reason });
             }
             Ok(commit)
         };
         let commit = &commit;
         answer(ready.into_iter().flat_map(|(position, all)| {
-            all.into_iter().map(move |ForwardedProposal { stream, request_id, reply, verdict }| {
-                (reply, verdict.and_then(|()| commit(position, &stream, &request_id)))
-            })
+            all.into_iter()
+                .map(move |(proposal, reply, verdict)| (reply, verdict.and_then(|()| commit(position, proposal))))
         }));
     }
 

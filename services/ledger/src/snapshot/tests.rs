@@ -49,6 +49,17 @@ fn state_version_the_state_is_that_of_its_version() {
     digests::check("state.digests", "STATE_VERSION", STATE_VERSION, &logs::all().iter().map(digest).collect());
 }
 
+/// Bases in logs name digests of this form, and later builds must compute the same ones.
+#[test]
+fn pl_37_the_digests_of_states_never_change() {
+    let mut all = digests::Digests::new();
+    for log in logs::all() {
+        let hex = |digest: [u8; 32]| motherlode_proto::convert::play::hex(&digest);
+        folded(&log, log.records.len(), |books| _ = all.insert(log.name.clone(), hex(books.digest().unwrap())));
+    }
+    digests::check("base.digests", "StateDigest::FORM", motherlode_state::StateDigest::FORM, &all);
+}
+
 /// If a field were empty in all logs, a change of its encoding would not change any digest.
 #[test]
 fn state_version_every_field_of_the_state_has_a_value_in_some_log() {

@@ -220,3 +220,37 @@ async fn pl_30_a_start_that_needs_a_damaged_image_folds_the_log_anew() {
     assert_eq!((ledger.players_in_memory(), states(&ledger)), (0, before.0));
     ledger.close().await;
 }
+
+/// The digest of a base depends on neither evicted players nor the order and number of tables (PL-37).
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_the_digest_of_a_snapshot_is_that_of_the_books_whatever_its_tables() {
+    let (few, many) = (Folder::new(), Folder::new());
+    for (folder, players_max, restarts) in [(&few, FEW, true), (&many, 1_000, false)] {
+        let mut ledger = folder.open(players_max);
+        for round in 0..3 {
+            for player in 0..PLAYERS {
+                ledger.append(deposit(player, format!("{round}"), round == 0)).await.unwrap();
+            }
+            if restarts {
+                ledger.close().await;
+                ledger = folder.open(players_max);
+            }
+        }
+        ledger.close().await;
+    }
+    let bases = [&few, &many].map(|folder| motherlode_ledger::base(&folder.index(), 0).unwrap().unwrap());
+    assert_eq!(bases[0].position, 3 * PLAYERS as u64);
+    let ledger = many.open(1_000);
+    assert!(states(&ledger).iter().all(Option::is_some), "loaded");
+    assert_eq!(ledger.books(Books::digest).unwrap(), bases[1].digest);
+    let records = ledger.records(bases[1].position, 1, usize::MAX).unwrap();
+    assert_eq!(motherlode_log::hash(&records[0].bytes), bases[1].record_hash);
+    ledger.close().await;
+    let mut whole = Books::new();
+    let store = SegmentStore::open(&few.0.path().join("log"), 0, motherlode_log::Options::default()).unwrap();
+    for record in motherlode_log::Store::reader(&store).read(1, usize::MAX, usize::MAX).unwrap() {
+        let commit = motherlode_proto::convert::record::decode(&record.bytes).unwrap().commit;
+        whole.apply_recorded(&commit, None, motherlode_log::hash(&record.bytes)).unwrap();
+    }
+    assert_eq!(whole.digest().unwrap(), bases[0].digest);
+}

@@ -23,6 +23,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let local = args.access.local(&args.data)?;
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
+    options.iter_mut().zip(&args.base).for_each(|(partition, base)| partition.base = Some(*base));
     if let Some(file) = &args.draw_keys {
         let step = "Name the log's draw key file with --draw-keys, such as keys/draws in the data folder";
         let draws = DrawKeys::open(file).map_err(|error| Failure::unusable(error).with_step(step))?;
@@ -112,6 +113,7 @@ mod tests {
             key: None,
             draw_keys: None,
             checkpoints: vec![],
+            base: vec![],
             format,
         })
         .map_or_else(|failure| failure.code, |()| 0)

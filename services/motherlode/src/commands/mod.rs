@@ -1,5 +1,6 @@
 pub mod archive;
 pub mod audit;
+pub mod base;
 pub mod config;
 pub mod config_file;
 pub mod copy;

@@ -2,7 +2,7 @@ use super::{
     pen::{Hue, Pen},
     window,
 };
-use motherlode_proto::round::v1::{CarriedFigure, Witch};
+use motherlode_proto::round::v1::CarriedFigure;
 use motherlode_slots::{GameInfo, SymbolRole};
 use motherlode_state::CoinValue;
 
@@ -78,6 +78,9 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
         }
         let potion = usize::try_from(*value).ok().and_then(|place| place.checked_sub(1));
         let potion = potion.and_then(|place| collected.get(place)).map(|at| window::name(game, *at));
+        if let Some(name) = game.companion(*value).filter(|_| key == "witch") {
+            return format!("the {name}");
+        }
         match (key.as_str(), potion) {
             ("given", _) if *value > 0 => "the new player's gift is given".to_owned(),
             ("given", _) => "the new player's gift is not given yet".to_owned(),
@@ -87,8 +90,6 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
                 let count = usize::try_from(*value).unwrap_or_default().clamp(1, FEATURES.len());
                 format!("unlocked {}", FEATURES[..count].join(", "))
             }
-            ("witch", _) if *value == i64::from(i32::from(Witch::White)) => "the white witch".to_owned(),
-            ("witch", _) if *value == i64::from(i32::from(Witch::Dark)) => "the dark witch".to_owned(),
             (other, _) => format!("{} {value}", other.replace('_', " ")),
         }
     };

@@ -10,7 +10,11 @@ pub fn colour_wanted(stream: &impl IsTerminal) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pen {
     colour: bool,
+    columns: usize,
 }
+
+/// Width that the drawings are made for.
+const COLUMNS: usize = 80;
 
 /// Hues from the 256-colour palette that are readable on dark and light backgrounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +73,15 @@ impl Hue {
 
 impl Pen {
     pub(super) fn new(colour: bool) -> Self {
-        Self { colour }
+        Self { colour, columns: COLUMNS }
+    }
+
+    pub(super) fn with_columns(self, columns: usize) -> Self {
+        Self { columns, ..self }
+    }
+
+    pub(super) fn columns(self) -> usize {
+        self.columns
     }
 
     pub(super) fn has_colour(self) -> bool {

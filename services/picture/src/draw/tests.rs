@@ -31,6 +31,17 @@ fn drawn(outcome_of: &Outcome, colour: bool) -> String {
 const LOSS: [&str; 3] = ["BP RP Ra RP BP", "Ra BC BC PP Ra", "DW GP RP GP BC"];
 
 #[test]
+fn a_window_fits_a_narrow_terminal_with_its_symbols_letters() {
+    let outcome_of = Outcome { spins: vec![spin(LOSS)], ..Outcome::default() };
+    for (columns, shown) in [(80, "Black Cat"), (60, "Raven"), (40, "Raven"), (23, "Ca ")] {
+        let drawn = outcome_in_columns(game(), &outcome_of, Currency::EUR, false, columns);
+        let window: Vec<_> = drawn.lines().filter(|line| line.contains(['│', '┌', '└'])).collect();
+        assert!(window.len() == 5 && window.iter().all(|line| line.chars().count() <= columns), "{columns}: {drawn}");
+        assert!(drawn.contains(shown), "{columns}: {drawn}");
+    }
+}
+
+#[test]
 fn a_window_shows_its_winning_cells_lines_and_scatters() {
     let mut spin = spin(["WB GP Ra PP BP", "Wi Ra Ra WB BC", "RP GP WB BC DW"]);
     spin.wins = vec![line_win(1, 6, 3, 20), line_win(0, 1, 3, 45)];

@@ -5,7 +5,13 @@ use motherlode_slots::{GameInfo, SymbolInfo, SymbolRole};
 use motherlode_state::Currency;
 use std::{cmp::Reverse, collections::BTreeMap};
 
-const CELL: usize = 14;
+/// Widths of a cell: the narrowest has room for a symbol's letters.
+const CELLS: (usize, usize) = (3, 14);
+
+fn cell_width(reels: usize, pen: Pen) -> usize {
+    let room = pen.columns().saturating_sub(3).checked_div(reels).unwrap_or_default();
+    room.saturating_sub(1).clamp(CELLS.0, CELLS.1)
+}
 
 pub(crate) fn cell(spin: &SpinResult, reel: usize, row: usize) -> Option<usize> {
     let rows = usize::try_from(spin.rows).ok()?;
@@ -69,12 +75,14 @@ pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) ->
 
 pub(super) fn grid(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
     let (reels, rows) = size(spin);
+    let width = cell_width(reels, pen);
     let rule = |left: &str, middle: &str, right: &str| {
-        let bars = vec!["─".repeat(CELL); reels];
+        let bars = vec!["─".repeat(width); reels];
         format!("  {left}{}{right}", bars.join(middle))
     };
     let row = |row: usize| {
-        let cells: String = (0..reels).map(|reel| format!("│{}", painted(game, spin, reel, row, pen))).collect();
+        let cells: String =
+            (0..reels).map(|reel| format!("│{}", painted(game, spin, (reel, row), width, pen))).collect();
         format!("  {cells}│")
     };
     let mut lines = vec![rule("┌", "┬", "┐")];
@@ -96,7 +104,7 @@ fn grown_from(game: &GameInfo, spin: &SpinResult) -> Option<usize> {
     grows.then(|| usize::try_from(game.rows).ok()).flatten()
 }
 
-fn painted(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
+fn painted(game: &GameInfo, spin: &SpinResult, (reel, row): (usize, usize), width: usize, pen: Pen) -> String {
     let index = cell(spin, reel, row).unwrap_or_default();
     let wins = wins_here(game, spin, reel, row);
     let rows = usize::try_from(spin.rows).unwrap_or_default();
@@ -104,10 +112,10 @@ fn painted(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen
         Some(mark) => (sign_of(mark), value_of(mark)),
         None => ("", String::new()),
     };
-    let room = (CELL - 1).saturating_sub(sign.chars().count() + value.chars().count());
+    let room = (width - 1).saturating_sub(sign.chars().count() + value.chars().count());
     let name = format!("{sign}{}{value}", fitting(game, index, room));
     let text = if wins && !pen.has_colour() { format!("*{name}") } else { name };
-    let text = format!("{text:^CELL$}");
+    let text = format!("{text:^width$}");
     let hue = hue(game, index);
     if wins { pen.reversed(hue, &text) } else { pen.plain(hue, &text) }
 }

@@ -46,20 +46,9 @@ pub(super) enum Kind {
     Certificate,
 }
 
-#[derive(Debug)]
-pub struct Denied {
-    pub refusal: Refusal,
-    pub caller: Caller,
-}
-
 impl Caller {
+    /// Caller in a service without operators, which owns all objects.
     pub const ANYONE: Self = Self(None);
-
-    /// Returns the caller used in a service without operators. This caller owns all objects.
-    #[must_use]
-    pub const fn anyone() -> Self {
-        Self(None)
-    }
 
     #[must_use]
     pub fn from_request<T>(request: &tonic::Request<T>) -> Self {

@@ -5,7 +5,7 @@ use crate::roles::Roles;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     pub path: &'static str,
-    /// Sufficient roles; the caller needs one of them.
+    /// Sufficient roles; the caller needs one of them. [`Roles::NONE`] if the call needs no credential.
     pub roles: Roles,
     pub platform: bool,
 }
@@ -63,6 +63,7 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.ledger.v1.LedgerService/GetRound", VIEW),
     own("/motherlode.ledger.v1.LedgerService/ListRounds", VIEW),
     own("/motherlode.ledger.v1.LedgerService/ListCollections", VIEW),
+    own("/motherlode.ledger.v1.LedgerService/ListPlayers", WALLET.or(SUPPORT).or(AUDIT)),
     own("/motherlode.ledger.v1.LedgerService/GetPlayerDay", SUPPORT.or(AUDIT)),
     own("/motherlode.ledger.v1.LedgerService/VoidRound", SUPPORT),
     platform("/motherlode.ledger.v1.LedgerService/SetExchangeRate"),
@@ -72,6 +73,8 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.ledger.v1.LedgerService/ListChanges", ADMIN),
     own("/motherlode.ledger.v1.LedgerService/ApproveChange", ADMIN),
     own("/motherlode.ledger.v1.LedgerService/RejectChange", ADMIN),
+    platform("/motherlode.ledger.v1.LedgerService/TakeBase"),
+    platforms("/motherlode.ledger.v1.LedgerService/ConfirmBase", AUDIT.or(ADMIN)),
     own("/motherlode.ledger.v1.LedgerService/GetLogStatus", AUDIT),
     own("/motherlode.ledger.v1.LedgerService/FollowLog", AUDIT),
     own("/motherlode.jackpot.v1.JackpotService/GetPool", ANY),
@@ -99,6 +102,7 @@ pub const CALLS: &[Call] = &[
     platforms("/motherlode.report.v1.ReportService/GetServiceStatus", AUDIT.or(ADMIN)),
     own("/motherlode.proof.v1.ProofService/GetCheckpoint", ANY),
     own("/motherlode.proof.v1.ProofService/GetRoundProof", VIEW),
+    own(PUBLIC_ROUND, Roles::NONE),
     own("/motherlode.proof.v1.ProofService/GetConsistency", ANY),
     own("/motherlode.proof.v1.ProofService/FindRecord", AUDIT),
     platform("/motherlode.admin.v1.AdminService/ReloadConfig"),
@@ -113,5 +117,13 @@ pub const CALLS: &[Call] = &[
     node("/motherlode.log.v1.LogService/ReadViewFile"),
 ];
 
-pub(super) const OPEN: [&str; 3] =
-    ["/grpc.health.v1.Health/", "/grpc.reflection.v1.ServerReflection/", "/grpc.reflection.v1alpha.ServerReflection/"];
+/// Requires the key of the round's link.
+const PUBLIC_ROUND: &str = "/motherlode.proof.v1.ProofService/GetPublicRound";
+
+/// Prefixes of the calls that need no credential.
+pub(super) const OPEN: [&str; 4] = [
+    "/grpc.health.v1.Health/",
+    "/grpc.reflection.v1.ServerReflection/",
+    "/grpc.reflection.v1alpha.ServerReflection/",
+    PUBLIC_ROUND,
+];

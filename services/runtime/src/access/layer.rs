@@ -1,5 +1,5 @@
 use super::{
-    caller::{Caller, Denied, Identity, Kind, digest, identities},
+    caller::{Caller, Identity, Kind, digest, identities},
     calls::{CALLS, OPEN},
     expiry::Expiring,
 };
@@ -10,7 +10,7 @@ use crate::{
     reason::Reason,
     refusal::Refusal,
 };
-use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
+use http::{HeaderMap, Response, header::AUTHORIZATION};
 use parking_lot::RwLock;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
@@ -43,35 +43,24 @@ impl Access {
         }
     }
 
-    pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Denied> {
+    /// Checks the call. Stores the caller, if it is known, even if the call is refused.
+    pub fn admit(
+        &self,
+        path: &str,
+        headers: &HeaderMap,
+        peer: Option<&Peer>,
+        caller: &mut Caller,
+    ) -> Result<(), Refusal> {
         if OPEN.iter().any(|open| path.starts_with(open)) {
-            return Ok(Caller::ANYONE);
+            return Ok(());
         }
         let connection = peer.and_then(Peer::connection);
         let belongs_to = |holder| connection.map_or(Ok(()), |connection| connection.belongs_to(holder));
-        let unknown = |refusal| Denied { refusal, caller: Caller::ANYONE };
-        let Some(identities) = &self.identities else {
-            belongs_to(None).map_err(unknown)?;
-            return Ok(Caller::ANYONE);
-        };
+        let Some(identities) = &self.identities else { return belongs_to(None) };
         let identities = Arc::clone(&identities.read());
-        let identity = identify(&identities, headers, peer).map_err(unknown)?;
-        let caller = Caller(Some(Arc::clone(identity)));
-        let admitted =
-            identity.admit(path, (self.clock)(), || belongs_to(Some((&identity.operator.id, &identity.name))));
-        match admitted {
-            Ok(()) => Ok(caller),
-            Err(refusal) => Err(Denied { refusal, caller }),
-        }
-    }
-
-    pub fn enter<B>(&self, request: &mut Request<B>) -> Result<Caller, Denied> {
-        let peer = request.extensions().get::<Arc<Peer>>().map(AsRef::as_ref);
-        let caller = self.admit(request.uri().path(), request.headers(), peer)?;
-        if caller.0.is_some() {
-            request.extensions_mut().insert(caller.clone());
-        }
-        Ok(caller)
+        let identity = identify(&identities, headers, peer)?;
+        *caller = Caller(Some(Arc::clone(identity)));
+        identity.admit(path, (self.clock)(), || belongs_to(Some((&identity.operator.id, &identity.name))))
     }
 
     #[must_use]

@@ -5,7 +5,7 @@
 //!
 //! Possible refusals in the order of the checks, before the message is read: TOKEN_MISSING, TOKEN_UNKNOWN or
 //! CERTIFICATE_UNKNOWN, TOKEN_EXPIRED or CERTIFICATE_EXPIRED, TOO_MANY_CONNECTIONS, RATE_LIMITED, METHOD_UNKNOWN,
-//! ROLE_MISSING. Health and reflection need no credential.
+//! ROLE_MISSING. Health, reflection and GetPublicRound need no credential.
 
 mod bucket;
 pub(crate) mod caller;
@@ -14,6 +14,6 @@ mod expiry;
 mod layer;
 
 pub use crate::roles::Roles;
-pub use caller::{Caller, Denied, digest};
+pub use caller::{Caller, digest};
 pub use calls::{CALLS, Call};
 pub use layer::Access;

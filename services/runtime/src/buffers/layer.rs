@@ -35,20 +35,17 @@ impl Buffers {
 pub struct CallBytes(Share);
 
 impl Buffers {
+    /// Reserves the bytes of a call and of `message`, the bytes read so far.
     pub fn take(&self, caller: &Caller, headers: &HeaderMap, message: &[u8]) -> Result<CallBytes, Refusal> {
         let bytes = CALL_BYTES + length(headers) + message.len();
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
     }
 
-    pub fn enter(&self, request: Request<Body>) -> Result<(Request<Body>, CallBytes), Refusal> {
-        let caller = request.extensions().get::<Caller>();
-        let operator = caller.map_or_else(|| Arc::from(""), Caller::operator);
-        let take = |bytes| self.budget.take(&operator, bytes).map_err(Full::refused);
-        let call = take(CALL_BYTES + length(request.headers()))?;
-        let inward = take(0)?;
+    /// Counts and times the messages of the request's body.
+    pub fn read(&self, request: Request<Body>, call: &CallBytes) -> Result<Request<Body>, Refusal> {
+        let inward = call.0.take_more(0).map_err(Full::refused)?;
         let first = !self.streams.contains(request.uri().path());
-        let request = request.map(|body| Body::new(Inward::new(body, inward, self.message, first)));
-        Ok((request, CallBytes(call)))
+        Ok(request.map(|body| Body::new(Inward::new(body, inward, self.message, first))))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `[console]`: web pages.
 
 use super::error::ConfigError;
+use http::Uri;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -17,13 +18,42 @@ pub struct Console {
     pub spin: Option<String>,
     /// Address of the jackpot service for a `console` process; default: `[ledger] targets`.
     pub jackpot: Option<String>,
+    /// Public address of the pages of finished rounds, such as "https://check.example.com"; default: no such pages. Set it in
+    /// processes that write the log, which then return a link with each finished round, and in the console process. With
+    /// this host name, the console serves only these pages.
+    pub check_url: Option<String>,
     /// Whether to try the default address; not a key of the configuration file.
     #[serde(skip)]
     pub usual: bool,
 }
 
+fn address(url: &str) -> Option<Uri> {
+    url.parse().ok()
+}
+
 impl Console {
     pub const USUAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 50080);
+
+    /// Returns the host name of `check_url`, without a port.
+    #[must_use]
+    pub fn check_host(&self) -> Option<String> {
+        Some(address(self.check_url.as_deref()?)?.host()?.to_ascii_lowercase())
+    }
+
+    /// The links contain keys and the pages need a secure context, so only loopback may do without TLS.
+    pub(super) fn check_links(&self) -> Result<(), ConfigError> {
+        let Some(url) = &self.check_url else { return Ok(()) };
+        let is_public = |of: &Uri| match (of.scheme_str(), of.host()) {
+            (Some("https"), Some(host)) => !host.is_empty(),
+            (Some("http"), Some(host)) => ["localhost", "127.0.0.1", "[::1]"].contains(&host),
+            _ => false,
+        };
+        let bare = |of: &Uri| of.path() == "/" && of.query().is_none() && !url.contains(['@', '#']);
+        match address(url).is_some_and(|of| is_public(&of) && bare(&of)) {
+            true => Ok(()),
+            false => Err(ConfigError::CheckUrl { url: url.clone() }),
+        }
+    }
 
     /// An address beyond loopback requires operators, and TLS or `plaintext`.
     pub(super) fn check_exposure(&self, operators: bool, secured: bool) -> Result<(), ConfigError> {
@@ -35,5 +65,39 @@ impl Console {
                 Err(ConfigError::Exposed { listen, how: "without TLS, so pages are not encrypted", key: "plaintext" })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_28_links_have_a_public_address_with_tls() {
+        let console = |url: &str| Console { check_url: Some(url.to_owned()), ..Console::default() };
+        for (good, host) in [
+            ("https://check.example.com", "check.example.com"),
+            ("https://Check.Example.com:8443/", "check.example.com"),
+            ("http://127.0.0.1:50080", "127.0.0.1"),
+            ("http://localhost", "localhost"),
+        ] {
+            assert!(console(good).check_links().is_ok(), "{good}");
+            assert_eq!(console(good).check_host().as_deref(), Some(host));
+        }
+        for bad in [
+            "",
+            "check.example.com",
+            "http://check.example.com",
+            "https://",
+            "https://check.example.com/pages",
+            "https://check.example.com?a=b",
+            "https://check.example.com#a",
+            "https://user@check.example.com",
+            "ftp://check.example.com",
+            "http://localhost.example.com",
+        ] {
+            assert!(console(bad).check_links().is_err(), "{bad}");
+        }
+        assert!(Console::default().check_links().is_ok());
     }
 }

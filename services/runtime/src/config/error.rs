@@ -24,6 +24,10 @@ pub enum ConfigError {
         "console: {listen} is reachable beyond loopback, and without operators there is no log-in: configure operators, or listen on loopback"
     )]
     OpenConsole { listen: SocketAddr },
+    #[error(
+        "console: check_url is {url:?}; it must be https:// with a host and without a path, or http:// with a loopback host"
+    )]
+    CheckUrl { url: String },
     #[error("{listen} is reachable beyond loopback {how}; to allow it, set [allow_beyond_loopback] {key} = true")]
     Exposed { listen: SocketAddr, how: &'static str, key: &'static str },
 }

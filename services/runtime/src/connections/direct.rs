@@ -1,6 +1,6 @@
 //! Direct calls: unary calls answered in the connection's task, because the task and layers of an ordinary call cost more
-//! than the bet itself. Calls that arrive together are answered together. A [`Direct`] implementation makes the layers'
-//! checks itself.
+//! than the bet itself. Calls that arrive together are answered together. An implementation of [`DirectCalls`] makes the
+//! layers' checks itself.
 
 use super::{calls::UnderWay, peer::Peer};
 use bytes::Bytes;
@@ -9,13 +9,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, header::CONTENT_TYPE, r
 use std::{sync::Arc, task::Context};
 use tonic::Status;
 
-pub trait Direct: Send + Sync {
-    fn answers(&self, path: &str) -> bool;
-
-    fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls>;
-}
+/// Creates the direct calls of a connection.
+pub type Direct = Arc<dyn Fn(Arc<Peer>) -> Box<dyn DirectCalls> + Send + Sync>;
 
 pub trait DirectCalls: Send {
+    fn answers(&self, path: &str) -> bool;
+
     fn begin(&mut self, head: Parts, message: Bytes, responder: Responder);
 
     fn hand_in(&mut self);

@@ -40,7 +40,7 @@ pub(super) struct Http2<S> {
     service: S,
     connection: Arc<Connection>,
     peer: Arc<Peer>,
-    direct: Option<(Arc<dyn Direct>, Box<dyn DirectCalls>)>,
+    direct: Option<Box<dyn DirectCalls>>,
     coming: Vec<Coming>,
     patience: Option<Pin<Box<Sleep>>>,
 }
@@ -61,13 +61,13 @@ where
     pub(super) async fn begin(
         wire: Greeted,
         service: S,
-        direct: Option<Arc<dyn Direct>>,
+        direct: Option<Direct>,
         connection: Arc<Connection>,
         peer: Arc<Peer>,
     ) -> Result<(Self, Option<PingPong>), h2::Error> {
         let mut http = builder(connection.bounds()).handshake(wire).await?;
         let pings = http.ping_pong();
-        let direct = direct.map(|direct| (Arc::clone(&direct), direct.connect(Arc::clone(&peer))));
+        let direct = direct.map(|connect| connect(Arc::clone(&peer)));
         Ok((Self { http, service, connection, peer, direct, coming: vec![], patience: None }, pings))
     }
 
@@ -109,18 +109,18 @@ where
     }
 
     fn hand_in(&mut self) {
-        if let Some((_, calls)) = &mut self.direct {
+        if let Some(calls) = &mut self.direct {
             calls.hand_in();
         }
     }
 
     fn answer(&mut self, context: &mut Context<'_>) -> bool {
-        self.direct.as_mut().is_some_and(|(_, calls)| calls.answer(context))
+        self.direct.as_mut().is_some_and(|calls| calls.answer(context))
     }
 
     fn begin_call(&mut self, mut call: Coming, patient: bool, context: &mut Context<'_>) {
-        if let Some((direct, calls)) = &mut self.direct
-            && direct.answers(call.head.uri.path())
+        if let Some(calls) = &mut self.direct
+            && calls.answers(call.head.uri.path())
         {
             match arrived(&mut call.stream, &mut call.read, context) {
                 Arrived::Whole => {

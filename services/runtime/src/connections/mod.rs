@@ -30,7 +30,7 @@ pub use descriptors::descriptors;
 pub use direct::{Direct, DirectCalls, Responder};
 pub use http1::serve_http1;
 pub use peer::Peer;
-pub use table::{Bounds, Connection};
+pub use table::{Bounds, Connection, network};
 pub use tls::{Acceptor, TlsError, acceptor};
 pub use workers::Workers;
 
@@ -59,7 +59,7 @@ pub async fn serve<S>(
     workers: Workers,
     admission: Admission,
     service: S,
-    direct: Option<Arc<dyn Direct>>,
+    direct: Option<Direct>,
     stop: Stop,
 ) where
     S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
@@ -77,7 +77,7 @@ pub async fn serve<S>(
     listening.accept(begin).await;
 }
 
-async fn run<S>(opened: Opened, service: S, direct: Option<Arc<dyn Direct>>) -> Option<&'static str>
+async fn run<S>(opened: Opened, service: S, direct: Option<Direct>) -> Option<&'static str>
 where
     S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
         + Clone

@@ -349,6 +349,9 @@ reasons! {
         /// The record was archived: the log keeps records from `first_position` on. Nothing was applied. Read the record
         /// from a copy of the whole log.
         Archived = "ARCHIVED", FailedPrecondition, AfterChange;
+        /// The base does not name a record of the log after the previous base, or no unconfirmed base has this position and
+        /// digest. Compute the digest again: docs/how-to/backup-and-restore.md, "Take a base".
+        BaseMismatch = "BASE_MISMATCH", FailedPrecondition, Never;
         /// A commit of the log could not be read back.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
         /// The index does not yet include the log position of the answer.

@@ -6,17 +6,18 @@ pub(crate) mod refusals;
 
 use call_metrics::{CallMetrics, span, status};
 use deadline::until;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use motherlode_ledger::Ledgers;
 use motherlode_runtime::{
     Caller, Refusal,
-    access::{Access, Denied},
-    buffers::Buffers,
+    access::Access,
+    buffers::{Buffers, CallBytes},
+    connections::Peer,
     until::{time_is_up, within},
 };
 use refusals::RequestInfo;
-use std::{convert::Infallible, sync::Arc, time::Instant};
-use tokio::time::sleep_until;
+use std::{convert::Infallible, sync::Arc};
+use tokio::time::{Instant, sleep_until};
 use tonic::{Status, body::Body, service::Routes};
 use tower::{Service, ServiceExt, service_fn};
 use tracing::{Instrument, Span};
@@ -38,11 +39,11 @@ pub(crate) enum State {
 
 impl Layers {
     pub(crate) fn around(
-        self,
+        self: Arc<Self>,
         routes: Routes,
     ) -> impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + Sync
     {
-        let (layers, routes) = (Arc::new(self), routes.prepare());
+        let (layers, routes) = (self, routes.prepare());
         service_fn(move |request| {
             let (layers, routes) = (Arc::clone(&layers), routes.clone());
             async move { Ok(layers.measured(request, routes).await) }
@@ -51,7 +52,7 @@ impl Layers {
 
     async fn measured(&self, request: Request<Body>, routes: Routes) -> Response<Body> {
         let Some(metrics) = &self.metrics else { return self.noted(request, routes).await };
-        let (begun, path) = (Instant::now(), request.uri().path());
+        let (begun, path) = (std::time::Instant::now(), request.uri().path());
         let (method, span) = match metrics.exports() {
             true => (call_metrics::method(path), span(path, request.headers())),
             false => ("", Span::none()),
@@ -73,32 +74,39 @@ impl Layers {
         routes: Routes,
         caller: &mut Caller,
     ) -> Result<Response<Body>, Refusal> {
-        let Some(access) = &self.access else { return self.buffered(request, routes).await };
-        match access.enter(&mut request) {
-            Ok(admitted) => *caller = admitted,
-            Err(Denied { refusal, caller: denied }) => {
-                *caller = denied;
-                return Err(refusal);
-            }
-        }
-        let answer = self.buffered(request, routes).await?;
-        Ok(access.expiring(caller, answer))
+        let peer = request.extensions().get::<Arc<Peer>>().map(AsRef::as_ref);
+        let (bytes, until) = self.admit(request.uri().path(), request.headers(), peer, &[], caller)?;
+        request.extensions_mut().insert(caller.clone());
+        let request = self.buffers.read(request, &bytes)?;
+        let answer = match until {
+            None => self.current(request, routes).await?,
+            Some(until) => tokio::select! {
+                biased;
+                answer = within(until, self.current(request, routes)) => answer?,
+                () = sleep_until(until) => return Err(time_is_up()),
+            },
+        };
+        let answer = bytes.respond(answer).await;
+        Ok(match &self.access {
+            Some(access) => access.expiring(caller, answer),
+            None => answer,
+        })
     }
 
-    async fn buffered(&self, request: Request<Body>, routes: Routes) -> Result<Response<Body>, Refusal> {
-        let (request, call) = self.buffers.enter(request)?;
-        let answer = self.timed(request, routes).await?;
-        Ok(call.respond(answer).await)
-    }
-
-    async fn timed(&self, request: Request<Body>, routes: Routes) -> Result<Response<Body>, Refusal> {
-        let Some(until) = until(request.headers())? else { return self.current(request, routes).await };
-        let out_of_time = sleep_until(until);
-        tokio::select! {
-            biased;
-            answer = within(until, self.current(request, routes)) => answer,
-            () = out_of_time => Err(time_is_up()),
+    /// Makes the checks that precede those of the state and of the message: permissions, buffers, deadline. Stores the
+    /// caller, if it is known, even if the call is refused. `message` contains the bytes read so far.
+    pub(crate) fn admit(
+        &self,
+        path: &str,
+        headers: &HeaderMap,
+        peer: Option<&Peer>,
+        message: &[u8],
+        caller: &mut Caller,
+    ) -> Result<(CallBytes, Option<Instant>), Refusal> {
+        if let Some(access) = &self.access {
+            access.admit(path, headers, peer, caller)?;
         }
+        Ok((self.buffers.take(caller, headers, message)?, until(headers)?))
     }
 
     /// Read-your-writes: a call begins only when this process's state is current. The writer's state is always current; a

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use std::{
     collections::BTreeMap,
     fs::{self, File},
+    ops::ControlFlow,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -115,7 +116,7 @@ proptest! {
         merge(runs.iter().map(Run::cursor).collect(), |key, value| {
             assert!(merged.last_key_value().is_none_or(|(last, _)| &last[..] < key));
             merged.insert(key.to_vec(), value.to_vec());
-            Ok::<_, ViewError>(())
+            Ok::<_, ViewError>(ControlFlow::Continue(()))
         }).unwrap();
         prop_assert_eq!(&merged, &map);
         let run = Writer::merge(&store, keyspace, &runs, u64::MAX).unwrap();

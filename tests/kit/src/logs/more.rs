@@ -4,8 +4,8 @@ use super::{
     world::{EUR, POOL, World, player, settled, step, terms},
 };
 use motherlode_state::{
-    ANYONE, Campaign, ConfigurationReloaded, Currency, DebitAsked, Event, InternalRequest, LoggedTerms, Minor,
-    PoolTerms, RoundStarted, RoundTerms, SIGNAL, StreamId, Switch, VoidedJackpot,
+    ANYONE, BaseConfirmed, BaseTaken, Campaign, ConfigurationReloaded, Currency, DebitAsked, Event, InternalRequest,
+    LoggedTerms, Minor, PoolTerms, RoundStarted, RoundTerms, SIGNAL, StreamId, Switch, VoidedJackpot,
 };
 
 const USD: Currency = Currency::USD;
@@ -20,6 +20,7 @@ pub(super) fn all() -> Vec<Log> {
         ("more-partitions-1", 1, other),
         ("more-damaged-0", 0, damaged(0)),
         ("more-damaged-1", 1, damaged(1)),
+        ("bases", 1, bases()),
         ("more-reloads", 0, reloads()),
     ];
     let log =
@@ -45,6 +46,23 @@ fn reloads() -> World {
         let reloaded = ConfigurationReloaded { before, after, keys, key_count, actor };
         world.write(StreamId::System, vec![Event::ConfigurationReloaded(Box::new(reloaded))]);
     }
+    world
+}
+
+fn bases() -> World {
+    let mut world = damaged(1);
+    world.open("ann", EUR, 1_000);
+    let taken = |position, actor: &str| BaseTaken {
+        position,
+        record_hash: [7; 32],
+        form: 1,
+        digest: [8; 32],
+        actor: actor.into(),
+    };
+    world.write(StreamId::System, vec![Event::BaseTaken(taken(1, "ann").into())]);
+    let confirmed = BaseConfirmed { position: 1, digest: [8; 32], actor: "auditor".into() };
+    world.write(StreamId::System, vec![Event::BaseConfirmed(confirmed.into())]);
+    world.write(StreamId::System, vec![Event::BaseTaken(taken(2, "bob").into())]);
     world
 }
 

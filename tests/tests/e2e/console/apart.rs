@@ -14,15 +14,20 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-struct Apart {
-    address: SocketAddr,
+pub(super) struct Apart {
+    pub(super) address: SocketAddr,
     _stop: oneshot::Sender<()>,
 }
 
 impl Apart {
     fn start(target: String) -> Self {
+        Self::with(target, None)
+    }
+
+    pub(super) fn with(target: String, check_url: Option<String>) -> Self {
         let mut config = Config { role: Role::Console, data: "/nowhere".into(), ..Config::default() };
         config.console.listen = Some(([127, 0, 0, 1], 0).into());
+        config.console.check_url = check_url;
         config.ledger.targets = vec![target];
         let (stop, stopped) = oneshot::channel::<()>();
         let (told, addresses): (Sender<SocketAddr>, _) = channel();

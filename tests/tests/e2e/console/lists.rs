@@ -107,17 +107,14 @@ async fn pl_34_players_of_a_day_are_listed_by_prefix_and_an_unknown_name_has_its
     client.fund("benedict", EUR, 500).await;
     client.fund("carl", EUR, 500).await;
     let mut browser = Browser::logged_in(service.server.console(), "acme-support").await;
-    let page = browser.get("/players?prefix=ben&sort=name").await;
+    let page = browser.get("/players?prefix=ben&sort=active").await;
     assert!(page.body.contains(">ben</a>") && page.body.contains(">benedict</a>"), "{}", page.body);
     assert!(!page.body.contains(">carl</a>"), "{}", page.body);
     let net = client.balance(&ben).await - 1_000_000;
-    let file = browser.get("/players.csv?prefix=ben&sort=name").await;
+    let file = browser.get("/players.csv?prefix=ben&sort=active").await;
     let rows: Vec<Vec<_>> = file.body.lines().skip(1).map(|line| line.split(',').collect()).collect();
-    assert_eq!(
-        (rows[0][0], rows[0][3], rows[0][4]),
-        ("ben", &*rounds.len().to_string(), &*net.to_string()),
-        "{rows:?}"
-    );
+    let row = rows.iter().find(|row| row[0] == "ben").unwrap();
+    assert_eq!((row[3], row[4]), (&*rounds.len().to_string(), &*net.to_string()), "{rows:?}");
     assert_eq!(browser.get("/players?day=today").await.status, 400);
 
     let page = browser.get("/player/acme/bene").await;
@@ -126,6 +123,41 @@ async fn pl_34_players_of_a_day_are_listed_by_prefix_and_an_unknown_name_has_its
     for path in ["/player/acme/bene", "/player/bravo/bene", "/players?prefix=ben"] {
         let page = bravo.get(path).await;
         assert!(!page.body.contains("benedict"), "{path}: {}", page.body);
+    }
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_20_all_players_are_listed_page_by_page_and_suggested_by_prefix() {
+    let service = service().await;
+    let mut client = service.client("acme-all").await;
+    for player in 0..60 {
+        client.fund(&format!("q{player:02}"), EUR, 500).await;
+    }
+    let mut browser = Browser::logged_in(service.server.console(), "acme-support").await;
+    let names = |page: &Page| -> Vec<String> {
+        let links = page.body.split("href=\"/player/acme/").skip(1);
+        links.map(|link| link.split('"').next().unwrap().to_owned()).collect()
+    };
+    let first = browser.get("/players?prefix=q").await;
+    assert_eq!(names(&first), (0..50).map(|player| format!("q{player:02}")).collect::<Vec<_>>());
+    let next = browser.get(&link(&first, "Next players").unwrap().replace("&amp;", "&")).await;
+    assert_eq!(names(&next), (50..60).map(|player| format!("q{player:02}")).collect::<Vec<_>>());
+    assert!(link(&next, "Next players").is_none() && link(&next, "First players").is_some());
+    let file = browser.get(&link(&next, "These as CSV").unwrap().replace("&amp;", "&")).await;
+    assert_eq!(file.body.lines().nth(1), Some("q50,EUR,500,0,,0"), "exactly the shown rows: {}", file.body);
+    assert_eq!(file.body.lines().count(), 11);
+    let options = "<option value=\"q50\"></option>";
+    for asked in ["q50", "acme%2Fq50"] {
+        assert_eq!(browser.get(&format!("/live/suggestions?q={asked}")).await.body, options, "{asked}");
+    }
+    assert_eq!(browser.get("/live/suggestions?q=q").await.body.matches("<option").count(), 8);
+    let page = browser.get("/player/acme/q5x").await;
+    assert!(page.status == 404 && page.body.contains("href=\"/player/acme/q59\""), "{}", page.body);
+    let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
+    for path in ["/live/suggestions?q=q", "/live/suggestions?q=acme%2Fq", "/players?prefix=q", "/player/bravo/q5x"] {
+        let page = bravo.get(path).await;
+        assert!(!page.body.contains("q5"), "{path}: {}", page.body);
     }
     service.server.stop().await.unwrap();
 }

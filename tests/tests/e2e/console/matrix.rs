@@ -146,9 +146,12 @@ const ROWS: &[Row] = &[
     page("/live/jackpots", "/live/jackpots", Who::Any),
     page("/live/jackpots/{pool}", "/live/jackpots/bewitched", Who::Any),
     page("/live/log", "/live/log", AUDIT),
+    page("/live/suggestions", "/live/suggestions?q=a", Who::Roles(&["wallet", "support", "audit"])),
     page("/live/audits", "/live/audits", Who::Platform),
     page("/live/simulations/{game}", "/live/simulations/neptune", Who::Platform),
     page("/openapi.json", "/openapi.json", Who::Anybody),
+    page("/check/{operator}/{player}/{number}", "{page}", Who::Anybody),
+    page("/check/{operator}/{player}/{number}/proof", "{proof}", Who::Anybody),
     page("/console.css", "/console.css", Who::Anybody),
     page("/check.js", "/check.js", Who::Anybody),
     page("/htmx.js", "/htmx.js", Who::Anybody),
@@ -160,20 +163,24 @@ struct Names {
     over: String,
     open: String,
     record: String,
+    link: String,
 }
 
 impl Names {
     async fn new(service: &Service) -> Self {
         let (_, over, open) = rounds(service).await;
-        let position = round(service, &over).await.steps[0].position;
+        let told = round(service, &over).await;
+        let position = told.steps[0].position;
+        let link = told.check_url.replace("https://check.example.com", "");
         let ledger = service.server.ledgers().for_stream(&motherlode_state::StreamId::player("acme", "alice")).unwrap();
         let record = format!("{}/{position}", ledger.partition());
-        Self { over, open, record }
+        Self { over, open, record, link }
     }
 
     fn path(&self, path: &str) -> String {
         let version = motherlode_slots::latest("neptune").unwrap().rules_version();
         let named = path.replace("{round}", &self.over).replace("{open}", &self.open);
+        let named = named.replace("{page}", &self.link).replace("{proof}", &self.link.replacen('?', "/proof?", 1));
         named.replace("{record}", &self.record).replace("{version}", version)
     }
 }
@@ -278,7 +285,12 @@ async fn pl_27_a_part_that_is_shared_is_for_those_with_the_same_rights_and_a_tok
 async fn pl_27_another_operators_things_are_to_every_page_and_action_what_is_not_there() {
     let service = service().await;
     let names = Names::new(&service).await;
-    let nobodys = Names { over: "acme/nobody/1".into(), open: "acme/nobody/1".into(), record: "0/999999".into() };
+    let nobodys = Names {
+        over: "acme/nobody/1".into(),
+        open: "acme/nobody/1".into(),
+        record: "0/999999".into(),
+        link: String::new(),
+    };
     for row in ROWS.iter().filter(|row| row.own) {
         let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
         let word = bravo.get("/find").await.hidden("/logout", "word").unwrap();

@@ -5,6 +5,7 @@ mod calls;
 mod limits;
 mod lists;
 mod matrix;
+mod public;
 mod reports;
 mod stops;
 mod work;
@@ -34,7 +35,7 @@ use tokio_rustls::{
     },
 };
 
-const CONSOLE: &str = "[console]\nlisten = \"127.0.0.1:0\"\n";
+const CONSOLE: &str = "[console]\nlisten = \"127.0.0.1:0\"\ncheck_url = \"https://check.example.com\"\n";
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
 /// Tokens are named `<operator>-<role>`; the token `<operator>-all` has every role.

@@ -11,14 +11,17 @@ use motherlode_log::{Position, hash};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::SuspendPoolRequest,
-    ledger::v1::{ApproveChangeRequest, ListChangesRequest, SetSwitchRequest, Switch, set_switch_request::State},
+    ledger::v1::{
+        ApproveChangeRequest, GetRoundRequest, ListChangesRequest, SetSwitchRequest, Switch, TakeBaseRequest,
+        set_switch_request::State,
+    },
     proof::v1::{GetCheckpointRequest, proof_service_client::ProofServiceClient},
     round::v1::{Account, Stake},
     spin::v1::{CloseRoundRequest, OpenSessionRequest, PlayMode, SpinRequest},
 };
 use motherlode_runtime::{
     Config,
-    access::{CALLS, Call},
+    access::{CALLS, Call, Roles},
     connect::{Connection, Credentials, connect},
 };
 use motherlode_state::{Event, StreamId};
@@ -26,7 +29,7 @@ use motherlode_tests::Server;
 use motherlode_tests::{Client, campaign, commits, config, operators::operator, seamless, start_fresh, until};
 use prost::Message;
 use raw::{Answered, call, expired, normalized, refusal};
-use rows::{Names, ROWS, Row};
+use rows::{Names, ROWS, Row, base};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -64,6 +67,7 @@ impl Service {
             + &operator("other", &[("other", &all)])
             + &operator("platform", &[("platform", &all), ("second", &all)]);
         let mut config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
+        config.console.check_url = Some("https://check.example.com".to_owned());
         config.console.listen = (face == Face::Json).then_some(([127, 0, 0, 1], 0).into());
         let server = start_fresh(&config).await;
         let mut connections = BTreeMap::new();
@@ -205,7 +209,7 @@ impl Service {
         let session = client.spin.open_session(open).await.unwrap().into_inner().session_id;
         let neptune = motherlode_slots::latest("neptune").unwrap();
         client.spin.grant_campaign(campaign(neptune, "spring", &account, 3)).await.unwrap();
-        if row.path.ends_with("GetRoundProof") {
+        if row.path.ends_with("GetRoundProof") || is_open(row) {
             let (request_id, why) = ("closed".to_owned(), "test".to_owned());
             let close = CloseRoundRequest { request_id, round_id: round.clone(), reason: why.clone(), actor: why };
             client.spin.close_round(close).await.unwrap();
@@ -217,6 +221,9 @@ impl Service {
             platform.jackpot.suspend_pool(suspend).await.unwrap();
         }
         seamless::settled(&account).await;
+        let get = GetRoundRequest { round_id: round.clone() };
+        let url = client.ledger.get_round(get).await.unwrap().into_inner().round.unwrap_or_default().check_url;
+        let link_key = url.split_once("?key=").map_or_else(String::new, |(_, key)| key.to_owned());
         let mut changes = [0; 2];
         if row.path.ends_with("Change") {
             let by_version = row.path.ends_with("RejectChange");
@@ -224,21 +231,27 @@ impl Service {
                 *change = self.propose(game, by_version).await;
             }
         }
+        let mut record = match row.path.ends_with("FindRecord") {
+            true => self.record_of(&player),
+            false => vec![],
+        };
+        if row.path.ends_with("Base") {
+            let ledger = self.server.ledger();
+            changes = [ledger.durable(); 2];
+            record = hash(&ledger.records(changes[0], 1, usize::MAX).unwrap()[0].bytes).to_vec();
+        }
         let pool = match row.path.rsplit('/').next() {
             Some("OpenPool" | "ChangePoolTerms" | "SuspendPool" | "ReleaseHits" | "ResumePool" | "RetirePool") => {
                 "extra"
             }
             _ => "bewitched",
         };
-        let record = match row.path.ends_with("FindRecord") {
-            true => self.record_of(&player),
-            false => vec![],
-        };
-        Names {
+        let names = Names {
             operator: "acme".into(),
             record,
             player,
             round,
+            link_key,
             session,
             request: format!("{REQUEST}{number}"),
             deposit: if seamless::is_on() { "bought" } else { "deposit-EUR" }.into(),
@@ -247,7 +260,13 @@ impl Service {
             changes,
             currency: if row.path.ends_with("SetExchangeRate") { "SEK" } else { "EUR" },
             other: false,
+        };
+        if row.path.ends_with("ConfirmBase") {
+            let mut second = Client::on(self.connections["second"].clone());
+            let (request_id, record_hash) = (format!("base-{number}"), names.record.clone());
+            second.ledger.take_base(TakeBaseRequest { request_id, record_hash, ..base(&names) }).await.unwrap();
         }
+        names
     }
 }
 
@@ -337,6 +356,11 @@ fn listed(row: &Row) -> &'static Call {
     CALLS.iter().find(|call| call.path == row.path).expect("the call is listed with its roles")
 }
 
+/// Returns whether the call needs no credential.
+fn is_open(row: &Row) -> bool {
+    listed(row).roles == Roles::NONE
+}
+
 fn owner(row: &Row) -> &'static str {
     if listed(row).platform { "platform" } else { "acme" }
 }
@@ -384,11 +408,15 @@ async fn refuses(service: Service) {
         let names = service.names(number, row).await;
         let good = (row.request)(&names);
 
-        let answered = service.refused("", row, good.clone()).await;
-        assert_eq!(refusal(&answered), (Code::Unauthenticated, "TOKEN_MISSING".into()), "{path}");
-
         let call = listed(row);
-        for role in ROLES.into_iter().filter(|role| call.platform || !call.roles.to_string().contains(role)) {
+        let answered = service.refused("", row, good.clone()).await;
+        match is_open(row) {
+            true => assert!(answered.is_ok(), "{path}: {answered:?}"),
+            false => assert_eq!(refusal(&answered), (Code::Unauthenticated, "TOKEN_MISSING".into()), "{path}"),
+        }
+
+        let lacking = |role: &&str| call.platform || !call.roles.to_string().contains(role);
+        for role in ROLES.into_iter().filter(lacking).filter(|_| !is_open(row)) {
             let answered = service.refused(role, row, good.clone()).await;
             assert_eq!(refusal(&answered), (Code::PermissionDenied, "ROLE_MISSING".into()), "{path} as {role}");
         }
@@ -453,7 +481,7 @@ async fn pl_27_another_operators_things_are_to_every_call_in_json_what_unknown_o
 }
 
 async fn isolates(service: Service) {
-    for (number, row) in service.rows().filter(|(_, row)| !listed(row).platform) {
+    for (number, row) in service.rows().filter(|(_, row)| !listed(row).platform && !is_open(row)) {
         let path = row.path;
         let names = service.names(number, row).await;
         let pool = |names: Names| Names { pool: "bewitched".into(), game: "neptune".into(), ..names };

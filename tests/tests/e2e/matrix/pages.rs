@@ -1,5 +1,5 @@
 use super::{
-    Face, Service, account, json, listed, owner,
+    Face, Service, account, is_open, json, listed, owner,
     rows::{Names, ROWS, Row},
     waiting,
 };
@@ -39,7 +39,8 @@ fn page(row: &Row, names: &Names) -> String {
     let who = if roles.platform { " (operator `platform` alone)" } else { "" };
     let mut request = pretty(&json::body(row.path, &(row.request)(names)));
     let record = Some(BASE64.encode(&names.record)).filter(|record| !record.is_empty());
-    for (id, name) in [(Some(names.session.clone()), "SESSION_ID"), (record, "RECORD_HASH")] {
+    let link_key = Some(names.link_key.clone()).filter(|key| !key.is_empty());
+    for (id, name) in [(Some(names.session.clone()), "SESSION_ID"), (record, "RECORD_HASH"), (link_key, "LINK_KEY")] {
         request = id.map_or(request.clone(), |id| request.replace(&id, name));
     }
     for change in names.changes {
@@ -53,7 +54,11 @@ fn page(row: &Row, names: &Names) -> String {
             request.replace('\n', "\n  ")
         ),
     };
-    format!("# {name}\n\n{}\n\nRoles: {}{who}.\n\n## Request\n\n{call}", comment(&method).trim(), roles.roles)
+    let access = match is_open(row) {
+        true => "No credential needed.".to_owned(),
+        false => format!("Roles: {}{who}.", roles.roles),
+    };
+    format!("# {name}\n\n{}\n\n{access}\n\n## Request\n\n{call}", comment(&method).trim())
 }
 
 fn shorten(value: &mut Value) {
@@ -82,7 +87,8 @@ fn index() -> String {
             service = method.parent_service().name().to_owned();
             text += &format!("\n## {service}\n\n| call | roles |\n|---|---|\n");
         }
-        text += &format!("| [{0}]({service}/{0}.md) | {1} |\n", method.name(), listed(row).roles);
+        let roles = if is_open(row) { "none".to_owned() } else { listed(row).roles.to_string() };
+        text += &format!("| [{0}]({service}/{0}.md) | {roles} |\n", method.name());
     }
     text
 }

@@ -17,6 +17,7 @@ pub struct Names {
     pub operator: String,
     pub player: String,
     pub round: String,
+    pub link_key: String,
     pub session: String,
     pub request: String,
     pub deposit: String,
@@ -48,6 +49,7 @@ const NO_ACCOUNT: Option<(Code, &str)> = Some((NotFound, "ACCOUNT_UNKNOWN"));
 const NO_ROUND: Option<(Code, &str)> = Some((NotFound, "ROUND_UNKNOWN"));
 const NO_SESSION: Option<(Code, &str)> = Some((FailedPrecondition, "SESSION_EXPIRED"));
 const NO_CHANGE: Option<(Code, &str)> = Some((NotFound, "CHANGE_UNKNOWN"));
+const NO_BASE: Option<(Code, &str)> = Some((FailedPrecondition, "BASE_MISMATCH"));
 const NO_POOL: Option<(Code, &str)> = Some((NotFound, "POOL_UNKNOWN"));
 const NO_GAME: Option<(Code, &str)> = Some((NotFound, "GAME_UNKNOWN"));
 
@@ -178,6 +180,10 @@ pub const ROWS: &[Row] = &[
     row("/motherlode.ledger.v1.LedgerService/ListCollections", NO_ACCOUNT, |it| {
         ledger::ListCollectionsRequest { account: account(it), ..Default::default() }.encode_to_vec()
     }),
+    row("/motherlode.ledger.v1.LedgerService/ListPlayers", Some((Fine, "")), |it| {
+        ledger::ListPlayersRequest { operator_id: it.operator.clone(), prefix: it.player.clone(), ..Default::default() }
+            .encode_to_vec()
+    }),
     row("/motherlode.ledger.v1.LedgerService/GetPlayerDay", NO_ACCOUNT, |it| {
         ledger::GetPlayerDayRequest { account: account(it) }.encode_to_vec()
     }),
@@ -210,6 +216,13 @@ pub const ROWS: &[Row] = &[
     row("/motherlode.ledger.v1.LedgerService/RejectChange", NO_CHANGE, |it| {
         let (request_id, reason) = (it.request.clone(), "test".to_owned());
         ledger::RejectChangeRequest { request_id, change_id: change(it), reason, ..Default::default() }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/TakeBase", NO_BASE, |it| {
+        ledger::TakeBaseRequest { record_hash: it.record.clone(), ..base(it) }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/ConfirmBase", NO_BASE, |it| {
+        let ledger::TakeBaseRequest { request_id, position, digest, .. } = base(it);
+        ledger::ConfirmBaseRequest { request_id, position, digest, ..Default::default() }.encode_to_vec()
     }),
     plain("/motherlode.ledger.v1.LedgerService/GetLogStatus", None, |_| vec![]),
     plain("/motherlode.ledger.v1.LedgerService/FollowLog", None, |_| vec![]),
@@ -324,6 +337,10 @@ pub const ROWS: &[Row] = &[
     row("/motherlode.proof.v1.ProofService/GetRoundProof", NO_ROUND, |it| {
         proof::GetRoundProofRequest { round_id: it.round.clone(), ..Default::default() }.encode_to_vec()
     }),
+    plain("/motherlode.proof.v1.ProofService/GetPublicRound", NO_ROUND, |it| {
+        let (round_id, link_key) = (it.round.clone(), it.link_key.clone());
+        proof::GetPublicRoundRequest { round_id, link_key, with_proof: false }.encode_to_vec()
+    }),
     plain("/motherlode.proof.v1.ProofService/GetConsistency", None, |_| {
         proof::GetConsistencyRequest { partition: 0, old_size: 1 }.encode_to_vec()
     }),
@@ -365,6 +382,16 @@ pub const ROWS: &[Row] = &[
         log::ReadViewFileRequest { digest: vec![7; 32], ..Default::default() }.encode_to_vec()
     }),
 ];
+
+pub fn base(it: &Names) -> ledger::TakeBaseRequest {
+    ledger::TakeBaseRequest {
+        request_id: it.request.clone(),
+        position: it.changes[0],
+        form: 1,
+        digest: vec![if it.other { 8 } else { 7 }; 32],
+        ..Default::default()
+    }
+}
 
 fn content(it: &Names) -> String {
     if it.other { "other" } else { "one" }.to_owned()

@@ -111,7 +111,7 @@ impl Model {
             jackpot_assumes: self.jackpot_assumes(),
             prizes: std::iter::once(PrizeInfo::Jackpot).chain(money).collect(),
             jackpot: true,
-            witches: true,
+            companions: &["white witch", "dark witch"],
             doubles_max: u32::from(DOUBLES_MAX),
             free_spin_multiplier: self.multiplier,
             ..data.info(&self.symbols, &self.limits)

@@ -26,6 +26,10 @@ pub struct Args {
     /// Recompute each seal in the log from this file of draw keys. Keep the file secret: its keys reveal future draws.
     #[arg(long, value_name = "FILE")]
     pub(super) draw_keys: Option<PathBuf>,
+    /// Print the digest of the state at this position, to confirm a base. For several partitions, positions are separated by
+    /// commas.
+    #[arg(long, value_name = "POSITION", value_delimiter = ',')]
+    pub(super) base: Vec<u64>,
     /// Format of the report.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,

@@ -73,7 +73,7 @@ fn of_partition(report: &Report, partitions: usize) -> Value {
         json!({"operator": switch.operator, "game": switch.game, "rules_version": switch.rules_version,
                "reason": off.reason, "actor": off.actor, "position": off.position})
     });
-    json!({
+    let mut value = json!({
         "ok": true,
         "partition": partition,
         "commits": position,
@@ -107,7 +107,12 @@ fn of_partition(report: &Report, partitions: usize) -> Value {
             }
             Comparison::NotCompared { why } => json!({"compared": false, "why": why}),
         },
-    })
+    });
+    if let Some(base) = &report.base {
+        value["base"] = json!({"position": base.position, "record_hash": hex(&base.record_hash), "form": base.form,
+                               "digest": hex(&base.digest), "is_logged": base.is_logged});
+    }
+    value
 }
 
 pub(super) fn of_divergence(divergence: &Divergence) -> Value {

@@ -63,6 +63,11 @@ fn log(report: &Report) -> Vec<String> {
         }
         Comparison::NotCompared { why } => format!("  index not compared: {why}"),
     });
+    if let Some(base) = &report.base {
+        let logged = if base.is_logged { "equal to the base in the log" } else { "not a base of the log" };
+        lines.push(format!("  digest of the state at position {}, form {}: {logged}", count(base.position), base.form));
+        lines.push(format!("    {}", hex(&base.digest)));
+    }
     if !report.checkpoints.is_empty() {
         let sizes: Vec<_> = report.checkpoints.iter().map(count).collect();
         let tree =

@@ -10,12 +10,22 @@ pub struct Console<W, R> {
     output: W,
     input: R,
     colour: bool,
+    columns: usize,
     closed: bool,
 }
 
 impl<W: Write, R: BufRead> Console<W, R> {
     pub fn new(output: W, input: R, colour: bool) -> Self {
-        Self { output, input, colour, closed: false }
+        Self { output, input, colour, columns: 80, closed: false }
+    }
+
+    #[must_use]
+    pub fn with_columns(self, columns: usize) -> Self {
+        Self { columns, ..self }
+    }
+
+    pub(super) fn columns(&self) -> usize {
+        self.columns
     }
 
     pub fn colour(&self) -> bool {

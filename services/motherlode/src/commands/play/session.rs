@@ -230,7 +230,8 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         let mut jackpots = vec![];
         loop {
             let outcome = played.outcome.take().unwrap_or_default();
-            self.console.say(&draw::outcome(game.info(), &outcome, self.args.currency(), self.console.colour()))?;
+            let (currency, colour, columns) = (self.args.currency(), self.console.colour(), self.console.columns());
+            self.console.say(&draw::outcome_in_columns(game.info(), &outcome, currency, colour, columns))?;
             if played.step == 1 {
                 self.shelf(game, played.bet.as_ref()).await?;
             }

@@ -48,7 +48,7 @@ async fn pl_03_pl_11_what_a_crash_left_half_finished_is_finished_once() {
         let (_stopper, stop) = motherlode_runtime::stop::channel();
         let api = SpinApi::new(ledger.clone(), dealer.clone(), Duration::ZERO, stop);
         let played = waiting(&api, "alice").await;
-        let round = motherlode_ledger::fields::round_id(&Caller::anyone(), &played.round_id).unwrap();
+        let round = motherlode_ledger::fields::round_id(&Caller::ANYONE, &played.round_id).unwrap();
 
         let request = SkipRoundRequest {
             request_id: "skip".into(),
@@ -70,11 +70,11 @@ async fn pl_03_pl_11_what_a_crash_left_half_finished_is_finished_once() {
             AbandonedRounds::new(ledger.clone(), dealer, Waits::default()).sweep().await;
             assert_eq!(causes(&ledger, &round), [0, 1, 1]);
         }
-        let steps = api.skip_round(&Caller::anyone(), &request).await.unwrap();
+        let steps = api.skip_round(&Caller::ANYONE, &request).await.unwrap();
         assert_eq!(causes(&ledger, &round), [0, 1, 1]);
         let numbers: Vec<_> = steps.iter().map(|step| (step.step, step.state())).collect();
         assert_eq!(numbers, [(2, RoundState::Open), (3, RoundState::Settled)]);
-        assert_eq!(api.skip_round(&Caller::anyone(), &request).await.unwrap(), steps);
+        assert_eq!(api.skip_round(&Caller::ANYONE, &request).await.unwrap(), steps);
         drop((completer, api));
         ledger.close().await;
     }

@@ -1,0 +1,23 @@
+use serde::{Deserialize, Serialize};
+
+use crate::values::RecordHash;
+
+/// Claim about the state at a position of the commit's own partition (PL-37).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseTaken {
+    pub position: u64,
+    /// Hash of the record at the position.
+    pub record_hash: RecordHash,
+    /// Version of the digest, see [`StateDigest`](crate::StateDigest).
+    pub form: u32,
+    pub digest: [u8; 32],
+    pub actor: String,
+}
+
+/// An audit of a copy of the log computed the same digest for the latest base (PL-37).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseConfirmed {
+    pub position: u64,
+    pub digest: [u8; 32],
+    pub actor: String,
+}

@@ -1,0 +1,145 @@
+use super::{Failure, NO_LOG, config_file::LogAccess, say};
+use crate::{
+    client::{self, Client, insist},
+    target::Target,
+};
+use motherlode_ledger::base;
+use motherlode_proto::{
+    convert::play::hex,
+    ledger::v1::{ConfirmBaseRequest, TakeBaseRequest},
+};
+use motherlode_state::BaseTaken;
+use std::{fmt::Write as _, path::PathBuf};
+
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+enum What {
+    /// Print the digest of each partition's newest snapshot. The service may run.
+    Show(Show),
+    /// Record the digests of the newest snapshots as bases in the log of a running service.
+    Take(Take),
+    /// Record that an audit of a copy of the log computed the digest of the latest base.
+    Confirm(Confirm),
+}
+
+#[derive(Debug, Clone, clap::Args)]
+struct Show {
+    /// Data folder of `serve`.
+    #[arg(value_name = "FOLDER")]
+    data: PathBuf,
+    #[command(flatten)]
+    access: LogAccess,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+struct Take {
+    #[command(flatten)]
+    of: Show,
+    /// Person who takes the base, recorded in the log.
+    #[arg(long, value_name = "NAME")]
+    actor: String,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+struct Confirm {
+    /// Partition of the base.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    partition: u32,
+    /// Position of the base.
+    #[arg(value_name = "POSITION")]
+    position: u64,
+    /// Digest that `motherlode audit --base POSITION` printed.
+    #[arg(value_name = "DIGEST")]
+    digest: String,
+    /// Person who audited the copy, recorded in the log.
+    #[arg(long, value_name = "NAME")]
+    actor: String,
+    #[command(flatten)]
+    target: Target,
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
+    match &args.what {
+        What::Show(args) => say(&bases(args)?.iter().map(text).collect::<String>()),
+        What::Take(args) => runtime.block_on(take(args)),
+        What::Confirm(args) => runtime.block_on(confirm(args)),
+    }
+}
+
+fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
+    let local = args.access.local(&args.data)?;
+    let of = |partition| {
+        let found = base(&local.index(partition), partition).map_err(Failure::unusable)?;
+        let none = || {
+            let message = format!("partition {partition} has no snapshot of this version");
+            Failure::unusable(message).with_step("Start and stop the service once, to write a snapshot")
+        };
+        Ok((partition, found.ok_or_else(none)?))
+    };
+    let all: Result<Vec<_>, Failure> = (0..local.partitions()).map(of).collect();
+    match all {
+        Ok(none) if none.is_empty() => Err(Failure::unusable("the folder has no log").with_step(NO_LOG)),
+        all => all,
+    }
+}
+
+fn text((partition, base): &(u32, BaseTaken)) -> String {
+    let BaseTaken { position, record_hash, form, digest, .. } = base;
+    let mut text = format!("partition {partition}: state at position {position}, form {form}\n");
+    let _ = writeln!(text, "  digest  {}\n  record  {}", hex(digest), hex(record_hash));
+    text
+}
+
+async fn take(args: &Take) -> Result<(), Failure> {
+    let client = Client::connect(&args.target).await?;
+    for (partition, base) in bases(&args.of)? {
+        let request = TakeBaseRequest {
+            request_id: client::request_id()?,
+            partition,
+            position: base.position,
+            record_hash: base.record_hash.to_vec(),
+            form: base.form,
+            digest: base.digest.to_vec(),
+            actor: args.actor.clone(),
+        };
+        let taken = insist(&request, |request| {
+            let mut ledger = client.ledger.clone();
+            async move { ledger.take_base(request).await }
+        });
+        let position = taken.await.map_err(|status| client::explain(&status))?.position;
+        say(&format!("{}  recorded at position {position}\n", text(&(partition, base))))?;
+    }
+    Ok(())
+}
+
+async fn confirm(args: &Confirm) -> Result<(), Failure> {
+    let digest = bytes(&args.digest).ok_or_else(|| Failure::unusable("the digest must have 64 hexadecimal digits"))?;
+    let client = Client::connect(&args.target).await?;
+    let request = ConfirmBaseRequest {
+        request_id: client::request_id()?,
+        partition: args.partition,
+        position: args.position,
+        digest,
+        actor: args.actor.clone(),
+    };
+    let confirmed = insist(&request, |request| {
+        let mut ledger = client.ledger.clone();
+        async move { ledger.confirm_base(request).await }
+    });
+    let position = confirmed.await.map_err(|status| client::explain(&status))?.position;
+    let Confirm { partition, position: base, .. } = args;
+    say(&format!("partition {partition}: base at position {base} confirmed; recorded at position {position}\n"))
+}
+
+fn bytes(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+    pairs.collect::<Option<Vec<_>>>().filter(|bytes| bytes.len() == 32 && digits.len() == 64)
+}

@@ -1,0 +1,88 @@
+//! Public form of a finished round.
+
+use motherlode_proto::round::v1::{Account, Automatic, Round, RoundState, Step, Void};
+use motherlode_runtime::{Reason, Refusal};
+
+/// One refusal for all requests that get no page; it does not repeat the requested round.
+pub(crate) fn unknown_round() -> Refusal {
+    Refusal::new(Reason::RoundUnknown, "there is no such round, or the link is incomplete")
+}
+
+/// Returns the round without the player's balances and session, actors, remarks and the operator's costs; `None` if the
+/// round is open. Lists every field, so that a new field of the contract is decided here.
+pub(crate) fn without_private_fields(round: Round) -> Option<Round> {
+    let ended = matches!(round.state(), RoundState::Settled | RoundState::Voided);
+    let Round {
+        round_id,
+        account,
+        game,
+        rules_version,
+        model_hash,
+        stake,
+        bet,
+        win,
+        state,
+        awaiting,
+        start_time,
+        steps,
+        jackpots,
+        contribution_eur: _,
+        exchange_rate: _,
+        balance_before: _,
+        balance_after: _,
+        session_name: _,
+        jurisdiction: _,
+        void,
+        campaign_id: _,
+        witch,
+        carried,
+        credited,
+        check_url: _,
+    } = round;
+    let public = Round {
+        round_id,
+        account: account.map(|of| Account { currency_code: of.currency_code, ..Account::default() }),
+        game,
+        rules_version,
+        model_hash,
+        stake,
+        bet,
+        win,
+        state,
+        awaiting,
+        start_time,
+        steps: steps.into_iter().map(step).collect(),
+        jackpots,
+        void: void.map(voided),
+        witch,
+        carried,
+        credited,
+        ..Round::default()
+    };
+    ended.then_some(public)
+}
+
+fn step(step: Step) -> Step {
+    let Step {
+        number,
+        position,
+        seed,
+        choice,
+        outcome,
+        win,
+        time,
+        automatic,
+        balance_before: _,
+        balance_after: _,
+        carried,
+        reference: _,
+        draw,
+    } = step;
+    let automatic = automatic.map(|of| Automatic { cause: of.cause, ..Automatic::default() });
+    Step { number, position, seed, choice, outcome, win, time, automatic, carried, draw, ..Step::default() }
+}
+
+fn voided(void: Void) -> Void {
+    let Void { reason: _, actor: _, refund, win_taken_back, win_left: _, position, time, reference: _ } = void;
+    Void { refund, win_taken_back, position, time, ..Void::default() }
+}
