@@ -6,7 +6,6 @@ use std::{
     convert::Infallible,
     fmt,
     future::Future,
-    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -24,7 +23,7 @@ use tonic::{
     body::Body,
     codec::Codec,
     codegen::{
-        BoxFuture, Service, http,
+        BoxFuture, BoxStream, Service, http,
         tokio_stream::{Stream, StreamExt as _},
     },
     server::{Grpc, NamedService},
@@ -32,7 +31,6 @@ use tonic::{
 use tonic_prost::ProstCodec;
 
 type Answer = BoxFuture<http::Response<Body>, Infallible>;
-type BoxStream = Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>;
 
 type Streamed<T, M, F> = fn(Arc<T>, Request<Streaming<M>>) -> F;
 
@@ -77,7 +75,7 @@ impl<T: Send + Sync + 'static> Serving<T> {
             let service = Arc::clone(&service);
             Box::pin(async move {
                 let answers = call(service, decoded(request)?).await?;
-                Ok(answers.map(|answers| -> BoxStream { Box::pin(answers.map(|answer| Ok(answer?.written()))) }))
+                Ok(answers.map(|answers| -> BoxStream<Bytes> { Box::pin(answers.map(|answer| Ok(answer?.written()))) }))
             })
         });
         server_streaming(call, request, self.request_bytes_max)
@@ -119,7 +117,7 @@ fn unary(call: Call<Bytes, Response<Bytes>>, request: http::Request<Body>, reque
 }
 
 fn server_streaming(
-    call: Call<Bytes, Response<BoxStream>>,
+    call: Call<Bytes, Response<BoxStream<Bytes>>>,
     request: http::Request<Body>,
     request_bytes_max: usize,
 ) -> Answer {

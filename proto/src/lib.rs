@@ -8,6 +8,9 @@ pub mod convert;
 pub mod play_stream;
 pub mod wire;
 
+/// Answer of a call's handler.
+pub type RpcResult<T> = Result<tonic::Response<T>, tonic::Status>;
+
 pub mod round {
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
     pub mod v1 {

@@ -3,8 +3,7 @@
 use crate::{codec::FnCodec, convert::asked::read_call, spin::v1::PlayStreamRequest};
 use bytes::{Buf as _, BufMut};
 use prost::encoding::{WireType, encode_key, encode_varint, message, uint64};
-use std::pin::Pin;
-use tonic::{Request, Response, Status, Streaming, codegen::tokio_stream::Stream};
+use tonic::{Request, Response, Status, Streaming, codegen::BoxStream};
 use tonic_types::pb;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +29,7 @@ impl StreamAnswer {
     }
 }
 
-pub type StreamAnswers = Pin<Box<dyn Stream<Item = Result<StreamAnswer, Status>> + Send>>;
+pub type StreamAnswers = BoxStream<StreamAnswer>;
 
 #[tonic::async_trait]
 pub trait PlayStream: Send + Sync + 'static {

@@ -38,7 +38,7 @@ struct Rate {
     every: Duration,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Bucket {
     left: u32,
     since: Instant,
@@ -65,24 +65,28 @@ struct Buckets {
 impl Buckets {
     /// Takes the cost from both buckets, or from none. If too many addresses are active, new ones are refused.
     fn take(&mut self, address: IpAddr, cost: u32, now: Instant) -> bool {
-        if self.own.len() >= ADDRESSES_MAX && !self.own.contains_key(&address) {
-            self.own.retain(|_, bucket| {
-                bucket.refill(OWN, now);
-                bucket.left < OWN.burst
-            });
-            if self.own.len() >= ADDRESSES_MAX {
-                return false;
-            }
+        self.all.refill(ALL, now);
+        if self.all.left < cost || !self.has_room(address, now) {
+            return false;
         }
         let own = self.own.entry(address).or_insert_with(|| Bucket::new(OWN, now));
         own.refill(OWN, now);
-        self.all.refill(ALL, now);
-        let taken = own.left >= cost && self.all.left >= cost;
+        let taken = own.left >= cost;
         if taken {
             own.left -= cost;
             self.all.left -= cost;
         }
         taken
+    }
+
+    fn has_room(&mut self, address: IpAddr, now: Instant) -> bool {
+        if self.own.len() >= ADDRESSES_MAX && !self.own.contains_key(&address) {
+            self.own.retain(|_, bucket| {
+                bucket.refill(OWN, now);
+                bucket.left < OWN.burst
+            });
+        }
+        self.own.len() < ADDRESSES_MAX || self.own.contains_key(&address)
     }
 }
 
@@ -190,14 +194,14 @@ mod tests {
         let mut all = buckets(now);
         let pages = (0..1_000).filter(|number| all.take(address(*number), PAGE_COST, now)).count();
         assert_eq!(pages, 400);
-        let mut all = buckets(now);
-        for number in 0..10_000 {
-            all.take(address(number), PAGE_COST, now);
-        }
-        assert_eq!(all.own.len(), ADDRESSES_MAX);
-        let later = now + Duration::from_secs(60);
-        assert!(all.take(address(20_000), PAGE_COST, later), "addresses without recent requests make room");
-        assert!(all.own.len() < ADDRESSES_MAX);
+        assert_eq!(all.own.len(), 400, "a refused address takes no room");
+        let busy = Bucket { left: 0, since: now };
+        all.own = (0..4_096).map(|number| (address(number), busy)).collect();
+        let later = |ms| now + Duration::from_millis(ms);
+        assert!(!all.take(address(20_000), PAGE_COST, later(20)), "the table is full of active addresses");
+        assert!(!all.own.contains_key(&address(20_000)));
+        assert!(all.take(address(20_000), PAGE_COST, later(60_000)), "addresses without recent requests make room");
+        assert_eq!(all.own.len(), 1);
     }
 
     #[test]

@@ -10,7 +10,10 @@ use motherlode_ledger::{
     known::{check_game, check_operator},
     offer,
 };
-use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
+use motherlode_proto::{
+    RpcResult,
+    jackpot::v1::{self as wire, jackpot_service_server::JackpotService},
+};
 use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use motherlode_slots::Ladders;
 use motherlode_state::{Award, Event, Minor, PoolState, Refused, StreamId, UnpaidAward};
@@ -294,10 +297,7 @@ fn is_shown(caller: &Caller, award: &Award) -> bool {
 
 #[tonic::async_trait]
 impl JackpotService for JackpotApi {
-    async fn get_pool(
-        &self,
-        request: Request<wire::GetPoolRequest>,
-    ) -> Result<Response<wire::GetPoolResponse>, Status> {
+    async fn get_pool(&self, request: Request<wire::GetPoolRequest>) -> RpcResult<wire::GetPoolResponse> {
         let pool_id = &request.get_ref().pool_id;
         self.pool(pool_id, |_| ())?;
         Ok(Response::new(wire::GetPoolResponse { pool: self.shown(pool_id)? }))
@@ -308,7 +308,7 @@ impl JackpotService for JackpotApi {
     async fn watch_counters(
         &self,
         request: Request<wire::WatchCountersRequest>,
-    ) -> Result<Response<Self::WatchCountersStream>, Status> {
+    ) -> RpcResult<Self::WatchCountersStream> {
         let watch = Watch::parse(self.ledgers.home(), &self.ladders, request.get_ref())?;
         let (sender, receiver) = mpsc::channel(1);
         let (ledger, stop) = (self.ledgers.home().clone(), self.stop.clone());
@@ -321,73 +321,55 @@ impl JackpotService for JackpotApi {
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
-    async fn list_awards(
-        &self,
-        request: Request<wire::ListAwardsRequest>,
-    ) -> Result<Response<wire::ListAwardsResponse>, Status> {
+    async fn list_awards(&self, request: Request<wire::ListAwardsRequest>) -> RpcResult<wire::ListAwardsResponse> {
         Ok(Response::new(self.awards(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn resolve_awards(
         &self,
         request: Request<wire::ResolveAwardsRequest>,
-    ) -> Result<Response<wire::ResolveAwardsResponse>, Status> {
+    ) -> RpcResult<wire::ResolveAwardsResponse> {
         Ok(Response::new(self.resolve(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn open_pool(
-        &self,
-        request: Request<wire::OpenPoolRequest>,
-    ) -> Result<Response<wire::OpenPoolResponse>, Status> {
+    async fn open_pool(&self, request: Request<wire::OpenPoolRequest>) -> RpcResult<wire::OpenPoolResponse> {
         Ok(Response::new(self.open(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn change_pool_terms(
         &self,
         request: Request<wire::ChangePoolTermsRequest>,
-    ) -> Result<Response<wire::ChangePoolTermsResponse>, Status> {
+    ) -> RpcResult<wire::ChangePoolTermsResponse> {
         Ok(Response::new(self.change_terms(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn suspend_pool(
-        &self,
-        request: Request<wire::SuspendPoolRequest>,
-    ) -> Result<Response<wire::SuspendPoolResponse>, Status> {
+    async fn suspend_pool(&self, request: Request<wire::SuspendPoolRequest>) -> RpcResult<wire::SuspendPoolResponse> {
         Ok(Response::new(self.suspend(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn resume_pool(
-        &self,
-        request: Request<wire::ResumePoolRequest>,
-    ) -> Result<Response<wire::ResumePoolResponse>, Status> {
+    async fn resume_pool(&self, request: Request<wire::ResumePoolRequest>) -> RpcResult<wire::ResumePoolResponse> {
         Ok(Response::new(self.resume(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn release_hits(
-        &self,
-        request: Request<wire::ReleaseHitsRequest>,
-    ) -> Result<Response<wire::ReleaseHitsResponse>, Status> {
+    async fn release_hits(&self, request: Request<wire::ReleaseHitsRequest>) -> RpcResult<wire::ReleaseHitsResponse> {
         Ok(Response::new(self.release_hits(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn declare_incident(
         &self,
         request: Request<wire::DeclareIncidentRequest>,
-    ) -> Result<Response<wire::DeclareIncidentResponse>, Status> {
+    ) -> RpcResult<wire::DeclareIncidentResponse> {
         Ok(Response::new(self.declare_incident(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_incidents(
         &self,
         request: Request<wire::ListIncidentsRequest>,
-    ) -> Result<Response<wire::ListIncidentsResponse>, Status> {
+    ) -> RpcResult<wire::ListIncidentsResponse> {
         Ok(Response::new(self.incidents(&Caller::from_request(&request), request.get_ref())?))
     }
 
-    async fn retire_pool(
-        &self,
-        request: Request<wire::RetirePoolRequest>,
-    ) -> Result<Response<wire::RetirePoolResponse>, Status> {
+    async fn retire_pool(&self, request: Request<wire::RetirePoolRequest>) -> RpcResult<wire::RetirePoolResponse> {
         Ok(Response::new(self.retire(&Caller::from_request(&request), request.get_ref()).await?))
     }
 }

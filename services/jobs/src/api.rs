@@ -4,10 +4,13 @@ use crate::{
 };
 use motherlode_audit::Options;
 use motherlode_ledger::{Handle, Ledgers, fields};
-use motherlode_proto::job::v1::{self as wire, job_service_server::JobService, start_job_request};
+use motherlode_proto::{
+    RpcResult,
+    job::v1::{self as wire, job_service_server::JobService, start_job_request},
+};
 use motherlode_runtime::{Caller, Reason, Refusal};
 use std::sync::Arc;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response};
 
 #[derive(Clone)]
 pub struct JobApi {
@@ -48,23 +51,17 @@ impl JobApi {
 
 #[tonic::async_trait]
 impl JobService for JobApi {
-    async fn start_job(
-        &self,
-        request: Request<wire::StartJobRequest>,
-    ) -> Result<Response<wire::StartJobResponse>, Status> {
+    async fn start_job(&self, request: Request<wire::StartJobRequest>) -> RpcResult<wire::StartJobResponse> {
         let job = self.start(&Caller::from_request(&request), request.get_ref())?;
         Ok(Response::new(wire::StartJobResponse { job: Some(job.to_wire()) }))
     }
 
-    async fn list_jobs(&self, _: Request<wire::ListJobsRequest>) -> Result<Response<wire::ListJobsResponse>, Status> {
+    async fn list_jobs(&self, _: Request<wire::ListJobsRequest>) -> RpcResult<wire::ListJobsResponse> {
         let jobs = self.jobs.all().iter().map(|job| job.to_wire()).collect();
         Ok(Response::new(wire::ListJobsResponse { jobs, audits_elsewhere: self.parts.is_empty() }))
     }
 
-    async fn cancel_job(
-        &self,
-        request: Request<wire::CancelJobRequest>,
-    ) -> Result<Response<wire::CancelJobResponse>, Status> {
+    async fn cancel_job(&self, request: Request<wire::CancelJobRequest>) -> RpcResult<wire::CancelJobResponse> {
         let id = request.get_ref().job_id;
         let unknown = || {
             Refusal::new(Reason::JobUnknown, "there is no such job, or its result is no longer stored")

@@ -11,17 +11,20 @@ use crate::{
     view_files,
     wire::{error_to_wire, proposal_from_wire},
 };
-use futures_util::{Stream, stream};
+use futures_util::stream;
 use motherlode_log::{Position, ReadError, Record};
-use motherlode_proto::log::v1::{self as wire, log_service_server::LogService, verdict::Outcome};
+use motherlode_proto::{
+    RpcResult,
+    log::v1::{self as wire, log_service_server::LogService, verdict::Outcome},
+};
 use motherlode_runtime::{Caller, Reason, Refusal, Stop, trace::join};
 use motherlode_state::{ANYONE, Event, SettledRound};
-use std::{collections::BTreeMap, io, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::{
     sync::{broadcast, mpsc, watch},
     time::Instant,
 };
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status, Streaming, codegen::BoxStream};
 use tracing::Span;
 
 /// Maximum size of an answer. A record that exceeds it is sent alone.
@@ -63,23 +66,15 @@ impl LogApi {
     }
 }
 
-type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
-
 #[tonic::async_trait]
 impl LogService for LogApi {
-    async fn get_head(
-        &self,
-        request: Request<wire::GetHeadRequest>,
-    ) -> Result<Response<wire::GetHeadResponse>, Status> {
+    async fn get_head(&self, request: Request<wire::GetHeadRequest>) -> RpcResult<wire::GetHeadResponse> {
         let head = *self.written_partition(request.get_ref().partition)?.head().borrow();
         let (position, hash, partitions) = (head.position, head.hash.to_vec(), self.partitions);
         Ok(Response::new(wire::GetHeadResponse { position, hash, partitions }))
     }
 
-    async fn read_records(
-        &self,
-        request: Request<wire::ReadRecordsRequest>,
-    ) -> Result<Response<wire::ReadRecordsResponse>, Status> {
+    async fn read_records(&self, request: Request<wire::ReadRecordsRequest>) -> RpcResult<wire::ReadRecordsResponse> {
         let wire::ReadRecordsRequest { partition, from_position, records_max, bytes_max } = request.into_inner();
         let ledger = self.written_partition(partition)?.clone();
         let most = |asked: u32, most: usize| match usize::try_from(asked) {
@@ -92,12 +87,12 @@ impl LogService for LogApi {
         Ok(Response::new(wire::ReadRecordsResponse { records }))
     }
 
-    type FollowRecordsStream = Answers<wire::FollowRecordsResponse>;
+    type FollowRecordsStream = BoxStream<wire::FollowRecordsResponse>;
 
     async fn follow_records(
         &self,
         request: Request<wire::FollowRecordsRequest>,
-    ) -> Result<Response<Self::FollowRecordsStream>, Status> {
+    ) -> RpcResult<Self::FollowRecordsStream> {
         let ledger = self.written_partition(request.get_ref().partition)?.clone();
         let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
         let name = Caller::from_request(&request).actor().unwrap_or(from);
@@ -125,7 +120,7 @@ impl LogService for LogApi {
     async fn get_view_checkpoint(
         &self,
         request: Request<wire::GetViewCheckpointRequest>,
-    ) -> Result<Response<wire::GetViewCheckpointResponse>, Status> {
+    ) -> RpcResult<wire::GetViewCheckpointResponse> {
         let ledger = self.written_partition(request.get_ref().partition)?;
         let credential = Caller::from_request(&request).actor().unwrap_or_else(|| ANYONE.to_owned());
         let pinned = view_files::pin(ledger, &credential, request.remote_addr()).await.map_err(Refusal::from)?;
@@ -136,18 +131,15 @@ impl LogService for LogApi {
     async fn read_view_file(
         &self,
         request: Request<wire::ReadViewFileRequest>,
-    ) -> Result<Response<wire::ReadViewFileResponse>, Status> {
+    ) -> RpcResult<wire::ReadViewFileResponse> {
         let wire::ReadViewFileRequest { partition, digest, offset } = request.into_inner();
         let (content, length) = view_files::read_part(self.written_partition(partition)?, digest, offset).await?;
         Ok(Response::new(wire::ReadViewFileResponse { content, length }))
     }
 
-    type ProposeStream = Answers<wire::ProposeResponse>;
+    type ProposeStream = BoxStream<wire::ProposeResponse>;
 
-    async fn propose(
-        &self,
-        request: Request<Streaming<wire::ProposeRequest>>,
-    ) -> Result<Response<Self::ProposeStream>, Status> {
+    async fn propose(&self, request: Request<Streaming<wire::ProposeRequest>>) -> RpcResult<Self::ProposeStream> {
         let (sender, verdicts) = mpsc::unbounded_channel();
         let node = Node::new(&Caller::from_request(&request));
         let (api, proposals) = (self.clone(), request.into_inner());

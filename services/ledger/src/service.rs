@@ -12,8 +12,8 @@ use crate::{
     round_links::RoundLinks,
     rounds, switches, void, wallet_retries,
 };
-use futures_util::Stream;
 use motherlode_proto::{
+    RpcResult,
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService},
 };
@@ -21,8 +21,8 @@ use motherlode_runtime::{Caller, Reason, Refusal, Stop, field_bounds::SOURCE_MAX
 use motherlode_slots::Ladders;
 use motherlode_state::{BaseTaken, Books, Currency, Event, FxRate, Minor, PlayerState, Refused, SmolStr, StreamId};
 use prost::Message;
-use std::{pin::Pin, sync::Arc};
-use tonic::{Request, Response, Status};
+use std::sync::Arc;
+use tonic::{Request, Response, codegen::BoxStream};
 
 /// Default number of rounds per page (DM-20).
 const PAGE_SIZE: usize = 10;
@@ -329,171 +329,132 @@ fn rate_of(currency: Currency, rate: FxRate) -> wire::ExchangeRate {
 
 #[tonic::async_trait]
 impl LedgerService for LedgerApi {
-    async fn open_account(
-        &self,
-        request: Request<wire::OpenAccountRequest>,
-    ) -> Result<Response<wire::OpenAccountResponse>, Status> {
+    async fn open_account(&self, request: Request<wire::OpenAccountRequest>) -> RpcResult<wire::OpenAccountResponse> {
         Ok(Response::new(self.open_account(&Caller::from_request(&request), request.into_inner()).await?))
     }
 
-    async fn get_account(
-        &self,
-        request: Request<wire::GetAccountRequest>,
-    ) -> Result<Response<wire::GetAccountResponse>, Status> {
+    async fn get_account(&self, request: Request<wire::GetAccountRequest>) -> RpcResult<wire::GetAccountResponse> {
         Ok(Response::new(self.get_account(&Caller::from_request(&request), request.get_ref())?))
     }
 
-    async fn deposit(&self, request: Request<wire::DepositRequest>) -> Result<Response<wire::DepositResponse>, Status> {
+    async fn deposit(&self, request: Request<wire::DepositRequest>) -> RpcResult<wire::DepositResponse> {
         Ok(Response::new(self.deposit(&Caller::from_request(&request), request.into_inner()).await?))
     }
 
-    async fn withdraw(
-        &self,
-        request: Request<wire::WithdrawRequest>,
-    ) -> Result<Response<wire::WithdrawResponse>, Status> {
+    async fn withdraw(&self, request: Request<wire::WithdrawRequest>) -> RpcResult<wire::WithdrawResponse> {
         Ok(Response::new(self.withdraw(&Caller::from_request(&request), request.into_inner()).await?))
     }
 
     async fn get_transaction(
         &self,
         request: Request<wire::GetTransactionRequest>,
-    ) -> Result<Response<wire::GetTransactionResponse>, Status> {
+    ) -> RpcResult<wire::GetTransactionResponse> {
         Ok(Response::new(self.get_transaction(&Caller::from_request(&request), request.get_ref())?))
     }
 
-    async fn get_request(
-        &self,
-        request: Request<wire::GetRequestRequest>,
-    ) -> Result<Response<wire::GetRequestResponse>, Status> {
+    async fn get_request(&self, request: Request<wire::GetRequestRequest>) -> RpcResult<wire::GetRequestResponse> {
         Ok(Response::new(outcomes::get(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn cancel_request(
         &self,
         request: Request<wire::CancelRequestRequest>,
-    ) -> Result<Response<wire::CancelRequestResponse>, Status> {
+    ) -> RpcResult<wire::CancelRequestResponse> {
         Ok(Response::new(outcomes::cancel(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn retry_wallet_calls(
         &self,
         request: Request<wire::RetryWalletCallsRequest>,
-    ) -> Result<Response<wire::RetryWalletCallsResponse>, Status> {
+    ) -> RpcResult<wire::RetryWalletCallsResponse> {
         Ok(Response::new(
             wallet_retries::retry(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?,
         ))
     }
 
-    async fn get_round(
-        &self,
-        request: Request<wire::GetRoundRequest>,
-    ) -> Result<Response<wire::GetRoundResponse>, Status> {
+    async fn get_round(&self, request: Request<wire::GetRoundRequest>) -> RpcResult<wire::GetRoundResponse> {
         Ok(Response::new(self.get_round(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn list_rounds(
-        &self,
-        request: Request<wire::ListRoundsRequest>,
-    ) -> Result<Response<wire::ListRoundsResponse>, Status> {
+    async fn list_rounds(&self, request: Request<wire::ListRoundsRequest>) -> RpcResult<wire::ListRoundsResponse> {
         Ok(Response::new(self.list_rounds(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_collections(
         &self,
         request: Request<wire::ListCollectionsRequest>,
-    ) -> Result<Response<wire::ListCollectionsResponse>, Status> {
+    ) -> RpcResult<wire::ListCollectionsResponse> {
         Ok(Response::new(self.list_collections(&Caller::from_request(&request), request.get_ref())?))
     }
 
     async fn get_player_day(
         &self,
         request: Request<wire::GetPlayerDayRequest>,
-    ) -> Result<Response<wire::GetPlayerDayResponse>, Status> {
+    ) -> RpcResult<wire::GetPlayerDayResponse> {
         Ok(Response::new(day::player_day(&self.ledgers, &Caller::from_request(&request), request.get_ref())?))
     }
 
-    async fn list_players(
-        &self,
-        request: Request<wire::ListPlayersRequest>,
-    ) -> Result<Response<wire::ListPlayersResponse>, Status> {
+    async fn list_players(&self, request: Request<wire::ListPlayersRequest>) -> RpcResult<wire::ListPlayersResponse> {
         let caller = Caller::from_request(&request);
         Ok(Response::new(player_list::list(&self.ledgers, &caller, request.get_ref()).await?))
     }
 
-    async fn void_round(
-        &self,
-        request: Request<wire::VoidRoundRequest>,
-    ) -> Result<Response<wire::VoidRoundResponse>, Status> {
+    async fn void_round(&self, request: Request<wire::VoidRoundRequest>) -> RpcResult<wire::VoidRoundResponse> {
         Ok(Response::new(void::void_round(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn set_exchange_rate(
         &self,
         request: Request<wire::SetExchangeRateRequest>,
-    ) -> Result<Response<wire::SetExchangeRateResponse>, Status> {
+    ) -> RpcResult<wire::SetExchangeRateResponse> {
         Ok(Response::new(self.set_rate(&Caller::from_request(&request), request.into_inner()).await?))
     }
 
     async fn list_exchange_rates(
         &self,
         _: Request<wire::ListExchangeRatesRequest>,
-    ) -> Result<Response<wire::ListExchangeRatesResponse>, Status> {
+    ) -> RpcResult<wire::ListExchangeRatesResponse> {
         Ok(Response::new(wire::ListExchangeRatesResponse { rates: self.rates() }))
     }
 
-    async fn set_switch(
-        &self,
-        request: Request<wire::SetSwitchRequest>,
-    ) -> Result<Response<wire::SetSwitchResponse>, Status> {
+    async fn set_switch(&self, request: Request<wire::SetSwitchRequest>) -> RpcResult<wire::SetSwitchResponse> {
         Ok(Response::new(switches::set(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_switches(
         &self,
         request: Request<wire::ListSwitchesRequest>,
-    ) -> Result<Response<wire::ListSwitchesResponse>, Status> {
+    ) -> RpcResult<wire::ListSwitchesResponse> {
         Ok(Response::new(switches::list(&self.ledgers, &Caller::from_request(&request))))
     }
 
-    async fn list_changes(
-        &self,
-        request: Request<wire::ListChangesRequest>,
-    ) -> Result<Response<wire::ListChangesResponse>, Status> {
+    async fn list_changes(&self, request: Request<wire::ListChangesRequest>) -> RpcResult<wire::ListChangesResponse> {
         Ok(Response::new(changes::list(&self.ledgers, &Caller::from_request(&request))?))
     }
 
     async fn approve_change(
         &self,
         request: Request<wire::ApproveChangeRequest>,
-    ) -> Result<Response<wire::ApproveChangeResponse>, Status> {
+    ) -> RpcResult<wire::ApproveChangeResponse> {
         Ok(Response::new(changes::approve(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn reject_change(
         &self,
         request: Request<wire::RejectChangeRequest>,
-    ) -> Result<Response<wire::RejectChangeResponse>, Status> {
+    ) -> RpcResult<wire::RejectChangeResponse> {
         Ok(Response::new(changes::reject(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn take_base(
-        &self,
-        request: Request<wire::TakeBaseRequest>,
-    ) -> Result<Response<wire::TakeBaseResponse>, Status> {
+    async fn take_base(&self, request: Request<wire::TakeBaseRequest>) -> RpcResult<wire::TakeBaseResponse> {
         Ok(Response::new(bases::take(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn confirm_base(
-        &self,
-        request: Request<wire::ConfirmBaseRequest>,
-    ) -> Result<Response<wire::ConfirmBaseResponse>, Status> {
+    async fn confirm_base(&self, request: Request<wire::ConfirmBaseRequest>) -> RpcResult<wire::ConfirmBaseResponse> {
         Ok(Response::new(bases::confirm(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn get_log_status(
-        &self,
-        _: Request<wire::GetLogStatusRequest>,
-    ) -> Result<Response<wire::GetLogStatusResponse>, Status> {
+    async fn get_log_status(&self, _: Request<wire::GetLogStatusRequest>) -> RpcResult<wire::GetLogStatusResponse> {
         let status = |ledger: &Handle| {
             let head = *ledger.head().borrow();
             let (position, head_hash) = (head.position, hex(&head.hash));
@@ -514,12 +475,9 @@ impl LedgerService for LedgerApi {
         Ok(Response::new(wire::GetLogStatusResponse { position, head_hash, writable, partitions, partition_count }))
     }
 
-    type FollowLogStream = Pin<Box<dyn Stream<Item = Result<wire::FollowLogResponse, Status>> + Send>>;
+    type FollowLogStream = BoxStream<wire::FollowLogResponse>;
 
-    async fn follow_log(
-        &self,
-        request: Request<wire::FollowLogRequest>,
-    ) -> Result<Response<Self::FollowLogStream>, Status> {
+    async fn follow_log(&self, request: Request<wire::FollowLogRequest>) -> RpcResult<Self::FollowLogStream> {
         let followed = follow::follow(
             &self.ledgers,
             &self.followers,

@@ -9,12 +9,15 @@ use motherlode_ledger::{
     unknown_round,
 };
 use motherlode_log::Position;
-use motherlode_proto::proof::v1::{self as wire, proof_service_server::ProofService};
+use motherlode_proto::{
+    RpcResult,
+    proof::v1::{self as wire, proof_service_server::ProofService},
+};
 use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_tiles::{Hash, consistency};
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response};
 
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
@@ -216,14 +219,14 @@ impl ProofService for ProofApi {
     async fn get_checkpoint(
         &self,
         request: Request<wire::GetCheckpointRequest>,
-    ) -> Result<Response<wire::GetCheckpointResponse>, Status> {
+    ) -> RpcResult<wire::GetCheckpointResponse> {
         Ok(Response::new(self.checkpoint(request.get_ref()).await?))
     }
 
     async fn get_round_proof(
         &self,
         request: Request<wire::GetRoundProofRequest>,
-    ) -> Result<Response<wire::GetRoundProofResponse>, Status> {
+    ) -> RpcResult<wire::GetRoundProofResponse> {
         let caller = Caller::from_request(&request);
         Ok(Response::new(self.round_proof(&caller, request.get_ref()).await?))
     }
@@ -231,22 +234,19 @@ impl ProofService for ProofApi {
     async fn get_public_round(
         &self,
         request: Request<wire::GetPublicRoundRequest>,
-    ) -> Result<Response<wire::GetPublicRoundResponse>, Status> {
+    ) -> RpcResult<wire::GetPublicRoundResponse> {
         Ok(Response::new(self.public_round(request.get_ref()).await?))
     }
 
     async fn get_consistency(
         &self,
         request: Request<wire::GetConsistencyRequest>,
-    ) -> Result<Response<wire::GetConsistencyResponse>, Status> {
+    ) -> RpcResult<wire::GetConsistencyResponse> {
         let caller = Caller::from_request(&request);
         Ok(Response::new(self.consistency(&caller, request.get_ref()).await?))
     }
 
-    async fn find_record(
-        &self,
-        request: Request<wire::FindRecordRequest>,
-    ) -> Result<Response<wire::FindRecordResponse>, Status> {
+    async fn find_record(&self, request: Request<wire::FindRecordRequest>) -> RpcResult<wire::FindRecordResponse> {
         let caller = Caller::from_request(&request);
         Ok(Response::new(self.find(&caller, request.get_ref()).await?))
     }

@@ -9,18 +9,21 @@ use crate::{
     service_status::ServiceStatus,
     transactions, void_shares,
 };
-use futures_util::{Stream, stream};
+use futures_util::stream;
 use motherlode_ledger::{
     FetchError,
     fields::{self, timestamp},
     rounds, unknown_round,
 };
 use motherlode_picture::round as picture;
-use motherlode_proto::report::v1::{self as wire, SignificantEvent, report_service_server::ReportService};
+use motherlode_proto::{
+    RpcResult,
+    report::v1::{self as wire, SignificantEvent, report_service_server::ReportService},
+};
 use motherlode_runtime::{Caller, Reason, Refusal, Stop};
 use motherlode_state::date;
-use std::{cmp::Reverse, collections::VecDeque, iter, pin::Pin, sync::Arc};
-use tonic::{Request, Response, Status};
+use std::{cmp::Reverse, collections::VecDeque, iter, sync::Arc};
+use tonic::{Request, Response, codegen::BoxStream};
 
 const PAGE_SIZE: usize = 50;
 const PAGE_SIZE_MAX: usize = 500;
@@ -226,17 +229,16 @@ impl ReportService for ReportApi {
     async fn list_significant_events(
         &self,
         request: Request<wire::ListSignificantEventsRequest>,
-    ) -> Result<Response<wire::ListSignificantEventsResponse>, Status> {
+    ) -> RpcResult<wire::ListSignificantEventsResponse> {
         Ok(Response::new(self.significant(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    type WatchSignificantEventsStream =
-        Pin<Box<dyn Stream<Item = Result<wire::WatchSignificantEventsResponse, Status>> + Send>>;
+    type WatchSignificantEventsStream = BoxStream<wire::WatchSignificantEventsResponse>;
 
     async fn watch_significant_events(
         &self,
         request: Request<wire::WatchSignificantEventsRequest>,
-    ) -> Result<Response<Self::WatchSignificantEventsStream>, Status> {
+    ) -> RpcResult<Self::WatchSignificantEventsStream> {
         let (follower, stop) = (self.follower.clone(), self.stop.clone());
         follower.ledgers().whole()?;
         let wire::WatchSignificantEventsRequest { after_position, after_positions } = request.get_ref();
@@ -250,10 +252,7 @@ impl ReportService for ReportApi {
         Ok(Response::new(Box::pin(events)))
     }
 
-    async fn list_returns(
-        &self,
-        request: Request<wire::ListReturnsRequest>,
-    ) -> Result<Response<wire::ListReturnsResponse>, Status> {
+    async fn list_returns(&self, request: Request<wire::ListReturnsRequest>) -> RpcResult<wire::ListReturnsResponse> {
         let caller = Caller::from_request(&request);
         let wire::ListReturnsRequest { game, out_of_band_only, operator_id, days } = request.into_inner();
         fields::optional_id("game", &game)?;
@@ -275,7 +274,7 @@ impl ReportService for ReportApi {
     async fn list_void_shares(
         &self,
         request: Request<wire::ListVoidSharesRequest>,
-    ) -> Result<Response<wire::ListVoidSharesResponse>, Status> {
+    ) -> RpcResult<wire::ListVoidSharesResponse> {
         let caller = Caller::from_request(&request);
         Ok(Response::new(void_shares::list(&self.follower, &caller, request.get_ref()).await?))
     }
@@ -283,35 +282,29 @@ impl ReportService for ReportApi {
     async fn get_pool_statement(
         &self,
         request: Request<wire::GetPoolStatementRequest>,
-    ) -> Result<Response<wire::GetPoolStatementResponse>, Status> {
+    ) -> RpcResult<wire::GetPoolStatementResponse> {
         Ok(Response::new(self.statement(request.get_ref()).await?))
     }
 
     async fn list_transactions(
         &self,
         request: Request<wire::ListTransactionsRequest>,
-    ) -> Result<Response<wire::ListTransactionsResponse>, Status> {
+    ) -> RpcResult<wire::ListTransactionsResponse> {
         Ok(Response::new(transactions::list(&self.follower, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn list_revenue(
-        &self,
-        request: Request<wire::ListRevenueRequest>,
-    ) -> Result<Response<wire::ListRevenueResponse>, Status> {
+    async fn list_revenue(&self, request: Request<wire::ListRevenueRequest>) -> RpcResult<wire::ListRevenueResponse> {
         Ok(Response::new(revenue::list(&self.follower, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn get_round_page(
         &self,
         request: Request<wire::GetRoundPageRequest>,
-    ) -> Result<Response<wire::GetRoundPageResponse>, Status> {
+    ) -> RpcResult<wire::GetRoundPageResponse> {
         Ok(Response::new(self.round_page(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn get_identity(
-        &self,
-        request: Request<wire::GetIdentityRequest>,
-    ) -> Result<Response<wire::GetIdentityResponse>, Status> {
+    async fn get_identity(&self, request: Request<wire::GetIdentityRequest>) -> RpcResult<wire::GetIdentityResponse> {
         let caller = who(&Caller::from_request(&request));
         let identity = Arc::clone(&self.check.identity);
         let stated = tokio::task::spawn_blocking(move || identity.to_wire()).await;
@@ -322,14 +315,11 @@ impl ReportService for ReportApi {
     async fn get_service_status(
         &self,
         _: Request<wire::GetServiceStatusRequest>,
-    ) -> Result<Response<wire::GetServiceStatusResponse>, Status> {
+    ) -> RpcResult<wire::GetServiceStatusResponse> {
         Ok(Response::new(self.status.to_wire()))
     }
 
-    async fn run_self_check(
-        &self,
-        _: Request<wire::RunSelfCheckRequest>,
-    ) -> Result<Response<wire::RunSelfCheckResponse>, Status> {
+    async fn run_self_check(&self, _: Request<wire::RunSelfCheckRequest>) -> RpcResult<wire::RunSelfCheckResponse> {
         let time = Some(timestamp(self.follower.ledgers().now_ms()));
         let failures = self.check.check().await.to_vec();
         Ok(Response::new(wire::RunSelfCheckResponse { time, failures }))

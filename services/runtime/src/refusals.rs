@@ -101,9 +101,9 @@ impl Refusals {
         let (operator, code) = (&*operator, crate::reason::code_name(code));
         let credential = refused.caller.credential().map_or("", |(name, _)| name);
         let peer = refused.peer.map(|peer| peer.to_string()).unwrap_or_default();
-        match refused.code {
-            Code::Unavailable | Code::Internal | Code::DataLoss | Code::Unknown | Code::Unauthenticated => {
-                tracing::warn!(
+        macro_rules! line {
+            ($level:ident) => {
+                tracing::$level!(
                     reason,
                     code,
                     method,
@@ -114,20 +114,12 @@ impl Refusals {
                     suppressed,
                     detail,
                     "a call was refused"
-                );
-            }
-            _ => tracing::info!(
-                reason,
-                code,
-                method,
-                operator,
-                credential,
-                request_id,
-                peer,
-                suppressed,
-                detail,
-                "a call was refused"
-            ),
+                )
+            };
+        }
+        match refused.code {
+            Code::Unavailable | Code::Internal | Code::DataLoss | Code::Unknown | Code::Unauthenticated => line!(warn),
+            _ => line!(info),
         }
     }
 }

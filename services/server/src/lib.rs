@@ -1,7 +1,6 @@
 //! Service process: opens its log and serves calls until it stops. [`serve`] selects the kind of process:
 //!
-//! * `single`: all services, with the log in a data folder.
-//! * `roles`: some services or partitions, with replicas of the other partitions.
+//! * `roles`: all or some services, with the log in a data folder or replicas of other processes' partitions.
 //! * `standby`: the log is on JetStream; one process writes it while the other processes stand by.
 
 mod admin;
@@ -23,7 +22,6 @@ mod serve;
 mod server;
 mod services;
 mod setup;
-mod single;
 mod standby;
 mod start;
 mod tasks;

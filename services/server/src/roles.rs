@@ -69,7 +69,7 @@ pub(crate) async fn start(
     dealer: Dealer,
 ) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
-    if config.ledger.targets.is_empty() {
+    if config.role == Role::All || config.ledger.targets.is_empty() {
         // A partition without a configured writer is an error before the stores are opened.
         stores.check_whole(config.partitions)?;
     }
@@ -126,16 +126,19 @@ fn serve_role(
         services = services.spin(dealer)?;
     }
     if role.has_log() {
-        services = services.wallet(proofs.as_ref()).report().jobs().log();
-    }
-    if let Some(proofs) = proofs {
-        services = services.proofs(proofs)?;
+        services = services.wallet(proofs.as_ref());
     }
     if role.keeps_pools() || role.has_log() {
         services = services.jackpot();
     }
     if role.keeps_pools() {
         services = services.pool_coordinator();
+    }
+    if role.has_log() {
+        services = services.report().jobs().log();
+    }
+    if let Some(proofs) = proofs {
+        services = services.proofs(proofs)?;
     }
     services.serve(listener)
 }

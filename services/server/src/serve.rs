@@ -4,7 +4,7 @@ use crate::{
     log::location::LogLocation,
     process_metrics, roles,
     setup::{Phase, check},
-    single, standby,
+    standby,
     telemetry_port::TelemetryPort,
 };
 use futures_util::future::{BoxFuture, LocalBoxFuture};
@@ -53,8 +53,7 @@ fn run<'a>(
     Box::pin(async move {
         match (config.role, LogLocation::from_config(&config)) {
             (Role::Console, _) => console::serve(&config, signalled, phase).await,
-            (Role::All, LogLocation::Folder { .. }) => single::serve(config, options, dealer, signalled, phase).await,
-            (Role::Ledger, LogLocation::Folder { .. }) | (Role::Spin | Role::Jackpot, _) => {
+            (Role::All | Role::Ledger, LogLocation::Folder { .. }) | (Role::Spin | Role::Jackpot, _) => {
                 roles::serve(config, options, dealer, signalled, phase).await
             }
             (Role::All | Role::Ledger, LogLocation::Stream(_)) => {

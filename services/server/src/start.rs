@@ -5,11 +5,10 @@ use crate::{
     roles,
     server::Server,
     setup::{bind, check},
-    single,
 };
 use futures_util::future::BoxFuture;
 use motherlode_ledger::{Options, Stores};
-use motherlode_runtime::{Config, config::Role};
+use motherlode_runtime::Config;
 use motherlode_spin::Dealer;
 use std::net::TcpListener;
 
@@ -50,10 +49,5 @@ fn on(
     options: Options,
     dealer: Dealer,
 ) -> BoxFuture<'_, Result<Server, ServeError>> {
-    Box::pin(async move {
-        match config.role {
-            Role::All => single::start(listener, config, stores, options, dealer).await,
-            _ => roles::start(listener, config, stores, options, dealer).await,
-        }
-    })
+    Box::pin(roles::start(listener, config, stores, options, dealer))
 }

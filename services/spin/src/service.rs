@@ -1,5 +1,6 @@
 use crate::{answer::PlayedBytes, api::SpinApi, bet::Play, describe, jackpot_returns};
 use motherlode_proto::{
+    RpcResult,
     play_stream::{PlayStream, StreamAnswers},
     spin::v1::{
         self as wire, ChooseRequest, ChooseResponse, SpinRequest, SpinResponse, play_stream_request::Call as Asked,
@@ -8,16 +9,12 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Caller, Reason, Refusal, connections::Peer};
 use motherlode_state::PoolStatus;
-use std::{pin::Pin, sync::Arc};
-use tokio_stream::Stream;
-use tonic::{Request, Response, Status, Streaming};
+use std::sync::Arc;
+use tonic::{Request, Response, Streaming, codegen::BoxStream};
 
 #[tonic::async_trait]
 impl PlayStream for SpinApi {
-    async fn play_stream(
-        &self,
-        request: Request<Streaming<wire::PlayStreamRequest>>,
-    ) -> Result<Response<StreamAnswers>, Status> {
+    async fn play_stream(&self, request: Request<Streaming<wire::PlayStreamRequest>>) -> RpcResult<StreamAnswers> {
         let peer = request.extensions().get::<Arc<Peer>>().cloned();
         Ok(Response::new(Box::pin(self.clone().play_all(Caller::from_request(&request), peer, request.into_inner()))))
     }
@@ -34,32 +31,26 @@ impl SpinApi {
 #[tonic::async_trait]
 impl SpinService for SpinApi {
     #[tracing::instrument(name = "spin", level = "debug", skip_all, err(Debug, level = "debug"))]
-    async fn spin(&self, request: Request<SpinRequest>) -> Result<Response<SpinResponse>, Status> {
+    async fn spin(&self, request: Request<SpinRequest>) -> RpcResult<SpinResponse> {
         let played = self.answer(request.map(Asked::Spin)).await?;
         Ok(Response::new(SpinResponse { played: Some(played.message()) }))
     }
 
     #[tracing::instrument(name = "choose", level = "debug", skip_all, err(Debug, level = "debug"))]
-    async fn choose(&self, request: Request<ChooseRequest>) -> Result<Response<ChooseResponse>, Status> {
+    async fn choose(&self, request: Request<ChooseRequest>) -> RpcResult<ChooseResponse> {
         let played = self.answer(request.map(Asked::Choose)).await?;
         Ok(Response::new(ChooseResponse { played: Some(played.message()) }))
     }
 
-    type AutospinStream = Pin<Box<dyn Stream<Item = Result<wire::AutospinResponse, Status>> + Send>>;
+    type AutospinStream = BoxStream<wire::AutospinResponse>;
 
     #[tracing::instrument(name = "autospin", level = "debug", skip_all, err(Debug, level = "debug"))]
-    async fn autospin(
-        &self,
-        request: Request<wire::AutospinRequest>,
-    ) -> Result<Response<Self::AutospinStream>, Status> {
+    async fn autospin(&self, request: Request<wire::AutospinRequest>) -> RpcResult<Self::AutospinStream> {
         Ok(Response::new(Box::pin(self.autospin(&request)?)))
     }
 
     #[tracing::instrument(name = "open_session", level = "debug", skip_all, err(Debug, level = "debug"))]
-    async fn open_session(
-        &self,
-        request: Request<wire::OpenSessionRequest>,
-    ) -> Result<Response<wire::OpenSessionResponse>, Status> {
+    async fn open_session(&self, request: Request<wire::OpenSessionRequest>) -> RpcResult<wire::OpenSessionResponse> {
         Ok(Response::new(self.open_session(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
@@ -67,17 +58,14 @@ impl SpinService for SpinApi {
     async fn acknowledge_reality_check(
         &self,
         request: Request<wire::AcknowledgeRealityCheckRequest>,
-    ) -> Result<Response<wire::AcknowledgeRealityCheckResponse>, Status> {
+    ) -> RpcResult<wire::AcknowledgeRealityCheckResponse> {
         Ok(Response::new(self.acknowledge(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    type KeepSessionStream = Pin<Box<dyn Stream<Item = Result<wire::KeepSessionResponse, Status>> + Send>>;
+    type KeepSessionStream = BoxStream<wire::KeepSessionResponse>;
 
     #[tracing::instrument(name = "keep_session", level = "debug", skip_all, err(Debug, level = "debug"))]
-    async fn keep_session(
-        &self,
-        request: Request<wire::KeepSessionRequest>,
-    ) -> Result<Response<Self::KeepSessionStream>, Status> {
+    async fn keep_session(&self, request: Request<wire::KeepSessionRequest>) -> RpcResult<Self::KeepSessionStream> {
         Ok(Response::new(Box::pin(self.keep_session(&Caller::from_request(&request), request.get_ref())?)))
     }
 
@@ -85,26 +73,20 @@ impl SpinService for SpinApi {
     async fn close_session(
         &self,
         request: Request<wire::CloseSessionRequest>,
-    ) -> Result<Response<wire::CloseSessionResponse>, Status> {
+    ) -> RpcResult<wire::CloseSessionResponse> {
         self.close_session(&Caller::from_request(&request), request.get_ref()).await?;
         Ok(Response::new(wire::CloseSessionResponse {}))
     }
 
     #[tracing::instrument(name = "skip_round", level = "debug", skip_all, err(Debug, level = "debug"))]
-    async fn skip_round(
-        &self,
-        request: Request<wire::SkipRoundRequest>,
-    ) -> Result<Response<wire::SkipRoundResponse>, Status> {
+    async fn skip_round(&self, request: Request<wire::SkipRoundRequest>) -> RpcResult<wire::SkipRoundResponse> {
         Ok(Response::new(wire::SkipRoundResponse {
             steps: self.skip_round(&Caller::from_request(&request), request.get_ref()).await?,
         }))
     }
 
     #[tracing::instrument(name = "close_round", level = "debug", skip_all, err(Debug, level = "debug"))]
-    async fn close_round(
-        &self,
-        request: Request<wire::CloseRoundRequest>,
-    ) -> Result<Response<wire::CloseRoundResponse>, Status> {
+    async fn close_round(&self, request: Request<wire::CloseRoundRequest>) -> RpcResult<wire::CloseRoundResponse> {
         Ok(Response::new(wire::CloseRoundResponse {
             steps: self.close_round(&Caller::from_request(&request), request.get_ref()).await?,
         }))
@@ -113,7 +95,7 @@ impl SpinService for SpinApi {
     async fn list_open_rounds(
         &self,
         request: Request<wire::ListOpenRoundsRequest>,
-    ) -> Result<Response<wire::ListOpenRoundsResponse>, Status> {
+    ) -> RpcResult<wire::ListOpenRoundsResponse> {
         Ok(Response::new(self.list_open_rounds(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
@@ -121,7 +103,7 @@ impl SpinService for SpinApi {
     async fn grant_campaign(
         &self,
         request: Request<wire::GrantCampaignRequest>,
-    ) -> Result<Response<wire::GrantCampaignResponse>, Status> {
+    ) -> RpcResult<wire::GrantCampaignResponse> {
         Ok(Response::new(self.grant_campaign(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
@@ -129,14 +111,14 @@ impl SpinService for SpinApi {
     async fn grant_campaigns(
         &self,
         request: Request<wire::GrantCampaignsRequest>,
-    ) -> Result<Response<wire::GrantCampaignsResponse>, Status> {
+    ) -> RpcResult<wire::GrantCampaignsResponse> {
         Ok(Response::new(self.grant_campaigns(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn list_campaigns(
         &self,
         request: Request<wire::ListCampaignsRequest>,
-    ) -> Result<Response<wire::ListCampaignsResponse>, Status> {
+    ) -> RpcResult<wire::ListCampaignsResponse> {
         Ok(Response::new(self.list_campaigns(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
@@ -144,21 +126,15 @@ impl SpinService for SpinApi {
     async fn cancel_campaign(
         &self,
         request: Request<wire::CancelCampaignRequest>,
-    ) -> Result<Response<wire::CancelCampaignResponse>, Status> {
+    ) -> RpcResult<wire::CancelCampaignResponse> {
         Ok(Response::new(self.cancel_campaign(&Caller::from_request(&request), request.get_ref()).await?))
     }
 
-    async fn list_games(
-        &self,
-        _: Request<wire::ListGamesRequest>,
-    ) -> Result<Response<wire::ListGamesResponse>, Status> {
+    async fn list_games(&self, _: Request<wire::ListGamesRequest>) -> RpcResult<wire::ListGamesResponse> {
         Ok(Response::new(describe::all()))
     }
 
-    async fn get_game(
-        &self,
-        request: Request<wire::GetGameRequest>,
-    ) -> Result<Response<wire::GetGameResponse>, Status> {
+    async fn get_game(&self, request: Request<wire::GetGameRequest>) -> RpcResult<wire::GetGameResponse> {
         let request = request.into_inner();
         let ledgers = self.ledgers.clone();
         let now = move |pool: &str, currency| {

@@ -29,6 +29,8 @@ const BYTES_MAX: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(50);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
+type Unanswered = (Proposal, Reply, Result<(), AppendError>);
+
 pub(super) struct Forwarder {
     shared: Arc<LedgerCore>,
     link: Arc<Link>,
@@ -39,7 +41,7 @@ pub(super) struct Forwarder {
     unsent: VecDeque<u64>,
     /// Proposals with a verdict, without their events, by the position of their commit. They are answered after the replica
     /// has applied this position.
-    decided: BTreeMap<Position, Vec<(Proposal, Reply, Result<(), AppendError>)>>,
+    decided: BTreeMap<Position, Vec<Unanswered>>,
 }
 
 enum Over {
