@@ -12,7 +12,7 @@ use std::{
     path::PathBuf,
 };
 
-const PROTOS: [&str; 19] = [
+const PROTOS: [&str; 20] = [
     "motherlode/round/v1/round.proto",
     "motherlode/spin/v1/spin.proto",
     "motherlode/ledger/v1/affected.proto",
@@ -31,6 +31,7 @@ const PROTOS: [&str; 19] = [
     "motherlode/proof/v1/proof.proto",
     "motherlode/wallet/v1/wallet.proto",
     "motherlode/job/v1/job.proto",
+    "motherlode/admin/v1/admin.proto",
     // The JSON form of refusals needs the descriptors of their details.
     "google/rpc/error_details.proto",
 ];

@@ -60,6 +60,13 @@ pub mod proof {
     }
 }
 
+pub mod admin {
+    #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
+    pub mod v1 {
+        tonic::include_proto!("motherlode.admin.v1");
+    }
+}
+
 pub mod job {
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
     pub mod v1 {

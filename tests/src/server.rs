@@ -32,8 +32,10 @@ impl Server {
         let parts = match split {
             true => Parts::Split(Box::new(Split::start(config, stores, options, dealer).await)),
             false => {
-                let one = server::Server::start(config, stores, options, dealer).await;
-                Parts::One(Box::new(one.expect("the service starts")))
+                let one = server::Server::start(config, stores, options, dealer).await.expect("the service starts");
+                let unchanged = config.clone();
+                one.reloader().read_from(move || Ok(unchanged.clone()));
+                Parts::One(Box::new(one))
             }
         };
         let ledgers = match &parts {

@@ -41,6 +41,8 @@ impl Split {
         let (of_ledger, with, seeds) = (config.clone(), options.clone(), dealer.clone());
         let ledger = runtime.spawn(async move { Server::start(&of_ledger, stores, with, seeds).await });
         let ledger = ledger.await.expect("the task does not panic").expect("the ledger starts");
+        let unchanged = config.clone();
+        ledger.reloader().read_from(move || Ok(unchanged.clone()));
         config.ledger.targets = vec![format!("http://{}", ledger.address())];
         let join = async |role, folder: &str| {
             let mut config = Config { role, ..config.clone() };

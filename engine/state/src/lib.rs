@@ -15,11 +15,11 @@ mod values;
 
 pub use events::{
     Automatic, Award, BaseConfirmed, BaseTaken, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit,
-    Contribution, DayLimits, DebitAsked, DebitFacts, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident,
-    InternalRequest, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus,
-    PoolTerms, Refused, ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms, SealReason, SessionName,
-    SessionOpened, SettledRound, StartEvidence, StepResolved, StretchEnd, TakeBack, VoidReturn, VoidedJackpot,
-    WalletAnswer,
+    ConfigurationReloaded, Contribution, DayLimits, DebitAsked, DebitFacts, Decision, Draw, DrawSealed, Event,
+    GenerationBegun, Hit, Incident, InternalRequest, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported,
+    PoolMirrored, PoolStatus, PoolTerms, Refused, ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms,
+    SealReason, SessionName, SessionOpened, SettledRound, StartEvidence, StepResolved, StretchEnd, TakeBack,
+    VoidReturn, VoidedJackpot, WalletAnswer,
 };
 pub use fold::{CommonState, Left, Share, Stage, Subject, Totals, figure, price};
 pub use play::{
@@ -38,6 +38,6 @@ pub use statement::{
 };
 pub use values::{
     ANYONE, Account, Ceiling, CoinValue, Currency, Dealt, DrawName, End, Epoch, FxRate, HOME, Head, Minor, MoneyError,
-    Nano, NotAStream, PerCurrency, Posting, Rates, RecordHash, Salt, Seal, StreamId, Switch, cash, contribution, date,
-    digits, draw, is_id, is_name, is_text, is_visible, number,
+    Nano, NotAStream, PerCurrency, Posting, Rates, RecordHash, SIGNAL, Salt, Seal, StreamId, Switch, cash,
+    contribution, date, digits, draw, is_id, is_name, is_text, is_visible, number,
 };

@@ -10,10 +10,11 @@ use super::{
 };
 use crate::log::v1;
 use motherlode_state::{
-    Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, DebitFacts,
-    Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, LiabilityReserved, LoggedTerms, MirroredAward,
-    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal, RoundJackpot, RoundStarted,
-    RoundTerms, SessionOpened, SettledRound, StepResolved, StretchEnd, TakeBack, VoidReturn, WalletAnswer,
+    Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, ConfigurationReloaded, Contribution, DayLimits,
+    DebitAsked, DebitFacts, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, LiabilityReserved,
+    LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal,
+    RoundJackpot, RoundStarted, RoundTerms, SessionOpened, SettledRound, StepResolved, StretchEnd, TakeBack,
+    VoidReturn, WalletAnswer,
 };
 use prost::Message as _;
 use std::sync::Arc;
@@ -171,6 +172,7 @@ events! {
     80 ReversalTaken { 1 request_id, 2 round, 3 currency, 4 amount, 5 reported_balance, 6 answer };
     81 BaseTaken(base: Box<BaseTaken>);
     82 BaseConfirmed(base: Box<BaseConfirmed>);
+    83 ConfigurationReloaded(reloaded: Box<ConfigurationReloaded>);
 }
 
 messages! {
@@ -204,6 +206,7 @@ messages! {
         1 id, 2 game, 3 currency, 4 bet, 5 coin_value, 6 lines, 7 coins_per_line, 8 rounds, 9 expires_ms as Time
     }
     "LiabilityReserved" LiabilityReserved { 1 operator, 2 campaign, 3 players, 4 max_liability, 5 expires_ms as Time, 6 cap, 7 player_ids }
+    "ConfigurationReloaded" ConfigurationReloaded { 1 before, 2 after, 3 keys, 4 key_count, 5 actor }
     "ChangeProposed" ChangeProposed { 1 stream, 2 change, 3 actor, 4 lapses_ms as Time }
     "IncidentDeclared" Incident {
         1 id, 2 operator, 3 game, 4 rules_version, 5 from_ms as Time, 6 until_ms as Time, 7 reason, 8 actor

@@ -14,9 +14,10 @@ use motherlode_proto::{
 };
 use motherlode_state::{
     Automatic, Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit,
-    Contribution, Currency, DayLimits, DebitAsked, Decision, Draw, Event, FxRate, Hit, LiabilityReserved, LoggedTerms,
-    Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms,
-    SealReason, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack, VoidedJackpot,
+    ConfigurationReloaded, Contribution, Currency, DayLimits, DebitAsked, Decision, Draw, Event, FxRate, Hit,
+    LiabilityReserved, LoggedTerms, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
+    RoundStarted, RoundTerms, SealReason, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
+    VoidedJackpot,
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 use prost::Message;
@@ -29,6 +30,14 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     events.extend([Event::PartOf { request_id: "series".into() }, Event::LogVerified { to: 9 }]);
     events.extend(crate::wallet_facts::events(amount));
     events.extend(events_of_bases(text));
+    let reloaded = ConfigurationReloaded {
+        before: "1f".repeat(32),
+        after: "2e".repeat(32),
+        keys: vec!["operators.acme.weight".into(), "tls".into()],
+        key_count: 2,
+        actor: text.to_owned(),
+    };
+    events.push(Event::ConfigurationReloaded(Box::new(reloaded)));
     events
 }
 

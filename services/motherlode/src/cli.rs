@@ -1,6 +1,6 @@
 use crate::commands::{
     Failure, archive, audit, base, config, copy, doctor, export, follow, health, key, loadtest, log, par, play, proof,
-    replay, restore, rng, rounds, serve, simulate, token, verify, wallet, watch, witness,
+    reload, replay, restore, rng, rounds, serve, simulate, token, verify, wallet, watch, witness,
 };
 use crate::help::{self, Completions, Man, with_help};
 use crate::replaced;
@@ -33,6 +33,8 @@ enum Command {
     Watch(watch::Args),
     /// Check whether a service accepts calls (for probes).
     Health(health::Args),
+    /// Apply a service's changed configuration file without a restart.
+    Reload(reload::Args),
     /// Keep an independent copy of a running service's log, or stream its changes.
     Follow(Long<follow::Args>),
     /// List open rounds, or close one.
@@ -129,6 +131,7 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Play(args) => play::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Health(args) => health::run(&args),
+        Command::Reload(args) => reload::run(&args),
         Command::Follow(args) => args.run(follow::run),
         Command::Rounds(args) => rounds::run(&args),
         Command::Par(args) => par::run(&args),

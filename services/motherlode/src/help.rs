@@ -8,12 +8,13 @@ const WIDTH: usize = 80;
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a failure, or a discrepancy found; 2 unusable input.";
 
-const EXAMPLES: [(&str, &[&str]); 28] = [
+const EXAMPLES: [(&str, &[&str]); 29] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),
     ("play", &["motherlode play GAME", "motherlode play GAME --auto --rounds 20"]),
     ("watch", &["motherlode watch jackpots"]),
     ("health", &["motherlode health", "motherlode health --target https://localhost:50051"]),
+    ("reload", &["motherlode reload --target https://localhost:50051 --token-file admin.token"]),
     ("follow", &["motherlode follow --to /backup/log"]),
     ("rounds", &["motherlode rounds open acme", "motherlode rounds close acme/alice/7 --reason left --actor anna"]),
     ("par", &["motherlode par GAME", "motherlode par GAME --format html --out game.html"]),

@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct Identity {
     version: &'static str,
-    configuration: Arc<RwLock<[u8; 32]>>,
+    configuration: Arc<RwLock<String>>,
     test_build: bool,
 }
 
@@ -34,14 +34,21 @@ impl Identity {
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
         program::open();
-        Self { version, configuration: Arc::new(RwLock::new(Sha256::digest(configuration).into())), test_build }
+        Self { version, configuration: Arc::new(RwLock::new(Self::digest(configuration))), test_build }
     }
 
-    /// Returns the configuration's previous and new digests.
-    pub fn reconfigure(&self, configuration: &str) -> (String, String) {
-        let after = Sha256::digest(configuration).into();
-        let before = std::mem::replace(&mut *self.configuration.write(), after);
-        (hex(&before), hex(&after))
+    #[must_use]
+    pub fn digest(configuration: &str) -> String {
+        hex(&Sha256::digest(configuration))
+    }
+
+    #[must_use]
+    pub fn configuration(&self) -> String {
+        self.configuration.read().clone()
+    }
+
+    pub fn reconfigure(&self, digest: &str) {
+        digest.clone_into(&mut self.configuration.write());
     }
 
     pub(crate) fn to_wire(&self) -> wire::GetIdentityResponse {
@@ -53,7 +60,7 @@ impl Identity {
         wire::GetIdentityResponse {
             version: self.version.to_owned(),
             executable_sha256: program::digest().map(|digest| hex(&digest)).unwrap_or_default(),
-            configuration_sha256: hex(&*self.configuration.read()),
+            configuration_sha256: self.configuration(),
             test_build: self.test_build,
             models: games().iter().map(model).collect(),
             caller: None,

@@ -9,8 +9,8 @@ use motherlode_proto::{
 };
 use motherlode_runtime::config::{PLATFORM, Report};
 use motherlode_state::{
-    ChangeProposed, Commit, Currency, Event, FxRate, GenerationBegun, HOME, Incident, Minor, Nano, PoolTerms,
-    SealReason, StartEvidence, StreamId, VoidedJackpot, contribution,
+    ChangeProposed, Commit, ConfigurationReloaded, Currency, Event, FxRate, GenerationBegun, HOME, Incident, Minor,
+    Nano, PoolTerms, SealReason, StartEvidence, StreamId, VoidedJackpot, contribution,
 };
 use motherlode_views::Run;
 use serde::{Deserialize, Serialize};
@@ -95,6 +95,7 @@ impl Significant {
             Event::SwitchSet { switch, .. } => switch.operator.clone(),
             Event::ChangeProposed(proposed) => proposed.operator().unwrap_or(PLATFORM).into(),
             Event::IncidentDeclared(incident) => incident.operator.clone(),
+            Event::ConfigurationReloaded(_) => PLATFORM.into(),
             Event::ChangeRejected { actor, .. } if operator.is_empty() => {
                 actor.split_once('/').map_or(PLATFORM, |(of, _)| of).into()
             }
@@ -290,6 +291,7 @@ impl Significant {
                 let overdue = Content::new(Kind::WalletOverdue, format!("wallet of {operator}"), "", after);
                 Some(overdue.with_actor("", "WALLET_OVERDUE"))
             }
+            Event::ConfigurationReloaded(reloaded) => Some(of_reload(reloaded)),
             Event::GenerationBegun(begun) => of_start(begun),
             Event::IntegrityFailed { check, finding } => Some(Content::new(Kind::IntegrityFailed, check, "", finding)),
             Event::LogVerified { to } => {
@@ -315,6 +317,16 @@ impl Significant {
         let threshold = operators.get(operator).copied().unwrap_or(*large_win_eur);
         contribution(amount, currency, rate, 1_000_000).is_ok_and(|eur| eur >= Nano(i128::from(threshold) * EUR))
     }
+}
+
+fn of_reload(reloaded: &ConfigurationReloaded) -> Content {
+    let ConfigurationReloaded { before, after, keys, key_count, actor } = reloaded;
+    let mut changed = keys.join(", ");
+    let omitted = usize::try_from(*key_count).unwrap_or(usize::MAX).saturating_sub(keys.len());
+    if omitted > 0 {
+        changed += &format!(" and {omitted} more");
+    }
+    Content::new(Kind::ConfigurationReloaded, "configuration", before, after).with_actor(actor, &changed)
 }
 
 fn of_start(begun: &GenerationBegun) -> Option<Content> {

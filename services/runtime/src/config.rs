@@ -22,6 +22,7 @@ pub use currencies::{CoinLadder, Currencies};
 pub use error::{ConfigError, NeedsRestart};
 pub use operators::{Credential, Digest, Operator, PLATFORM};
 pub use proofs::{Proofs, Witness};
+pub use reload::ReloadedKeys;
 pub use role::{LedgerTargets, Role};
 pub use rules::Rules;
 pub use seamless::{Seamless, WalletCredentials, WalletKind, WalletProtocol};

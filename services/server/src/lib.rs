@@ -3,6 +3,7 @@
 //! * `roles`: all or some services, with the log in a data folder or replicas of other processes' partitions.
 //! * `standby`: the log is on JetStream; one process writes it while the other processes stand by.
 
+mod admin;
 mod console;
 mod direct;
 mod distrust;
@@ -37,7 +38,7 @@ pub use log::{
     records::{Records, RecordsError},
 };
 pub use refused_starts::note_refused_start;
-pub use reload::{ReloadError, Reloader, Reloads};
+pub use reload::{Reload, ReloadError, Reloader, Reloads};
 pub use serve::{open_stores, serve};
 pub use server::Server;
 pub use setup::{Phase, bind, check, check_addresses};

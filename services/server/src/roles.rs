@@ -1,7 +1,7 @@
 use crate::{
     error::ServeError,
     log::layout::index_folder,
-    names::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, WALLET},
+    names::{ADMIN, JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, WALLET},
     not_serving::NotServing,
     refused_starts::note_refused_start,
     server::Server,
@@ -19,7 +19,7 @@ pub(crate) fn names(role: Role) -> Vec<&'static str> {
     let jackpot = (role.keeps_pools() || role.has_log()).then_some(JACKPOT);
     let [wallet, report, job, log, proof] =
         [WALLET, REPORT, JOB, LOG, PROOF].map(|name| role.has_log().then_some(name));
-    [spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
+    [Some(ADMIN), spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
 }
 
 /// Serves until the process is stopped. The process ends if a replica does not match its writer's log.

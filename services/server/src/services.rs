@@ -1,4 +1,5 @@
 use crate::{
+    admin::AdminApi,
     console,
     direct::DirectPlay,
     distrust,
@@ -7,7 +8,7 @@ use crate::{
     layers::{Layers, State, call_metrics::CallMetrics},
     log::layout::log_folder,
     metrics::{Metrics, Source},
-    names::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, WALLET},
+    names::{ADMIN, JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, WALLET},
     reload::Reloader,
     server::Server,
     setup::bind_at,
@@ -24,8 +25,8 @@ use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     calls::{
-        JackpotServiceCalls, JobServiceCalls, LedgerServiceCalls, LogServiceCalls, ProofServiceCalls,
-        ReportServiceCalls, SpinServiceCalls,
+        AdminServiceCalls, JackpotServiceCalls, JobServiceCalls, LedgerServiceCalls, LogServiceCalls,
+        ProofServiceCalls, ReportServiceCalls, SpinServiceCalls,
     },
     report::v1::WalletStatus,
 };
@@ -34,7 +35,7 @@ use motherlode_runtime::{
     Config, Operators, Profiles,
     access::Access,
     config::Role,
-    connections::{self, Admission, Workers},
+    connections::{self, Acceptor, Admission, Workers},
     refusals,
     stop::{self, Stop, Stopper},
 };
@@ -254,6 +255,26 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
+    fn admin(&mut self, access: &Access, tls: &Option<Acceptor>, console_tls: &Option<Acceptor>) -> Reloader {
+        let reloader = Reloader {
+            config: Arc::new(tokio::sync::Mutex::new(self.config.clone())),
+            source: Arc::default(),
+            ledgers: self.ledgers.clone(),
+            access: access.clone(),
+            operators: self.ledgers.operators().clone(),
+            admission: self.admission.clone(),
+            wallets: self.wallets.clone(),
+            actors: self.actors.clone(),
+            tls: tls.clone(),
+            console_tls: console_tls.clone(),
+            identity: self.identity.clone(),
+        };
+        let api = AdminApi { reloader: reloader.clone() };
+        self.names.push(ADMIN);
+        self.routes.add_service(AdminServiceCalls::new(api, self.config.limits.message_bytes_max));
+        reloader
+    }
+
     pub(crate) fn serve(mut self, listener: StdListener) -> Result<Server, ServeError> {
         let (config, limits) = (self.config, &self.config.limits);
         let console_tls = config.tls.as_ref().map(console_tls).transpose()?;
@@ -261,6 +282,9 @@ impl<'a> Services<'a> {
         let unbound = |source| ServeError::Bind { address: config.listen, source };
         let listener = TcpListener::from_std(listener).map_err(unbound)?;
         let address = listener.local_addr().map_err(unbound)?;
+        let clock = self.ledgers.clone();
+        let access = Access::new(&config.operators, Arc::new(move || clock.clock_ms()));
+        let reloader = self.admin(&access, &tls, &console_tls);
         let reporter = HealthReporter::new();
         self.routes.add_service(health::Answers::new(&reporter, &self.ledgers));
         if config.reflection {
@@ -275,20 +299,8 @@ impl<'a> Services<'a> {
         }
         let readiness = Readiness::new(&self.ledgers);
         let exports = config.telemetry.measures();
-        let (clock, metrics) = (self.ledgers.clone(), CallMetrics::new(self.calls, exports));
+        let metrics = CallMetrics::new(self.calls, exports);
         refusals::start();
-        let access = Access::new(&config.operators, Arc::new(move || clock.clock_ms()));
-        let reloader = Reloader {
-            config: config.clone(),
-            access: access.clone(),
-            operators: self.ledgers.operators().clone(),
-            admission: self.admission.clone(),
-            wallets: self.wallets.clone(),
-            actors: self.actors,
-            tls: tls.clone(),
-            console_tls: console_tls.clone(),
-            identity: self.identity.clone(),
-        };
         let sessions =
             self.spin.as_ref().map(|api| -> Box<dyn Fn() -> usize + Send + Sync> { Box::new(api.session_counter()) });
         let state = State::Serving(self.ledgers.clone());

@@ -20,4 +20,4 @@ pub use breaker::{Breaker, Leave};
 pub use call::{Call, Names};
 pub use client::{Answer, Client};
 pub use outbox::{WalletOutbox, roll_back};
-pub use wallets::{OperatorWallet, WalletError, WalletState, Wallets};
+pub use wallets::{ByOperator, OperatorWallet, WalletError, WalletState, Wallets};

@@ -1,6 +1,10 @@
 use crate::PROGRAM;
 use motherlode_proto::{
-    jackpot::v1::WatchCountersRequest, report::v1::GetIdentityRequest, round::v1::Account, spin::v1::ListGamesRequest,
+    admin::v1::{ReloadConfigRequest, ReloadConfigResponse, admin_service_client::AdminServiceClient},
+    jackpot::v1::WatchCountersRequest,
+    report::v1::{GetIdentityRequest, ListSignificantEventsRequest, SignificantEvent, SignificantKind},
+    round::v1::Account,
+    spin::v1::ListGamesRequest,
 };
 use motherlode_runtime::connect::connect;
 use motherlode_tests::{
@@ -9,8 +13,9 @@ use motherlode_tests::{
     operators::{Certificates, operator, token},
     reason, until,
 };
-use std::fs;
+use std::{fs, process::Command};
 use tonic::Code;
+use tonic_types::StatusExt;
 
 const ROLES: &str = r#"["play", "wallet"]"#;
 pub const APPLIED: &str = "the changed configuration was applied";
@@ -103,5 +108,103 @@ async fn uf_02_a_reload_reads_the_certificates_again_for_new_connections() {
     let line = reload(&process, REFUSED).await;
     assert!(line.contains("service.key"), "{line}");
     connected(&new.root).await.unwrap().spin.list_games(ListGamesRequest {}).await.unwrap();
+    assert_eq!(process.terminate().await, Some(0));
+}
+
+const ADMINS: &str = r#"["admin", "audit"]"#;
+
+async fn called(process: &Process, shown: &str) -> Result<ReloadConfigResponse, tonic::Status> {
+    let connection = connect(&format!("http://{}", process.address), &token(shown), None).await.unwrap();
+    Ok(AdminServiceClient::new(connection).reload_config(ReloadConfigRequest {}).await?.into_inner())
+}
+
+async fn reloads(client: &mut Client) -> Vec<SignificantEvent> {
+    let kinds = vec![SignificantKind::ConfigurationReloaded.into()];
+    let request = ListSignificantEventsRequest { kinds, ..ListSignificantEventsRequest::default() };
+    client.report.list_significant_events(request).await.unwrap().into_inner().events
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_22_pl_27_a_reload_by_call_or_signal_is_logged_with_its_digests_keys_and_actor() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, data) = (folder.path().join("serve.toml"), folder.path().join("data"));
+    let platform = operator("platform", &[("admin", ADMINS)]);
+    let acme = operator("acme", &[("acme", r#"["play", "admin", "audit"]"#)]);
+    let with = |weight: u32| platform.clone() + &acme.replacen("]]\n", &format!("]]\nweight = {weight}\n"), 1);
+    fs::write(&file, with(1)).unwrap();
+    let process = Process::start(PROGRAM, &data, Some(&file));
+    let (mut admin, mut acme) = (client(&process, "admin").await, client(&process, "acme").await);
+    let first = configuration(&mut admin).await;
+
+    fs::write(&file, with(2)).unwrap();
+    let answer = called(&process, "admin").await.unwrap();
+    let second = configuration(&mut admin).await;
+    assert_eq!([&answer.configuration_sha256_before, &answer.configuration_sha256_after], [&first, &second]);
+    assert_ne!(first, second);
+    assert_eq!((answer.keys.as_slice(), answer.key_count), (&["operators.acme.weight".to_owned()][..], 1));
+
+    fs::write(&file, with(3) + &operator("bravo", &[])).unwrap();
+    reload(&process, APPLIED).await;
+    let third = configuration(&mut admin).await;
+    until("both events", async || reloads(&mut client(&process, "admin").await).await.len() == 2).await;
+    let events = reloads(&mut admin).await;
+    let figures = |event: &SignificantEvent| {
+        [&event.before, &event.after, &event.actor, &event.reason, &event.operator_id].map(String::clone)
+    };
+    let expected = [
+        [&*second, &third, "(signal)", "operators.acme.weight, operators.bravo", "platform"],
+        [&*first, &second, "c0", "operators.acme.weight", "platform"],
+    ];
+    assert_eq!(events.iter().map(figures).collect::<Vec<_>>(), expected.map(|row| row.map(str::to_owned)));
+    assert_eq!(events[1].position, answer.position);
+    assert_eq!(reloads(&mut acme).await, [], "another operator's keys are not shown");
+
+    for (text, code, keys) in [
+        ("partitions = 2\n".to_owned() + &with(1), "RESTART_REQUIRED", "partitions"),
+        (platform.clone() + "[[operators]", "CONFIGURATION_INVALID", ""),
+    ] {
+        fs::write(&file, text).unwrap();
+        let refused = called(&process, "admin").await.unwrap_err();
+        assert_eq!((refused.code(), reason(&refused).as_str()), (Code::FailedPrecondition, code));
+        let details = refused.get_error_details();
+        assert_eq!(details.error_info().unwrap().metadata.get("keys").map_or("", String::as_str), keys);
+        assert_eq!(configuration(&mut admin).await, third);
+    }
+    let refused = called(&process, "acme").await.unwrap_err();
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::PermissionDenied, "ROLE_MISSING"));
+    assert_eq!(reloads(&mut admin).await.len(), 2, "a refused reload is not logged");
+    assert_eq!(process.terminate().await, Some(0));
+
+    let shown =
+        Command::new(PROGRAM).args(["log", "show"]).arg(&data).arg(answer.position.to_string()).output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("configuration_reloaded") && shown.contains(&second), "{shown}");
+    let audit = Command::new(PROGRAM).arg("audit").arg(&data).status().unwrap();
+    assert!(audit.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_the_reload_command_prints_the_applied_keys_and_a_refusal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("serve.toml");
+    fs::write(folder.path().join("token"), "admin").unwrap();
+    let platform = operator("platform", &[("admin", ADMINS)]);
+    fs::write(&file, &platform).unwrap();
+    let process = Process::start(PROGRAM, &folder.path().join("data"), Some(&file));
+    let run = || {
+        let mut command = Command::new(PROGRAM);
+        command.args(["reload", "--target", &format!("http://{}", process.address), "--token-file"]);
+        let output = command.arg(folder.path().join("token")).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    fs::write(&file, platform.clone() + &operator("acme", &[])).unwrap();
+    let (code, text, _) = run();
+    assert_eq!(code, Some(0));
+    assert!(text.starts_with("applied operators.acme\nconfiguration before "), "{text}");
+    fs::write(&file, "partitions = 2\n".to_owned() + &platform).unwrap();
+    let (code, _, text) = run();
+    assert_eq!(code, Some(1));
+    assert!(text.contains("RESTART_REQUIRED") && text.contains("partitions"), "{text}");
     assert_eq!(process.terminate().await, Some(0));
 }

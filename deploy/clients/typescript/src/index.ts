@@ -16,6 +16,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 
 import { Connection, type Target, urlOf } from "./connection.js";
 import { NotSent, type Refused, refusalOf } from "./errors.js";
+import { AdminService } from "./gen/motherlode/admin/v1/admin_pb.js";
 import { JackpotService } from "./gen/motherlode/jackpot/v1/jackpot_pb.js";
 import { JobService } from "./gen/motherlode/job/v1/job_pb.js";
 import { LedgerService } from "./gen/motherlode/ledger/v1/ledger_pb.js";
@@ -40,6 +41,7 @@ export class Client {
   readonly report: Calls<typeof ReportService>;
   readonly proof: Calls<typeof ProofService>;
   readonly job: Calls<typeof JobService>;
+  readonly admin: Calls<typeof AdminService>;
 
   readonly #closing = new AbortController();
 
@@ -55,6 +57,7 @@ export class Client {
     this.report = createClient(ReportService, transport);
     this.proof = createClient(ProofService, transport);
     this.job = createClient(JobService, transport);
+    this.admin = createClient(AdminService, transport);
   }
 
   /** Closes the connection and ends its calls, including those waiting to retry. */

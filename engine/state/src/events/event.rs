@@ -324,6 +324,8 @@ pub enum Event {
     BaseTaken(Box<BaseTaken>),
     /// System stream (PL-37).
     BaseConfirmed(Box<BaseConfirmed>),
+    /// System stream (PL-22, PL-27).
+    ConfigurationReloaded(Box<ConfigurationReloaded>),
     /// System stream (PL-22).
     ClockSkewed {
         /// Clock change; negative if the clock was set back.
@@ -363,6 +365,24 @@ pub enum Event {
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
+}
+
+/// A process applied a changed configuration without a restart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigurationReloaded {
+    /// SHA-256 of the previous configuration's canonical form, in hexadecimal.
+    pub before: String,
+    pub after: String,
+    /// Changed keys, at most [`KEYS_MAX`](Self::KEYS_MAX).
+    pub keys: Vec<SmolStr>,
+    /// Number of changed keys, including those that `keys` omits.
+    pub key_count: u32,
+    /// Platform credential, [`ANYONE`](crate::ANYONE), or [`SIGNAL`](crate::SIGNAL).
+    pub actor: String,
+}
+
+impl ConfigurationReloaded {
+    pub const KEYS_MAX: usize = 100;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

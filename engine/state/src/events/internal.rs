@@ -112,6 +112,11 @@ pub enum InternalRequest<'a> {
     LogRefusal {
         finding: &'a str,
     },
+    LogReload {
+        now_ms: i64,
+        /// Random number of the reload.
+        number: u64,
+    },
     /// Operator's request on a stream that operators share; the internal id contains the request's fingerprint.
     OfOperator {
         operator: &'a str,
@@ -168,6 +173,7 @@ impl fmt::Display for InternalRequest<'_> {
             Self::LogDamage { end } => write!(f, "damage/{end}"),
             Self::LogVerified { to } => write!(f, "verified/{to}"),
             Self::LogRefusal { finding } => write!(f, "steward/refused/{finding}"),
+            Self::LogReload { now_ms, number } => write!(f, "reload/{now_ms}/{number:016x}"),
             Self::OfOperator { operator, request_id } => write!(f, "of/{operator}/{request_id}"),
         }
     }
@@ -214,6 +220,7 @@ mod tests {
             (InternalRequest::LogDamage { end: 8 }, "damage/8"),
             (InternalRequest::LogVerified { to: 9 }, "verified/9"),
             (InternalRequest::LogRefusal { finding: "f" }, "steward/refused/f"),
+            (InternalRequest::LogReload { now_ms: 12, number: 171 }, "reload/12/00000000000000ab"),
             (InternalRequest::OfOperator { operator: "acme", request_id: "r-1" }, "of/acme/r-1"),
         ];
         for (request, id) in ids {

@@ -16,7 +16,7 @@ pub use base::{BaseConfirmed, BaseTaken};
 pub use campaign::{Campaign, CampaignOver, LiabilityReserved};
 pub use commit::Commit;
 pub use draw::{Draw, DrawSealed, GenerationBegun, SealReason, StartEvidence};
-pub use event::{ChangeProposed, Event};
+pub use event::{ChangeProposed, ConfigurationReloaded, Event};
 pub use internal::InternalRequest;
 pub use partition::{MirroredAward, PartitionReported, PoolMirrored, StretchEnd};
 pub use pool::{Award, CollisionShare, Decision, Hit, PoolStatus, PoolTerms, TakeBack};

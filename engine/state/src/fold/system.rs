@@ -44,7 +44,7 @@ impl Transition<'_, '_> {
                 let begins = (begun.unused_seals_end || !ends) && Arc::make_mut(&mut system.generations).begin(begun);
                 if begins { Ok(()) } else { Err(Refused::BadGeneration { number: begun.number }) }
             }
-            (Event::ClockSkewed { .. } | Event::WalletOverdue { .. }, _) => Ok(()),
+            (Event::ClockSkewed { .. } | Event::WalletOverdue { .. } | Event::ConfigurationReloaded(_), _) => Ok(()),
             (Event::SwitchSet { switch, on, reason, actor }, Some(system)) => {
                 let Commit { position, time_ms, .. } = *self.commit;
                 let off = || SwitchedOff { reason: reason.clone(), actor: actor.clone(), position, time_ms };

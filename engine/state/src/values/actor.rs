@@ -1,6 +1,9 @@
 /// Actor if no operators are configured.
 pub const ANYONE: &str = "(anyone)";
 
+/// Actor of a reload that a signal to the process requested.
+pub const SIGNAL: &str = "(signal)";
+
 pub(crate) fn operator_of(actor: &str) -> Option<&str> {
     actor.split_once('/').map(|(operator, _)| operator)
 }

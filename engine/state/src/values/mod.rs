@@ -15,7 +15,7 @@ mod stream;
 mod switch;
 
 pub use account::{Account, Posting};
-pub use actor::ANYONE;
+pub use actor::{ANYONE, SIGNAL};
 pub use ceiling::Ceiling;
 pub use currency::Currency;
 pub use decimal::digits;

@@ -12,13 +12,14 @@ const EVENTS: i32 = 50;
 const PAGES_MAX: usize = 40;
 const ROWS_MAX: usize = 10_000;
 
-const KINDS: [SignificantKind; 16] = [
+const KINDS: [SignificantKind; 17] = [
     SignificantKind::LargeWin,
     SignificantKind::Void,
     SignificantKind::ParameterChanged,
     SignificantKind::Switched,
     SignificantKind::IntegrityFailed,
     SignificantKind::LogVerified,
+    SignificantKind::ConfigurationReloaded,
     SignificantKind::ChangeProposed,
     SignificantKind::ChangeRejected,
     SignificantKind::AwardSetAside,

@@ -5,7 +5,7 @@ use motherlode_runtime::{
     access::Roles,
     config::{Operator, PLATFORM},
 };
-use motherlode_state::{Automatic, Event, HOME, InternalRequest, StreamId};
+use motherlode_state::{Automatic, Event, HOME, InternalRequest, SIGNAL, StreamId};
 use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -97,6 +97,7 @@ fn actor(event: &Event) -> Option<&str> {
         | Event::ChangeApproved { actor, .. }
         | Event::ChangeRejected { actor, .. } => Some(actor),
         Event::ChangeProposed(proposed) => Some(&proposed.actor),
+        Event::ConfigurationReloaded(reloaded) if reloaded.actor != SIGNAL => Some(&reloaded.actor),
         Event::IncidentDeclared(incident) => Some(&incident.actor),
         Event::BaseTaken(base) => Some(&base.actor),
         Event::BaseConfirmed(base) => Some(&base.actor),
@@ -123,7 +124,9 @@ fn act(event: &Event, events: &[Event]) -> Roles {
         Event::RoundVoided { .. } | Event::VoidProposed { .. } => Some(Roles::SUPPORT | Roles::ADMIN),
         Event::JackpotPaid { .. } => Some(Roles::SUPPORT | Roles::ADMIN),
         Event::ChangeApproved { .. } | Event::ChangeRejected { .. } | Event::ChangeProposed(_) => Some(Roles::ADMIN),
-        Event::RateSet { .. } | Event::PoolSuspended { .. } | Event::BaseTaken(_) => Some(Roles::ADMIN),
+        Event::RateSet { .. } | Event::PoolSuspended { .. } | Event::BaseTaken(_) | Event::ConfigurationReloaded(_) => {
+            Some(Roles::ADMIN)
+        }
         Event::BaseConfirmed(_) => Some(Roles::AUDIT | Roles::ADMIN),
         event if takes_two(event) || event.is_stop() => Some(Roles::ADMIN),
         _ => None,
@@ -136,6 +139,7 @@ fn owner(proposal: &Proposal) -> Option<&str> {
         StreamId::Player { operator, .. } => Some(operator),
         StreamId::Pool(_) | StreamId::Rates => Some(PLATFORM),
         StreamId::System => proposal.events.iter().find_map(|event| match event {
+            Event::ConfigurationReloaded(_) => Some(PLATFORM),
             Event::RequestCancelled => Some(owner_of_request(&proposal.request_id)),
             Event::LiabilityReserved(reserved) => Some(&*reserved.operator),
             Event::BaseTaken(_) | Event::BaseConfirmed(_) => Some(PLATFORM),

@@ -120,6 +120,8 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         // The `pools` module compares each copy with its original in the home partition.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
+        // Each process has its own configuration.
+        Event::ConfigurationReloaded(_) => Roles::NODES,
         // Only a writer commits these events, when it starts.
         Event::GenerationBegun(_) | Event::LogVerified { .. } => Roles::NONE,
         Event::ActedBy { .. } if is_player => Roles::NODES,

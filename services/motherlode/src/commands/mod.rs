@@ -17,6 +17,7 @@ pub mod play;
 pub mod progress;
 pub mod proof;
 mod published;
+pub mod reload;
 pub mod replay;
 pub mod restore;
 pub mod rng;

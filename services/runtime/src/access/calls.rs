@@ -105,6 +105,7 @@ pub const CALLS: &[Call] = &[
     own(PUBLIC_ROUND, Roles::NONE),
     own("/motherlode.proof.v1.ProofService/GetConsistency", ANY),
     own("/motherlode.proof.v1.ProofService/FindRecord", AUDIT),
+    platform("/motherlode.admin.v1.AdminService/ReloadConfig"),
     platforms("/motherlode.job.v1.JobService/StartJob", AUDIT.or(ADMIN)),
     platforms("/motherlode.job.v1.JobService/ListJobs", AUDIT.or(ADMIN)),
     platforms("/motherlode.job.v1.JobService/CancelJob", AUDIT.or(ADMIN)),

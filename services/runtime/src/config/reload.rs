@@ -1,34 +1,51 @@
 //! Changes of the configuration that a running service applies (PL-27).
 
-use super::{Config, error::NeedsRestart};
+use super::{Config, Operator, error::NeedsRestart};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+
+/// Changed keys of a configuration that a running service can apply.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReloadedKeys {
+    /// Keys such as `operators.acme.weight`; the key of an added or removed operator is `operators.acme`.
+    pub keys: Vec<String>,
+    /// Operators whose seamless wallet was removed.
+    pub removed_wallets: Vec<String>,
+}
 
 impl Config {
-    /// Checks that a running service can apply `new`: only operators may differ. A seamless wallet cannot be removed, because
-    /// the service may still owe it credits.
-    pub fn check_reload(&self, new: &Self) -> Result<(), NeedsRestart> {
+    /// Checks that a running service can apply `new`: only operators may differ. The result lists the changed keys.
+    pub fn check_reload(&self, new: &Self) -> Result<ReloadedKeys, NeedsRestart> {
         let mut keys = vec![];
-        differences(
-            "",
-            &tree(&Self { operators: vec![], ..self.clone() }),
-            &tree(&Self { operators: vec![], ..new.clone() }),
-            &mut keys,
-        );
-        let ids: BTreeSet<_> = self.operators.iter().chain(&new.operators).map(|operator| &operator.id).collect();
-        for id in ids {
-            let has_wallet = |config: &Self| {
-                config.operators.iter().any(|operator| operator.id == *id && operator.seamless.is_some())
-            };
-            if has_wallet(self) && !has_wallet(new) {
-                keys.push(format!("operators.{id}.seamless"));
-            }
-        }
+        let others = |config: &Self| tree(&Self { operators: vec![], ..config.clone() });
+        differences("", &others(self), &others(new), &mut keys);
         if self.operators.is_empty() != new.operators.is_empty() {
             keys.push("operators (adding the first or removing the last)".to_owned());
         }
-        if keys.is_empty() { Ok(()) } else { Err(NeedsRestart(keys)) }
+        if keys.is_empty() { Ok(self.changed_operators(new)) } else { Err(NeedsRestart(keys)) }
+    }
+
+    fn changed_operators(&self, new: &Self) -> ReloadedKeys {
+        let mut reloaded = ReloadedKeys::default();
+        let by_id = |config: &Self| -> BTreeMap<String, Operator> {
+            config.operators.iter().map(|operator| (operator.id.clone(), operator.clone())).collect()
+        };
+        let (old, new) = (by_id(self), by_id(new));
+        for id in old.keys().chain(new.keys().filter(|id| !old.contains_key(*id))) {
+            let (old, new) = (old.get(id), new.get(id));
+            match (old, new) {
+                (Some(old), Some(new)) => {
+                    differences(&format!("operators.{id}"), &tree(old), &tree(new), &mut reloaded.keys);
+                }
+                _ => reloaded.keys.push(format!("operators.{id}")),
+            }
+            let has_wallet = |operator: Option<&Operator>| operator.is_some_and(|operator| operator.seamless.is_some());
+            if has_wallet(old) && !has_wallet(new) {
+                reloaded.removed_wallets.push(id.clone());
+            }
+        }
+        reloaded
     }
 }
 
@@ -58,7 +75,7 @@ mod tests {
 
     fn check(old: &str, new: &str) -> String {
         let [old, new] = [old, new].map(|text| Config::parse(text).unwrap());
-        old.check_reload(&new).map_or_else(|refused| refused.to_string(), |()| String::new())
+        old.check_reload(&new).map_or_else(|refused| refused.to_string(), |_| String::new())
     }
 
     #[test]
@@ -76,7 +93,7 @@ mod tests {
         let seamless = format!("{ONE}wallet = 'seamless'\nseamless = {{ url = 'http://127.0.0.1:1' }}\n");
         let other = seamless.replace("127.0.0.1:1", "127.0.0.1:2");
         assert_eq!([check(ONE, &seamless), check(&seamless, &other)], ["", ""]);
-        assert!(check(&seamless, ONE).starts_with("operators.acme.seamless cannot change"));
+        assert_eq!(check(&seamless, ONE), "", "the service refuses it while the wallet is in use");
         for (new, keys) in [
             (format!("partitions = 2\n{ONE}"), "partitions"),
             (format!("[limits]\nqueue_length_max = 7\n{ONE}"), "limits.queue_length_max"),
@@ -84,5 +101,20 @@ mod tests {
         ] {
             assert_eq!(check(ONE, &new), format!("{keys} cannot change while the service runs: restart the service"));
         }
+    }
+
+    #[test]
+    fn pl_27_a_reload_names_each_changed_key_of_an_operator_and_removed_wallets() {
+        let seamless = "wallet = 'seamless'\nseamless = { url = 'http://127.0.0.1:1' }\n";
+        let [old, new] = [
+            format!("{ONE}weight = 2\n{seamless}[[operators]]\nid = 'gone'\n{seamless}"),
+            format!("{ONE}weight = 3\n{}[[operators]]\nid = 'new'\n", seamless.replace(":1'", ":2'")),
+        ]
+        .map(|text| Config::parse(&text).unwrap());
+        let ReloadedKeys { keys, removed_wallets } = old.check_reload(&new).unwrap();
+        let named = ["operators.acme.seamless.url", "operators.acme.weight", "operators.gone", "operators.new"];
+        assert_eq!(keys, named);
+        assert_eq!(removed_wallets, ["gone"]);
+        assert_eq!(old.check_reload(&old), Ok(ReloadedKeys::default()));
     }
 }

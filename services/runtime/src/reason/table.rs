@@ -314,6 +314,12 @@ reasons! {
         NoThread = "NO_THREAD", ResourceExhausted, AfterChange;
     }
     "State of the service" {
+        /// The configuration file, or a file that it names, has an error. Correct it and reload.
+        ConfigurationInvalid = "CONFIGURATION_INVALID", FailedPrecondition, AfterChange;
+        /// Changed keys of the configuration need a restart (`keys`). Restart the process, or restore the keys and reload.
+        RestartRequired = "RESTART_REQUIRED", FailedPrecondition, AfterChange;
+        /// A reload removes a seamless wallet with due debits or credits, or with open rounds. Reload after they are settled.
+        WalletInUse = "WALLET_IN_USE", FailedPrecondition, AfterChange;
         /// The service is stopping. Retry at another process, or after its restart.
         Closing = "CLOSING", Unavailable, After(1_000);
         /// The partition's queue is full.

@@ -4,8 +4,8 @@ use super::{
     world::{EUR, POOL, World, player, settled, step, terms},
 };
 use motherlode_state::{
-    ANYONE, BaseConfirmed, BaseTaken, Campaign, Currency, DebitAsked, Event, InternalRequest, LoggedTerms, Minor,
-    PoolTerms, RoundStarted, RoundTerms, StreamId, Switch, VoidedJackpot,
+    ANYONE, BaseConfirmed, BaseTaken, Campaign, ConfigurationReloaded, Currency, DebitAsked, Event, InternalRequest,
+    LoggedTerms, Minor, PoolTerms, RoundStarted, RoundTerms, SIGNAL, StreamId, Switch, VoidedJackpot,
 };
 
 const USD: Currency = Currency::USD;
@@ -21,6 +21,7 @@ pub(super) fn all() -> Vec<Log> {
         ("more-damaged-0", 0, damaged(0)),
         ("more-damaged-1", 1, damaged(1)),
         ("bases", 1, bases()),
+        ("more-reloads", 0, reloads()),
     ];
     let log =
         |(name, partition, world): (&str, u32, World)| Log { name: name.into(), partition, records: world.records };
@@ -33,6 +34,18 @@ fn damaged(partition: u32) -> World {
     world.write(StreamId::System, vec![found()]);
     world.write(StreamId::System, vec![Event::LogVerified { to: 1 }]);
     world.write(StreamId::System, vec![found()]);
+    world
+}
+
+fn reloads() -> World {
+    let mut world = World::new(0);
+    let digest = |digit: &str| digit.repeat(64);
+    for (actor, before, keys) in [("admin-1", "1", vec!["operators.acme.weight".into()]), (SIGNAL, "2", vec![])] {
+        let key_count = if keys.is_empty() { 0 } else { 1 };
+        let (before, after, actor) = (digest(before), digest("2"), actor.into());
+        let reloaded = ConfigurationReloaded { before, after, keys, key_count, actor };
+        world.write(StreamId::System, vec![Event::ConfigurationReloaded(Box::new(reloaded))]);
+    }
     world
 }
 

@@ -347,6 +347,7 @@ pub const ROWS: &[Row] = &[
     row("/motherlode.proof.v1.ProofService/FindRecord", Some((NotFound, "RECORD_UNKNOWN")), |it| {
         proof::FindRecordRequest { hash: it.record.clone() }.encode_to_vec()
     }),
+    plain("/motherlode.admin.v1.AdminService/ReloadConfig", None, |_| vec![]),
     row("/motherlode.job.v1.JobService/StartJob", NO_GAME, |it| {
         let simulation =
             job::Simulation { game: it.game.clone(), rounds: if it.other { 2 } else { 1 }, ..Default::default() };

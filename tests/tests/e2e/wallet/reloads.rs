@@ -7,7 +7,7 @@ use crate::{
     reload::{APPLIED, REFUSED, client, reload},
 };
 use motherlode_proto::{ledger::v1::OpenAccountRequest, round::v1::Account};
-use motherlode_tests::{Client, EUR, Process, bet, next_choice, operators::operator};
+use motherlode_tests::{Client, EUR, Process, bet, next_choice, operators::operator, reason};
 use std::fs;
 
 const ROLES: &str = r#"["play", "wallet"]"#;
@@ -63,10 +63,25 @@ async fn pl_27_pl_31_a_reload_adds_a_brand_with_a_wallet_and_changes_the_wallet(
     until(|| is_complete(&second, "two"), "the changed wallet receives the report of the round's end").await;
     assert!(!is_complete(&first, "two") && !is_complete(&second, "one"));
 
+    (second.books().closes_hang, second.books().credits_unsure) = (true, true);
+    play(&mut client, &gina, "three").await;
     fs::write(&file, acme.clone() + &brand).unwrap();
     let line = reload(&process, REFUSED).await;
     assert!(line.contains("operators.brand.seamless"), "{line}");
-    play(&mut client, &gina, "three").await;
+    (second.books().closes_hang, second.books().credits_unsure) = (false, false);
     until(|| is_complete(&second, "three"), "the refused reload must not remove the wallet").await;
+    let applied = process.log_lines(APPLIED).len();
+    motherlode_tests::until("the removal of a wallet without due calls", async || {
+        process.reload();
+        process.log_lines(APPLIED).len() > applied
+    })
+    .await;
+    let refused = client.bet(bet("four", &gina, "0.01")).await.unwrap_err();
+    assert_eq!(reason(&refused), "INSUFFICIENT_BALANCE", "no wallet holds the player's money");
+
+    fs::write(&file, with(new)).unwrap();
+    reload(&process, APPLIED).await;
+    play(&mut client, &gina, "five").await;
+    until(|| is_complete(&second, "five"), "the wallet that was added again receives calls").await;
     assert_eq!(process.terminate().await, Some(0));
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 from grpc import aio
 
+from motherlode.admin.v1.admin_pb2_grpc import AdminServiceStub
 from motherlode.connection import Target
 from motherlode.errors import NotSent, refusal_of
 from motherlode.jackpot.v1.jackpot_pb2_grpc import JackpotServiceStub
@@ -20,6 +21,7 @@ from motherlode.retry import Asking, Policy
 from motherlode.spin.v1.spin_pb2_grpc import SpinServiceStub
 
 if TYPE_CHECKING:
+    from motherlode.admin.v1.admin_pb2_grpc import AdminServiceAsyncStub
     from motherlode.jackpot.v1.jackpot_pb2_grpc import JackpotServiceAsyncStub
     from motherlode.job.v1.job_pb2_grpc import JobServiceAsyncStub
     from motherlode.ledger.v1.ledger_pb2_grpc import LedgerServiceAsyncStub
@@ -37,6 +39,7 @@ class AsyncClient:
     report: ReportServiceAsyncStub
     proof: ProofServiceAsyncStub
     job: JobServiceAsyncStub
+    admin: AdminServiceAsyncStub
 
     def __init__(self, target: Target, policy: Policy | None = None) -> None:
         self._closing = asyncio.Event()
@@ -56,6 +59,7 @@ class AsyncClient:
         self.report = ReportServiceStub(self._channel)
         self.proof = ProofServiceStub(self._channel)
         self.job = JobServiceStub(self._channel)
+        self.admin = AdminServiceStub(self._channel)
 
     async def close(self) -> None:
         """Closes the connection and ends its calls, including those waiting to retry."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import grpc
 
+from motherlode.admin.v1.admin_pb2_grpc import AdminServiceStub
 from motherlode.connection import Target
 from motherlode.errors import NotSent, refusal_of
 from motherlode.jackpot.v1.jackpot_pb2_grpc import JackpotServiceStub
@@ -31,6 +32,7 @@ class Client:
     report: ReportServiceStub
     proof: ProofServiceStub
     job: JobServiceStub
+    admin: AdminServiceStub
 
     def __init__(self, target: Target, policy: Policy | None = None) -> None:
         self._closing = threading.Event()
@@ -46,6 +48,7 @@ class Client:
         self.report = ReportServiceStub(channel)
         self.proof = ProofServiceStub(channel)
         self.job = JobServiceStub(channel)
+        self.admin = AdminServiceStub(channel)
 
     def close(self) -> None:
         """Closes the connection and ends its calls, including those waiting to retry."""
