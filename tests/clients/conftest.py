@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from base64 import b64decode
 from hashlib import sha256
 from pathlib import Path
 
@@ -71,13 +72,37 @@ def service(tmp_path_factory):
     service.end()
 
 
+def self_signed(folder, name, *more):
+    certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
+    options = ["-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}"]
+    extensions = [option for extension in more for option in ("-addext", extension)]
+    made = ["openssl", "req", *options, *extensions, "-keyout", key, "-out", certificate]
+    subprocess.run(made, check=True, stderr=subprocess.DEVNULL)
+    return certificate, key
+
+
+def localhost(folder):
+    return self_signed(folder, "localhost", "subjectAltName=DNS:localhost,IP:127.0.0.1", "basicConstraints=critical,CA:FALSE")
+
+
+@pytest.fixture
+def mutual(tmp_path):
+    """A service whose only credential is a client certificate, which is its own authority."""
+    certificate, key = localhost(tmp_path)
+    own, own_key = self_signed(tmp_path, "gateway", "extendedKeyUsage=clientAuth")
+    text = own.read_text()
+    encoded = b64decode("".join(line for line in text.splitlines() if not line.startswith("-----")))
+    config = f'[tls]\ncertificate = "{certificate}"\nkey = "{key}"\nclient_ca = "{own}"\n[[operators]]\nid = "acme"\n'
+    config += f'[[operators.credentials]]\nname = "gateway"\ncertificate_sha256 = "{sha256(encoded).hexdigest()}"\nroles = ["wallet"]\n'
+    service = Service(tmp_path / "service", config)
+    service.certificate, service.own, service.own_key = certificate, own, own_key
+    yield service
+    service.end()
+
+
 @pytest.fixture
 def protected(tmp_path):
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    options = "-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
-    options += " -addext basicConstraints=critical,CA:FALSE"
-    made = ["openssl", "req", *options.split(), "-keyout", key, "-out", certificate]
-    subprocess.run(made, check=True, stderr=subprocess.DEVNULL)
+    certificate, key = localhost(tmp_path)
     token = secrets.token_urlsafe(32)
     config = f'[tls]\ncertificate = "{certificate}"\nkey = "{key}"\n[[operators]]\nid = "acme"\n[[operators.credentials]]\n'
     config += f'name = "gateway"\ntoken_sha256 = "{sha256(token.encode()).hexdigest()}"\nroles = ["play", "wallet", "audit"]\n'

@@ -262,6 +262,16 @@ def test_pl_27_over_tls_with_a_token(protected, ask):
     assert raised.value.reason == "TOKEN_UNKNOWN"
 
 
+def test_pl_27_over_tls_with_a_client_certificate(mutual, ask):
+    opening = OpenAccountRequest(account=Account(operator_id="acme", player_id="alice", currency_code="EUR"), request_id="open")
+    address, ca = mutual.address.replace("127.0.0.1", "localhost"), mutual.certificate.read_bytes()
+    own = Target(address, ca=ca, certificate=mutual.own.read_bytes(), key=mutual.own_key.read_bytes())
+    ask(own, PATIENT, lambda client: client.ledger.OpenAccount(opening))
+    with pytest.raises(Unauthenticated) as raised:
+        ask(Target(address, ca=ca), PATIENT, lambda client: client.ledger.OpenAccount(opening))
+    assert raised.value.reason == "TOKEN_MISSING"
+
+
 def test_streams_have_the_token_too(protected):
     right = Target(protected.address.replace("127.0.0.1", "localhost"), protected.token, protected.certificate.read_bytes())
     account = Account(operator_id="acme", player_id="bob", currency_code="EUR")
