@@ -155,7 +155,7 @@ def table_as_file(hand, daily):
     shown = hand.page.locator("tfoot tr").first.inner_text()
     with hand.page.expect_download() as download:
         hand.click("link", "This interval as CSV")
-    rows = [row for row in csv.DictReader(io.StringIO(download.value.path().read_text())) if row["currency"] == "EUR"]
+    rows = [row for row in csv.DictReader(io.StringIO(download.value.path().read_text())) if row["currency_code"] == "EUR"]
     rounds = sum(int(row["rounds"]) for row in rows)
     revenue = sum(int(row["revenue_minor"]) for row in rows)
     assert f"{rounds:,}" in shown and f"{revenue / 100:,.2f} EUR" in shown, shown
