@@ -57,10 +57,10 @@ impl RoundOf {
             end: end.into(),
             bet_total: Some(money(started.charged(), currency)),
             win_total: cause.step.map(|step| money(step.win, currency)),
-            jackpot_contribution: started
-                .contribution
-                .as_ref()
-                .map(|given| wire::Contribution { pool_id: given.pool.to_string(), amount_eur: given.amount.to_string() }),
+            jackpot_contribution: started.contribution.as_ref().map(|given| wire::Contribution {
+                pool_id: given.pool.to_string(),
+                amount_eur: given.amount.to_string(),
+            }),
             win_kept: kept.map(|kept| money(kept, currency)),
         };
         let session = session(ledger, stream, &opening)?;

@@ -1,4 +1,4 @@
-use super::parts::{changes, events, kind, round, section, switches, table};
+use super::parts::{changes, events, kind, round, section, switches, table, tile, time};
 use super::trends;
 use crate::{
     days,
@@ -6,7 +6,6 @@ use crate::{
     layout, live,
     pages::jackpots,
     stops::stops,
-    terms::explained,
     text::{count, percent, when},
     visit::Visit,
 };
@@ -255,10 +254,6 @@ fn alarms(mut told: Vec<Alert>) -> Markup {
     }
 }
 
-pub(crate) fn tile(name: &str, figure: &str) -> Markup {
-    html! { div.tile { span { (explained(name)) } b { (figure) } } }
-}
-
 async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("GetServiceStatus") {
         return Ok(Markup::default());
@@ -375,15 +370,6 @@ fn course(name: &str, seconds: &[u64]) -> Markup {
             b { (count(seconds.last().copied().unwrap_or_default())) }
             svg.spark viewBox="0 0 120 20" aria-hidden="true" { (PreEscaped(bars)) }
         }
-    }
-}
-
-pub(super) fn time(us: u64) -> String {
-    match us {
-        0 => "–".to_owned(),
-        1..1_000 => format!("{us} µs"),
-        1_000..1_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),
-        _ => format!("{}.{} s", us / 1_000_000, us % 1_000_000 / 100_000),
     }
 }
 

@@ -17,6 +17,19 @@ use motherlode_runtime::config::PLATFORM;
 use prost::Message;
 use tonic::{Code, Response, Status};
 
+pub(crate) fn tile(name: &str, figure: &str) -> Markup {
+    html! { div.tile { span { (explained(name)) } b { (figure) } } }
+}
+
+pub(crate) fn time(us: u64) -> String {
+    match us {
+        0 => "–".to_owned(),
+        1..1_000 => format!("{us} µs"),
+        1_000..1_000_000 => format!("{}.{} ms", us / 1_000, us % 1_000 / 100),
+        _ => format!("{}.{} s", us / 1_000_000, us % 1_000_000 / 100_000),
+    }
+}
+
 pub(crate) fn section<T>(
     title: &str,
     answer: Result<Response<T>, Status>,

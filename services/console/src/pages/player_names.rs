@@ -2,8 +2,9 @@
 //! the search field.
 
 use super::{
+    find::only_operator,
     parts::{summed_table, texts},
-    players, reports,
+    reports,
 };
 use crate::{
     failure::Failure,
@@ -22,6 +23,14 @@ const SUGGESTED: i32 = 8;
 const NEAR: i32 = 10;
 /// Maximum number of calls in a search for names similar to an unknown name.
 const NEAR_READS_MAX: usize = 4;
+
+pub(super) async fn operator(visit: &Visit) -> String {
+    let chosen = visit.query.get("operator");
+    if !chosen.is_empty() {
+        return chosen.to_owned();
+    }
+    if visit.sees_all() { only_operator(visit).await } else { visit.who().operator.clone() }
+}
 
 async fn list(visit: &Visit, operator: &str, prefix: &str, page_size: i32) -> Result<ListPlayersResponse, Failure> {
     let (operator_id, prefix) = (operator.to_owned(), prefix.to_owned());
@@ -46,7 +55,7 @@ pub(super) async fn near(visit: &Visit, operator: &str, text: &str) -> Vec<Strin
 pub(crate) async fn suggestions(visit: Visit) -> Result<Response, Failure> {
     let asked = visit.query.get("q");
     let (chosen, prefix) = asked.split_once('/').map_or(("", asked), |(operator, rest)| (operator, rest));
-    let own = players::operator(&visit).await;
+    let own = operator(&visit).await;
     let operator = if chosen.is_empty() { &*own } else { chosen };
     let is_asked = !prefix.is_empty() && !operator.is_empty();
     let found = if is_asked { list(&visit, operator, prefix, SUGGESTED).await?.players } else { vec![] };

@@ -10,7 +10,7 @@ use crate::{
     failure::Failure,
     fields::query,
     layout,
-    pages::find::only_operator,
+    pages::player_names::operator,
     text::{count, money, when},
     visit::Visit,
 };
@@ -42,14 +42,6 @@ struct Active {
     /// Wins, jackpots and refunds, minus bets, minus wins taken back.
     net_minor: i64,
     balance: Option<Money>,
-}
-
-pub(super) async fn operator(visit: &Visit) -> String {
-    let chosen = visit.query.get("operator");
-    if !chosen.is_empty() {
-        return chosen.to_owned();
-    }
-    if visit.sees_all() { only_operator(visit).await } else { visit.who().operator.clone() }
 }
 
 async fn read(visit: &Visit, date: &str) -> Result<(Vec<Transaction>, bool), Failure> {

@@ -1,7 +1,7 @@
 //! Graphs of the last hour and day on the front page, as inline SVG, and the use of the disk. Each graph states its figures
 //! as text, so it needs neither JavaScript nor colours.
 
-use super::now::{tile, time};
+use super::parts::{tile, time};
 use crate::{terms::explained, text::count};
 use maud::{Markup, PreEscaped, html};
 use motherlode_picture::figures;

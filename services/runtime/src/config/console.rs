@@ -18,7 +18,7 @@ pub struct Console {
     pub spin: Option<String>,
     /// Address of the jackpot service for a `console` process; default: `[ledger] targets`.
     pub jackpot: Option<String>,
-    /// Public address of the pages of finished rounds, such as "https://check.example.com"; default: no such pages. Set it in
+    /// Public address of the pages of finished rounds, such as `https://check.example.com`; default: no such pages. Set it in
     /// processes that write the log, which then return a link with each finished round, and in the console process. With
     /// this host name, the console serves only these pages.
     pub check_url: Option<String>,

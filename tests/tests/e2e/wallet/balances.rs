@@ -81,8 +81,8 @@ fn exported(data: &Path) -> BTreeMap<String, Vec<Row>> {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         let text = |name: &str| row[name].as_str().unwrap().to_owned();
         let figure = |name: &str| row[name].as_i64().unwrap();
-        let of = ((text("player"), text("currency")), figure("amount_minor"), figure("balance_minor"));
-        found.entry(text("operator")).or_default().push(of);
+        let of = ((text("player_id"), text("currency_code")), figure("amount_minor"), figure("balance_minor"));
+        found.entry(text("operator_id")).or_default().push(of);
     }
     found
 }
