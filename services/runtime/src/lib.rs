@@ -20,6 +20,7 @@ mod reads;
 pub mod reason;
 pub mod refusal;
 pub mod refusals;
+pub mod reload;
 mod roles;
 pub mod roots;
 pub mod stop;

@@ -10,8 +10,9 @@ use motherlode_report::Identity;
 use motherlode_runtime::{
     Config, Operators, Reason, Refusal,
     access::Access,
-    config::{NeedsRestart, ReloadedKeys},
+    config::NeedsRestart,
     connections::{Acceptor, Admission},
+    reload::ReloadedKeys,
 };
 use motherlode_state::{ConfigurationReloaded, Event, InternalRequest, SIGNAL, StreamId};
 use motherlode_wallet::{ByOperator, Wallets};

@@ -1,6 +1,6 @@
 //! Changes of the configuration that a running service applies (PL-27).
 
-use super::{Config, Operator, error::NeedsRestart};
+use crate::config::{Config, NeedsRestart, Operator};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
