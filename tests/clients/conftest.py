@@ -89,7 +89,7 @@ def localhost(folder):
 def mutual(tmp_path):
     """A service whose only credential is a client certificate, which is its own authority."""
     certificate, key = localhost(tmp_path)
-    own, own_key = self_signed(tmp_path, "gateway", "extendedKeyUsage=clientAuth")
+    own, own_key = self_signed(tmp_path, "gateway", "extendedKeyUsage=clientAuth", "basicConstraints=critical,CA:FALSE")
     text = own.read_text()
     encoded = b64decode("".join(line for line in text.splitlines() if not line.startswith("-----")))
     config = f'[tls]\ncertificate = "{certificate}"\nkey = "{key}"\nclient_ca = "{own}"\n[[operators]]\nid = "acme"\n'

@@ -115,6 +115,7 @@ impl Recovered {
             verifier.map(|verifier| spawn(&threads, "verifier", move || verifier.run(&closed))).transpose()?;
         let watching = spawn(&threads, "watch", move || watch.run(&unwatched))?;
         let appending = spawn(&threads, "appender", move || {
+            motherlode_runtime::short_slices();
             appender.run();
             drop((open, watched));
         })?;

@@ -34,7 +34,7 @@ pub use clock::Clock;
 pub use config::{Config, ConfigError, Interruption};
 pub use jurisdiction::{Profiles, UNRESTRICTED};
 pub use operators::Operators;
-pub use priority::{apart, lower_priority, lowest_priority};
+pub use priority::{apart, lower_priority, lowest_priority, short_slices};
 pub use reads::Reads;
 pub use reason::Reason;
 pub use refusal::Refusal;

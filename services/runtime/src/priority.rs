@@ -1,4 +1,4 @@
-//! Background priority on Linux (sched(7)); new threads inherit it.
+//! Priority and time slices of threads on Linux (sched(7)); new threads inherit them.
 
 use std::{io, thread};
 use tokio::sync::oneshot;
@@ -7,6 +7,14 @@ use tokio::sync::oneshot;
 const LOWER: i32 = 10;
 /// Niceness of work proportional to the log's length.
 const LOWEST: i32 = 19;
+
+/// Requests short time slices for the calling thread, so that other threads run sooner after they wake up.
+pub fn short_slices() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = motherlode_timeslice::request_short() {
+        tracing::debug!(%error, "no short time slices for this thread");
+    }
+}
 
 pub fn lower_priority() {
     be_nicer(LOWER);

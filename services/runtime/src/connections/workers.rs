@@ -1,5 +1,6 @@
 //! Threads for connections; a connection and its calls stay on one thread.
 
+use crate::priority::short_slices;
 use std::{
     io,
     sync::atomic::{AtomicUsize, Ordering},
@@ -25,6 +26,7 @@ impl Workers {
             runtimes.push(runtime.handle().clone());
             ends.push(end);
             thread::Builder::new().name(format!("calls-{number}")).spawn(move || {
+                short_slices();
                 let _ = runtime.block_on(ended);
                 runtime.shutdown_background();
             })?;
