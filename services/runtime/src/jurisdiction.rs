@@ -13,8 +13,9 @@
 
 use crate::config::error::ConfigError;
 use motherlode_state::Profile;
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 pub const UNRESTRICTED: &str = "default";
 
@@ -55,14 +56,19 @@ impl Default for Jurisdictions {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profiles {
+/// Profiles by name, and the operators' settings. All clones share them, and a reload of the configuration replaces them
+/// (PL-27).
+#[derive(Debug, Clone, Default)]
+pub struct Profiles(Arc<RwLock<Table>>);
+
+#[derive(Debug, Clone)]
+struct Table {
     profiles: BTreeMap<String, Profile>,
     default: String,
     operators: BTreeMap<String, Operator>,
 }
 
-impl Default for Profiles {
+impl Default for Table {
     fn default() -> Self {
         let profiles = BTreeMap::from([(UNRESTRICTED.to_owned(), Profile::default())]);
         Self { profiles, default: UNRESTRICTED.to_owned(), operators: BTreeMap::new() }
@@ -85,25 +91,32 @@ impl Profiles {
         let used: Vec<_> = operators.values().map(named).chain([configured.default.clone()]).collect();
         match used.into_iter().find(|name| !profiles.contains_key(name)) {
             Some(name) => Err(ConfigError::UnknownProfile { name }),
-            None => Ok(Self { profiles, default: configured.default.clone(), operators }),
+            None => Ok(Self(Arc::new(RwLock::new(Table { profiles, default: configured.default.clone(), operators })))),
         }
+    }
+
+    pub fn replace(&self, new: &Self) {
+        let table = new.0.read().clone();
+        *self.0.write() = table;
     }
 
     /// Returns an operator's profile in a jurisdiction; an empty jurisdiction selects the operator's own profile.
     #[must_use]
-    pub fn find(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
-        let operator = self.operators.get(operator);
+    pub fn find(&self, operator: &str, jurisdiction: &str) -> Option<(String, Profile)> {
+        let table = self.0.read();
+        let operator = table.operators.get(operator);
         let name = match (jurisdiction, operator) {
             ("", Some(operator)) => &operator.profile,
-            ("", None) => &self.default,
+            ("", None) => &table.default,
             (name, _) => name,
         };
-        let (name, profile) = self.profiles.get_key_value(name)?;
-        Some((name, operator.map_or(*profile, |operator| profile.strictest(operator.limits))))
+        let (name, profile) = table.profiles.get_key_value(name)?;
+        Some((name.clone(), operator.map_or(*profile, |operator| profile.strictest(operator.limits))))
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.profiles.keys().map(String::as_str)
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.0.read().profiles.keys().cloned().collect()
     }
 }
 

@@ -1,6 +1,9 @@
 //! Changes of the configuration that a running service applies (PL-27).
 
-use crate::config::{Config, NeedsRestart, Operator};
+use crate::{
+    config::{Config, NeedsRestart, Operator, Telemetry},
+    jurisdiction::Jurisdictions,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -15,19 +18,27 @@ pub struct ReloadedKeys {
 }
 
 impl Config {
-    /// Checks that a running service can apply `new`: only operators may differ. The result lists the changed keys.
+    /// Checks that a running service can apply `new`: only operators, jurisdictions and the log filter may differ. The
+    /// result lists the changed keys.
     pub fn check_reload(&self, new: &Self) -> Result<ReloadedKeys, NeedsRestart> {
         let mut keys = vec![];
-        let others = |config: &Self| tree(&Self { operators: vec![], ..config.clone() });
-        differences("", &others(self), &others(new), &mut keys);
+        differences("", &self.fixed(), &new.fixed(), &mut keys);
         if self.operators.is_empty() != new.operators.is_empty() {
             keys.push("operators (adding the first or removing the last)".to_owned());
         }
-        if keys.is_empty() { Ok(self.changed_operators(new)) } else { Err(NeedsRestart(keys)) }
+        if keys.is_empty() { Ok(self.changed_keys(new)) } else { Err(NeedsRestart(keys)) }
     }
 
-    fn changed_operators(&self, new: &Self) -> ReloadedKeys {
+    /// Returns the configuration without the keys that a reload can change.
+    fn fixed(&self) -> Value {
+        let telemetry = Telemetry { filter: String::new(), ..self.telemetry.clone() };
+        tree(&Self { operators: vec![], jurisdictions: Jurisdictions::default(), telemetry, ..self.clone() })
+    }
+
+    fn changed_keys(&self, new: &Self) -> ReloadedKeys {
         let mut reloaded = ReloadedKeys::default();
+        differences("jurisdictions", &tree(&self.jurisdictions), &tree(&new.jurisdictions), &mut reloaded.keys);
+        differences("telemetry", &tree(&self.telemetry), &tree(&new.telemetry), &mut reloaded.keys);
         let by_id = |config: &Self| -> BTreeMap<String, Operator> {
             config.operators.iter().map(|operator| (operator.id.clone(), operator.clone())).collect()
         };
@@ -86,6 +97,8 @@ mod tests {
             format!("{ONE}calls_per_second_max = 5\n{credential}"),
             format!("{ONE}weight = 2\ncampaign_liability_eur_max = 2"),
             format!("{ONE}[[operators]]\nid = 'beta'\nweight = 3\n{credential}"),
+            format!("{ONE}[telemetry]\nfilter = 'debug'"),
+            format!("{ONE}[jurisdictions]\ndefault = 'uk'\noperators.acme = {{ profile = 'se' }}"),
         ] {
             assert_eq!(check(ONE, &new), "");
             assert_eq!(check(&new, ONE), "");
@@ -97,6 +110,7 @@ mod tests {
         for (new, keys) in [
             (format!("partitions = 2\n{ONE}"), "partitions"),
             (format!("[limits]\nqueue_length_max = 7\n{ONE}"), "limits.queue_length_max"),
+            (format!("[telemetry]\nfilter = 'warn'\nmetrics_seconds = 9\n{ONE}"), "telemetry.metrics_seconds"),
             (String::new(), "operators (adding the first or removing the last)"),
         ] {
             assert_eq!(check(ONE, &new), format!("{keys} cannot change while the service runs: restart the service"));
@@ -108,11 +122,20 @@ mod tests {
         let seamless = "wallet = 'seamless'\nseamless = { url = 'http://127.0.0.1:1' }\n";
         let [old, new] = [
             format!("{ONE}weight = 2\n{seamless}[[operators]]\nid = 'gone'\n{seamless}"),
-            format!("{ONE}weight = 3\n{}[[operators]]\nid = 'new'\n", seamless.replace(":1'", ":2'")),
+            format!(
+                "jurisdictions.default = 'uk'\n{ONE}weight = 3\n{}[[operators]]\nid = 'new'\n",
+                seamless.replace(":1'", ":2'")
+            ),
         ]
         .map(|text| Config::parse(&text).unwrap());
         let ReloadedKeys { keys, removed_wallets } = old.check_reload(&new).unwrap();
-        let named = ["operators.acme.seamless.url", "operators.acme.weight", "operators.gone", "operators.new"];
+        let named = [
+            "jurisdictions.default",
+            "operators.acme.seamless.url",
+            "operators.acme.weight",
+            "operators.gone",
+            "operators.new",
+        ];
         assert_eq!(keys, named);
         assert_eq!(removed_wallets, ["gone"]);
         assert_eq!(old.check_reload(&old), Ok(ReloadedKeys::default()));

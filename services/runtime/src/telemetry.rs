@@ -30,6 +30,7 @@ use tracing_subscriber::{
     Layer,
     filter::{LevelFilter, Targets},
     layer::SubscriberExt,
+    reload,
     util::SubscriberInitExt,
 };
 
@@ -39,6 +40,9 @@ const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 /// Registry of metrics for Prometheus, if the process serves metrics. The registry is global because OpenTelemetry's
 /// meters are global.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
+
+/// Function that replaces the log filter; global like the subscriber.
+static REPLACE_FILTER: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::new();
 
 /// Guard that exports the remaining spans and metrics on drop.
 #[derive(Debug, Default)]
@@ -109,8 +113,7 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
 
 /// If an OTLP endpoint is configured, the caller must be in a tokio runtime.
 pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
-    let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
-    let filter = targets(asked.as_ref().unwrap_or(&settings.filter))?;
+    let (filter, replaceable) = reload::Layer::new(filter(settings)?);
     let resource = resource(role, instance);
     let spans = settings.otlp_endpoint.as_deref().map(|endpoint| spans(&resource, endpoint, settings)).transpose()?;
     let layer = spans.as_ref().map(|spans| {
@@ -120,12 +123,29 @@ pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard
     });
     let lines = lines::layer(settings.log_format, is_journal(), colours(), std::io::stderr);
     tracing_subscriber::registry().with(layer).with(lines.with_filter(filter)).try_init()?;
+    let _ = REPLACE_FILTER.set(Box::new(move |filter| {
+        let _ = replaceable.reload(filter);
+    }));
     let metrics = settings.measures().then(|| metrics(resource, settings)).transpose()?;
     if let Some(metrics) = &metrics {
         opentelemetry::global::set_meter_provider(metrics.clone());
         ["spans", "metrics"].into_iter().for_each(|signal| exports::count(signal, 0));
     }
     Ok(Guard(spans, metrics))
+}
+
+/// Applies `telemetry.filter` to a running process, unless RUST_LOG overrides this key.
+pub fn set_filter(settings: &Telemetry) -> Result<(), TelemetryError> {
+    let filter = filter(settings)?;
+    if let Some(replace) = REPLACE_FILTER.get() {
+        replace(filter);
+    }
+    Ok(())
+}
+
+fn filter(settings: &Telemetry) -> Result<Targets, TelemetryError> {
+    let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
+    targets(asked.as_ref().unwrap_or(&settings.filter))
 }
 
 #[must_use]

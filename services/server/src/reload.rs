@@ -1,5 +1,5 @@
-//! Applies a changed configuration to a running process: operators, credentials, rates, wallets and TLS certificates. The
-//! reload is logged as a significant event (PL-22) before it is applied, so a reload that cannot be logged changes nothing.
+//! Applies a changed configuration to a running process: operators, credentials, rates, wallets, jurisdictions, the
+//! log filter and TLS certificates. The reload is logged as a significant event (PL-22) before it is applied, so a reload that cannot be logged changes nothing.
 
 use crate::{
     error::ServeError,
@@ -8,11 +8,12 @@ use crate::{
 use motherlode_ledger::{Actors, AppendError, Ledgers, Proposal};
 use motherlode_report::Identity;
 use motherlode_runtime::{
-    Config, Operators, Reason, Refusal,
+    Config, Operators, Profiles, Reason, Refusal,
     access::Access,
     config::NeedsRestart,
     connections::{Acceptor, Admission},
     reload::ReloadedKeys,
+    telemetry,
 };
 use motherlode_state::{ConfigurationReloaded, Event, InternalRequest, SIGNAL, StreamId};
 use motherlode_wallet::{ByOperator, Wallets};
@@ -35,6 +36,7 @@ pub struct Reloader {
     pub(crate) ledgers: Ledgers,
     pub(crate) access: Access,
     pub(crate) operators: Operators,
+    pub(crate) profiles: Profiles,
     pub(crate) admission: Admission,
     pub(crate) wallets: Wallets,
     pub(crate) actors: Option<Actors>,
@@ -100,6 +102,7 @@ struct Prepared {
     tls: Option<Acceptor>,
     console_tls: Option<Acceptor>,
     wallets: ByOperator,
+    profiles: Profiles,
 }
 
 impl Reloader {
@@ -144,7 +147,8 @@ impl Reloader {
         let tls = changed.tls.as_ref().map(tls).transpose()?;
         let console_tls = changed.tls.as_ref().map(console_tls).transpose()?;
         let wallets = self.wallets.changed(&changed).map_err(ServeError::from)?;
-        Ok(Prepared { changed, keys, tls, console_tls, wallets })
+        let profiles = Profiles::new(&changed.jurisdictions).map_err(ServeError::from)?;
+        Ok(Prepared { changed, keys, tls, console_tls, wallets, profiles })
     }
 
     fn is_wallet_in_use(&self, operator: &str) -> bool {
@@ -183,8 +187,12 @@ impl Reloader {
             }
         }
         let changed = prepared.changed;
+        if let Err(error) = telemetry::set_filter(&changed.telemetry) {
+            tracing::error!(%error, "the log filter was not changed");
+        }
         self.wallets.replace(prepared.wallets);
         self.operators.replace(&changed);
+        self.profiles.replace(&prepared.profiles);
         self.admission.reweigh();
         self.access.replace(&changed.operators);
         if let Some(actors) = &self.actors {

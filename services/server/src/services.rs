@@ -59,6 +59,7 @@ pub(crate) struct Services<'a> {
     identity: Identity,
     actors: Option<Actors>,
     ladders: Arc<Ladders>,
+    profiles: Profiles,
     wallets: Wallets,
     stopper: Stopper,
     stop: Stop,
@@ -87,6 +88,7 @@ impl<'a> Services<'a> {
             identity,
             actors: Actors::new(&config.operators),
             ladders: offer::offered(&config.currencies)?,
+            profiles: Profiles::new(&config.jurisdictions)?,
             wallets: Wallets::of_config(config)?,
             stopper,
             names: vec![],
@@ -105,8 +107,7 @@ impl<'a> Services<'a> {
 
     pub(crate) fn spin(mut self, dealer: Dealer) -> Result<Self, ServeError> {
         let (config, limits) = (self.config, &self.config.limits);
-        let profiles = Profiles::new(&config.jurisdictions)?;
-        let waits = Waits::new(&config.interruption, &profiles)?;
+        let waits = Waits::new(&config.interruption, &self.profiles)?;
         let sessions = SessionLimits {
             idle_ms_max: i64::try_from(limits.session_idle_ms_max).unwrap_or(i64::MAX),
             hold_ms: i64::try_from(limits.session_hold_ms).unwrap_or(i64::MAX),
@@ -114,7 +115,7 @@ impl<'a> Services<'a> {
         };
         let award_wait = Duration::from_millis(limits.award_wait_ms_max);
         let spin = SpinApi::new(self.ledgers.clone(), dealer.clone(), award_wait, self.stop.clone())
-            .with_sessions(sessions, config.sharing(), profiles)
+            .with_sessions(sessions, config.sharing(), self.profiles.clone())
             .with_waits(waits.clone())
             .with_ladders(self.ladders.clone())
             .with_superseded(SupersededRules::new(&config.rules)?)
@@ -262,6 +263,7 @@ impl<'a> Services<'a> {
             ledgers: self.ledgers.clone(),
             access: access.clone(),
             operators: self.ledgers.operators().clone(),
+            profiles: self.profiles.clone(),
             admission: self.admission.clone(),
             wallets: self.wallets.clone(),
             actors: self.actors.clone(),

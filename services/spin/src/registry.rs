@@ -17,13 +17,13 @@ pub(crate) type Closed = oneshot::Sender<()>;
 pub(crate) struct SessionRegistry {
     pub(crate) sessions: Arc<Mutex<Sessions<Closed>>>,
     pub(crate) ledgers: Ledgers,
-    profiles: Arc<Profiles>,
+    profiles: Profiles,
 }
 
 impl SessionRegistry {
     pub(crate) fn new(ledgers: Ledgers, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
         let sessions = Sessions::new(limits).shared_by(operators);
-        Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles: Arc::new(profiles) }
+        Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles }
     }
 
     pub(crate) fn rules_for(
@@ -43,14 +43,13 @@ impl SessionRegistry {
     }
 
     /// An empty `jurisdiction` selects the operator's own profile.
-    pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
+    pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(String, Profile), Refusal> {
         let operator = match stream {
             StreamId::Player { operator, .. } => operator,
             _ => "",
         };
         self.profiles.find(operator, jurisdiction).ok_or_else(|| {
-            let known: Vec<_> = self.profiles.names().collect();
-            Refusal::field("jurisdiction", format!("must be one of {}", known.join(", ")))
+            Refusal::field("jurisdiction", format!("must be one of {}", self.profiles.names().join(", ")))
         })
     }
 

@@ -16,8 +16,8 @@ impl Waits {
         if let Some(game) = games.find(|name| latest(name).is_none()) {
             return Err(UnknownName("game", game.clone()));
         }
-        let unknown = |name: &&String| profiles.names().all(|known| known != name.as_str());
-        match config.jurisdictions.keys().find(unknown) {
+        let known = profiles.names();
+        match config.jurisdictions.keys().find(|name| !known.contains(name)) {
             Some(name) => Err(UnknownName("jurisdiction", name.clone())),
             None => Ok(Self(config.clone())),
         }

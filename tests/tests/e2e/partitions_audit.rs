@@ -129,7 +129,7 @@ async fn pl_06_the_tools_look_into_every_partition() {
         assert!(shown.contains(&format!("Round acme/p{player}/2\n")), "{shown}");
         let shown = printed(&["replay", place, &format!("acme/p{player}/2"), "--format", "json"]);
         let shown: Value = serde_json::from_str(&shown).unwrap();
-        assert_eq!((&shown["round"], &shown["matches"]), (&format!("acme/p{player}/2").into(), &true.into()));
+        assert_eq!((&shown["round_id"], &shown["matches"]), (&format!("acme/p{player}/2").into(), &true.into()));
         let step = &shown["steps"][0];
         assert_eq!(step["outcome"]["spins"][0]["reels"].as_array().unwrap().len(), 5, "{step}");
         assert!(step["time"].as_str().unwrap().ends_with('Z') && step["seed"].as_str().unwrap().len() == 64, "{step}");

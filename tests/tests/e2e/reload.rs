@@ -4,7 +4,7 @@ use motherlode_proto::{
     jackpot::v1::WatchCountersRequest,
     report::v1::{GetIdentityRequest, ListSignificantEventsRequest, SignificantEvent, SignificantKind},
     round::v1::Account,
-    spin::v1::ListGamesRequest,
+    spin::v1::{ListGamesRequest, OpenSessionRequest},
 };
 use motherlode_runtime::connect::connect;
 use motherlode_tests::{
@@ -116,6 +116,53 @@ const ADMINS: &str = r#"["admin", "audit"]"#;
 async fn called(process: &Process, shown: &str) -> Result<ReloadConfigResponse, tonic::Status> {
     let connection = connect(&format!("http://{}", process.address), &token(shown), None).await.unwrap();
     Ok(AdminServiceClient::new(connection).reload_config(ReloadConfigRequest {}).await?.into_inner())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_26_a_reload_adds_a_jurisdiction_for_new_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("serve.toml");
+    let acme = operator("acme", &[("a", ROLES)]);
+    fs::write(&file, &acme).unwrap();
+    let process = Process::start(PROGRAM, &folder.path().join("data"), Some(&file));
+    let mut client = client(&process, "a").await;
+    let account = Some(client.fund("alice", EUR, 1_000).await);
+    let open = |request_id: &str| {
+        let (request_id, account) = (request_id.to_owned(), account.clone());
+        let (game, jurisdiction) = ("neptune".to_owned(), "mga".to_owned());
+        OpenSessionRequest { request_id, account, game, jurisdiction, ..OpenSessionRequest::default() }
+    };
+    let refused = client.spin.open_session(open("before")).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument);
+
+    fs::write(&file, acme + "[jurisdictions]\nprofiles.mga = { autoplay = false, round_ms_min = 1_500 }\n").unwrap();
+    reload(&process, APPLIED).await;
+    let opened = client.spin.open_session(open("after")).await.unwrap().into_inner();
+    let profile = opened.profile.unwrap();
+    assert_eq!((profile.autoplay, profile.round_ms_min), (false, 1_500));
+    assert_eq!(process.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_a_reload_replaces_the_log_filter() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("serve.toml");
+    let platform = operator("platform", &[("admin", ADMINS)]);
+    fs::write(&file, &platform).unwrap();
+    let process = Process::start(PROGRAM, &folder.path().join("data"), Some(&file));
+    let quiet = "[telemetry]\nfilter = 'warn'\n";
+    let acme = operator("acme", &[]);
+    for (text, key) in [
+        (platform.clone() + quiet, "telemetry.filter"),
+        (platform.clone() + &acme + quiet, "operators.acme"),
+        (platform.clone() + &acme, "telemetry.filter"),
+    ] {
+        fs::write(&file, text).unwrap();
+        assert_eq!(called(&process, "admin").await.unwrap().keys, [key]);
+    }
+    until(APPLIED, async || !process.log_lines(APPLIED).is_empty()).await;
+    assert_eq!(process.log_lines(APPLIED).len(), 1, "only the last reload is logged at level info");
+    assert_eq!(process.terminate().await, Some(0));
 }
 
 async fn reloads(client: &mut Client) -> Vec<SignificantEvent> {

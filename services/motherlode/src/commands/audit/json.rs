@@ -42,7 +42,7 @@ pub(super) fn whole(whole: &Whole) -> Value {
 fn of_totals(returns: &[Return]) -> Vec<Value> {
     let of = |(currency, rounds, bets, wins, awarded): (Currency, u64, i128, i128, i128)| {
         let (bets, wins, awards) = (cash(bets, currency), cash(wins, currency), cash(awarded, currency));
-        json!({"currency": currency.code(), "rounds": rounds, "bets": bets, "wins": wins, "awards": awards})
+        json!({"currency_code": currency.code(), "rounds": rounds, "bets": bets, "wins": wins, "awards": awards})
     };
     totals(returns).map(of).collect()
 }
@@ -59,18 +59,18 @@ fn of_partition(report: &Report, partitions: usize) -> Value {
     let sum = |figure: fn(&Return) -> u64| returns.iter().map(figure).sum::<u64>();
     let unpaid = books.unpaid_awards().map(|(partition, hit, award)| {
         let (round, amount) = (award.round, cash(award.amount.0.into(), award.currency));
-        json!({"pool": &*award.pool, "partition": partition, "hit": hit, "stream": award.stream.to_string(),
-               "round": round, "amount": amount})
+        json!({"pool_id": &*award.pool, "partition": partition, "hit": hit, "stream": award.stream.to_string(),
+               "round_id": round, "amount": amount})
     });
     let open = books.players().flat_map(|(operator, player, state)| {
         state.open_rounds().map(move |open| {
-            json!({"round": format!("{operator}/{player}/{}", open.started.round), "game": open.started.game,
+            json!({"round_id": format!("{operator}/{player}/{}", open.started.round), "game": open.started.game,
                    "bet": cash(open.started.bet.0.into(), open.started.currency), "position": open.opened_at,
                    "steps": open.steps.len()})
         })
     });
     let off = books.switched_off().map(|(switch, off)| {
-        json!({"operator": switch.operator, "game": switch.game, "rules_version": switch.rules_version,
+        json!({"operator_id": switch.operator, "game": switch.game, "rules_version": switch.rules_version,
                "reason": off.reason, "actor": off.actor, "position": off.position})
     });
     let mut value = json!({
@@ -131,7 +131,7 @@ fn of_game(of: &Return) -> Value {
     json!({
         "game": of.game,
         "rules_version": of.rules_version,
-        "currency": of.currency.code(),
+        "currency_code": of.currency.code(),
         "rounds": of.rounds,
         "rounds_contributing": of.contributing,
         "rounds_free": of.free,
@@ -150,7 +150,7 @@ fn of_game(of: &Return) -> Value {
 fn voids(voids: &PerCurrency<Voids>) -> Vec<Value> {
     let voids = voids.iter().filter(|(_, voids)| voids.rounds > 0);
     let of = |(currency, voids): (Currency, &Voids)| {
-        json!({"currency": currency.code(), "rounds": voids.rounds, "refunds": cash(voids.refunds, currency),
+        json!({"currency_code": currency.code(), "rounds": voids.rounds, "refunds": cash(voids.refunds, currency),
                "wins_taken_back": cash(voids.wins_taken_back, currency), "wins_left": cash(voids.wins_left, currency)})
     };
     voids.map(of).collect()
@@ -165,7 +165,7 @@ fn of_pool(report: &Report, pool: &PoolState, partitions: usize) -> Value {
     let waiting = to_be_pooled(report, &pool.name, partitions);
     let awards = report.awards.get(&*pool.name).into_iter().flatten();
     json!({
-        "pool": &*pool.name,
+        "pool_id": &*pool.name,
         "status": status,
         "retired_into": into,
         "terms_version": pool.terms.version,
@@ -189,7 +189,7 @@ fn of_award(award: &Award) -> Value {
         "partition": award.partition,
         "hit": award.hit,
         "stream": award.stream.to_string(),
-        "round": award.round,
+        "round_id": award.round,
         "cycle": award.cycle,
         "collision": award.collision,
         "coin_value": award.coin_value.to_string(),

@@ -36,7 +36,7 @@ pub(super) fn digest_text(digest: &Digest) -> String {
 
 pub(super) fn digest_json(digest: &Digest) -> Value {
     let Digest { operator, records, position, digest } = digest;
-    json!({"operator": operator, "records": records, "last_position": position, "digest": hex(digest)})
+    json!({"operator_id": operator, "records": records, "last_position": position, "digest": hex(digest)})
 }
 
 fn text(report: &CopyReport) -> String {
@@ -76,7 +76,7 @@ fn value(report: &CopyReport) -> Value {
     }
     let sum = |figure: fn(&Return) -> u64| report.returns.iter().map(figure).sum::<u64>();
     let games = report.returns.iter().map(|of| {
-        json!({"game": of.game, "rules_version": of.rules_version, "currency": of.currency.code(), "rounds": of.rounds,
+        json!({"game": of.game, "rules_version": of.rules_version, "currency_code": of.currency.code(), "rounds": of.rounds,
                "bets": cash(of.bets, of.currency), "wins": cash(of.wins, of.currency)})
     });
     json!({

@@ -18,25 +18,25 @@ pub(super) fn to_json(round: &Round, replayed: &Replayed) -> Value {
     let steps = round.steps.iter().zip(verdicts);
     let jackpots = round.jackpots.iter().map(|jackpot| {
         json!({
-            "pool": jackpot.pool_id,
+            "pool_id": jackpot.pool_id,
             "hit_position": jackpot.hit_position,
             "state": jackpot.state().as_str_name(),
             "amount": jackpot.amount.as_ref().map(cash),
-            "currency": jackpot.amount.as_ref().map(|amount| &amount.currency_code),
+            "currency_code": jackpot.amount.as_ref().map(|amount| &amount.currency_code),
         })
     });
     json!({
-        "round": round.round_id,
-        "operator": account.operator_id,
-        "player": account.player_id,
-        "currency": account.currency_code,
+        "round_id": round.round_id,
+        "operator_id": account.operator_id,
+        "player_id": account.player_id,
+        "currency_code": account.currency_code,
         "game": round.game,
         "rules_version": round.rules_version,
         "model_hash": round.model_hash,
         "time": round.start_time.as_ref().map(figures::time),
-        "session": round.session_name,
+        "session_name": round.session_name,
         "jurisdiction": round.jurisdiction,
-        "campaign": round.campaign_id,
+        "campaign_id": round.campaign_id,
         "stake": {
             "coin_value": stake.coin_value,
             "lines": stake.lines,
