@@ -157,6 +157,15 @@ test("PL-27: a token never goes over a plain connection to another machine", () 
   }
 });
 
+test("a client is not used after its close", async () => {
+  const client = new Client({ address: "127.0.0.1:1", plain: true });
+  client.close();
+  await assert.rejects(client.job.listJobs({}), NotSent);
+  await assert.rejects(async () => {
+    for await (const _ of client.ledger.followLog({})) break;
+  }, NotSent);
+});
+
 test("PL-33: only without a lost attempt is a call known to be unsent", () => {
   const none = new NotSent({ code: Code.Unavailable, text: "no connection" }, "d-1");
   for (const [before, kind] of [[[], NotSent], [[refused(Code.Unavailable)], OutcomeUnknown]]) {

@@ -269,6 +269,16 @@ def test_pl_27_over_tls_with_a_token(protected, driver):
     assert (thrown.value.kinds[0], thrown.value.reason) == ("Unauthenticated", "TOKEN_UNKNOWN")
 
 
+def test_pl_27_over_tls_with_a_client_certificate(mutual, driver):
+    opening = OpenAccountRequest(account=Account(operator_id="acme", player_id="alice", currency_code="EUR"), request_id="open")
+    right = {"address": mutual.address.replace("127.0.0.1", "localhost"), "ca": mutual.certificate.read_text()}
+    own = {"certificate": mutual.own.read_text(), "key": mutual.own_key.read_text()}
+    driver.ask(OpenAccountResponse(), {**right, **own}, "openAccount", opening, service="ledger")
+    with pytest.raises(Thrown) as thrown:
+        driver.ask(OpenAccountResponse(), right, "openAccount", opening, service="ledger")
+    assert (thrown.value.kinds[0], thrown.value.reason) == ("Unauthenticated", "TOKEN_MISSING")
+
+
 def test_pl_33_a_call_without_a_connection_is_not_sent(service, protected, driver):
     with socket.create_server(("127.0.0.1", 0)) as free:
         unused = "127.0.0.1:%d" % free.getsockname()[1]

@@ -134,6 +134,9 @@ class Insisting implements Transport {
     input: AsyncIterable<MessageInitShape<I>>,
     contextValues?: ContextValues,
   ): Promise<StreamResponse<I, O>> {
+    if (this.closing.aborted) {
+      return Promise.reject(new NotSent({ code: Code.Canceled, text: "the client is closed" }, ""));
+    }
     return this.inner.stream(method, signal, timeoutMs, header, input, contextValues);
   }
 }
