@@ -134,8 +134,8 @@ mod tests {
         let profiles = profiles("").unwrap();
         let seconds = |name| profiles.find("acme", name).unwrap().1.round_ms_min;
         assert_eq!((seconds("uk"), seconds("se"), seconds("de")), (2_500, 3_000, 5_000));
-        assert_eq!(profiles.names().collect::<Vec<_>>(), ["de", "default", "es", "on", "se", "uk"]);
-        assert_eq!(profiles.find("acme", "default"), Some(("default", Profile::default())));
+        assert_eq!(profiles.names(), ["de", "default", "es", "on", "se", "uk"]);
+        assert_eq!(profiles.find("acme", "default"), Some(("default".to_owned(), Profile::default())));
         assert_eq!(profiles.find("acme", "atlantis"), None);
     }
 
@@ -167,10 +167,10 @@ mod tests {
             let (name, profile) = profiles.find(operator, jurisdiction).unwrap();
             (name, profile.round_ms_min, profile.gamble)
         };
-        assert_eq!(of("acme", ""), ("se", 3_000, false), "the jurisdiction's limit is stricter");
-        assert_eq!(of("acme", "uk"), ("uk", 2_750, false), "the operator's limit is stricter");
-        assert_eq!(of("other", ""), ("uk", 2_500, true));
-        assert_eq!(of("plain", ""), ("uk", 2_500, true));
+        assert_eq!(of("acme", ""), ("se".to_owned(), 3_000, false), "the jurisdiction's limit is stricter");
+        assert_eq!(of("acme", "uk"), ("uk".to_owned(), 2_750, false), "the operator's limit is stricter");
+        assert_eq!(of("other", ""), ("uk".to_owned(), 2_500, true));
+        assert_eq!(of("plain", ""), ("uk".to_owned(), 2_500, true));
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl SessionRegistry {
     ) -> Result<PlayRules, Refusal> {
         let Some(id) = session else {
             let (jurisdiction, profile) = self.profile(stream, "")?;
-            return PlayRules::without_session(jurisdiction, profile);
+            return PlayRules::without_session(&jurisdiction, profile);
         };
         let now_ms = self.ledgers.ticks_ms();
         let mut sessions = self.sessions.lock();

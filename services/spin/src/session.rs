@@ -53,7 +53,7 @@ impl SpinApi {
         let profile = profile.strictest(own_limits(&limits)?);
         let loss_max = fields::limit("limits.loss_max_minor", limits.loss_max_minor, 1, currency)?;
         let bet_max = fields::limit("limits.bet_max_minor", limits.bet_max_minor, 1, currency)?;
-        jackpot_allowed(jurisdiction, &profile, game)?;
+        jackpot_allowed(&jurisdiction, &profile, game)?;
         let (jurisdiction, game) = (jurisdiction.to_owned(), game.name());
         let known = |books: &motherlode_state::Books| books.player(&stream)?.balance(currency);
         let ledger = self.ledgers.for_stream(&stream)?;
