@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn at_a5_no_task_is_started_past_the_supervisor() {
-        let awaited = ["catch_up.rs", "console.rs", "mod.rs", "not_serving.rs", "roles.rs", "tasks.rs"];
+        let awaited = ["catch_up.rs", "console.rs", "mod.rs", "not_serving.rs", "reload.rs", "roles.rs", "tasks.rs"];
         let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap() {

@@ -77,7 +77,7 @@ async fn pl_27_pl_31_a_reload_adds_a_brand_with_a_wallet_and_changes_the_wallet(
     })
     .await;
     let refused = client.bet(bet("four", &gina, "0.01")).await.unwrap_err();
-    assert_eq!(reason(&refused), "INSUFFICIENT_BALANCE", "no wallet holds the player's money");
+    assert_eq!(reason(&refused), "INSUFFICIENT_FUNDS", "no wallet holds the player's money");
 
     fs::write(&file, with(new)).unwrap();
     reload(&process, APPLIED).await;
