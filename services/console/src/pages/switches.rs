@@ -135,7 +135,7 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "Switching off needs a confirmation on the page with the affected games and players. Choose the part on the page Trust.",
+                "Before you switch off rounds, confirm the list of affected games and players. Open the page Trust, and choose the games or players to switch off.",
             ));
         }
         "on" => State::On,
