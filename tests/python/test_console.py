@@ -47,6 +47,7 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     paths += [f"players?operator={operator}", f"find?q={operator}/nobody", f"switches?operator={operator}&game=neptune"]
     for path in paths:
         assert page.goto(address + path + ("&" if "?" in path else "?") + "live=off").status == 200, path
+        assert page.locator(".help:visible").count() == 0, path
         look(page, re.sub(r"[/?=&]", "-", path) or "now", ALL_SIZES)
     assert blocked == [], "the content security policy must not block resources of the pages"
     context.close()

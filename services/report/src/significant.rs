@@ -290,7 +290,8 @@ impl Significant {
                 Some(Content::new(Kind::ClockSkewed, "clock", "", after).with_actor("", "CLOCK_SKEW"))
             }
             Event::WalletOverdue { operator, partition, players, oldest_ms } => {
-                let after = format!("{players} players of partition {partition} wait since {oldest_ms} ms of 1970");
+                let since = time_text(*oldest_ms);
+                let after = format!("{players} players of partition {partition} wait since {since}");
                 let overdue = Content::new(Kind::WalletOverdue, format!("wallet of {operator}"), "", after);
                 Some(overdue.with_actor("", "WALLET_OVERDUE"))
             }

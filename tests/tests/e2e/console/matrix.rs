@@ -69,6 +69,7 @@ const ROWS: &[Row] = &[
         "/player/{operator}/{player}/statement.{form}",
         "/player/acme/alice/statement.csv",
         Who::Roles(&["wallet", "support", "audit"]),
+    ),
     own(
         "/player/{operator}/{player}/statement.{form}",
         "/player/acme/alice/statement.parquet",
@@ -78,6 +79,7 @@ const ROWS: &[Row] = &[
         "/player/{operator}/{player}/rounds.{form}",
         "/player/acme/alice/rounds.csv",
         Who::Roles(&["play", "support", "audit"]),
+    ),
     own(
         "/player/{operator}/{player}/rounds.{form}",
         "/player/acme/alice/rounds.parquet",
