@@ -20,7 +20,7 @@ from pathlib import Path
 
 from proof_sizes import serving
 
-SAMPLES, ROUNDS_PER_PLAYER, MS_MAX = 20, 1_000, 100
+SAMPLES, ROUNDS_PER_PLAYER, PLAYERS_MIN, MS_MAX = 20, 1_000, 64, 100
 
 
 def opened(console):
@@ -71,7 +71,7 @@ def main():
     with tempfile.TemporaryDirectory() as data:
         with serving(motherlode, data) as (target, console):
             played = [motherlode, "loadtest", "--target", target, "--rounds", str(rounds)]
-            players = max(SAMPLES, rounds // ROUNDS_PER_PLAYER)
+            players = max(PLAYERS_MIN, rounds // ROUNDS_PER_PLAYER)
             subprocess.run([*played, "--players", str(players)], stdout=subprocess.DEVNULL, check=True)
             paths = ids(opened(console), rounds)
         evict(data)

@@ -285,7 +285,7 @@ class Daily:
         anna.jackpot.ResumePool(jackpot_pb2.ResumePoolRequest(request_id="resume", pool_id="bewitched"))
 
     def follower(self):
-        """P1: a copy of the log that is not read."""
+        """P1: a copy of the log falls behind."""
         self.behind = self.client("platform/audit").ledger.FollowLog(ledger_pb2.FollowLogRequest())
         next(self.behind)
 
