@@ -51,6 +51,8 @@ pub(super) fn shown(told: &GetServiceStatusResponse) -> Markup {
             @for pool in pools { (graph(&format!("Increments of {pool}"), Figure::Latest, &|of| level(of, pool), &eur)) }
             @if let Some(disk) = &told.disk { (tile("Disk", &space(disk))) }
         }
+        p.note { "Rounds, stakes, wins and increments count all partitions below; latency, refused calls and disk are of the process that "
+        "serves this page." }
     }
 }
 
@@ -190,6 +192,7 @@ mod tests {
             "LOSS_LIMIT",
             "Increments of bewitched",
             "59.00 EUR",
+            "serves this page",
         ] {
             assert!(page.contains(told), "{told}: {page}");
         }
