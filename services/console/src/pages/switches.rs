@@ -135,7 +135,7 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "Switching off needs a confirmation on the page with the affected games and players. Choose the part on the page Trust.",
+                "Before you switch rounds off, confirm the affected games and players. Choose the operator and games to switch off on the page Trust.",
             ));
         }
         "on" => State::On,
