@@ -174,7 +174,7 @@ impl Significant {
             Event::DrawSealed(sealed) if sealed.reason == SealReason::KeyLost => {
                 let number = sealed.number;
                 let (before, after) =
-                    (format!("draw {} is out", number.saturating_sub(1)), format!("draw {number} in its place"));
+                    (format!("draw {} is revoked", number.saturating_sub(1)), format!("draw {number} replaces it"));
                 Some(Content::new(Kind::DrawKeyLost, stream.to_string(), before, after).with_actor("", "KEY_LOST"))
             }
             Event::DrawsLost { round: number } => {
@@ -197,7 +197,7 @@ impl Significant {
             Event::WalletCallHeld { request_id, currency, close, reason, .. } => {
                 let (call, name) = match close {
                     0 => ("credit", format!("{currency} {request_id} of {stream}")),
-                    round => ("report of the end", round_name(stream, *round)),
+                    round => ("report of the round's end", round_name(stream, *round)),
                 };
                 let held = Content::new(Kind::WalletCallHeld, name, "due", format!("{call} held"));
                 Some(held.with_actor("", reason))
@@ -240,7 +240,7 @@ impl Significant {
                 Some(Content::new(Kind::IncidentDeclared, subject, "", after).with_actor(actor, reason))
             }
             Event::HitsReleased { reason, actor } => {
-                let (before, after) = ("hits wait", "hits so far are awarded");
+                let (before, after) = ("the hits wait", "the hits are awarded");
                 Some(Content::new(Kind::Switched, subject, before, after).with_actor(actor, reason))
             }
             Event::PoolResumed { actor } => {
@@ -286,7 +286,9 @@ impl Significant {
                 Some(Content::new(Kind::ClockSkewed, "clock", "", after).with_actor("", "CLOCK_SKEW"))
             }
             Event::WalletOverdue { operator, partition, players, oldest_ms } => {
-                let after = format!("{players} players of partition {partition} wait since {oldest_ms} ms of 1970");
+                let after = format!(
+                    "{players} players of partition {partition} have waited for the wallet since Unix time {oldest_ms} ms"
+                );
                 let overdue = Content::new(Kind::WalletOverdue, format!("wallet of {operator}"), "", after);
                 Some(overdue.with_actor("", "WALLET_OVERDUE"))
             }

@@ -130,7 +130,7 @@ impl PartitionReplica {
                 found => none.insert(found?),
             },
         };
-        self.evidence.get_or_insert_with(|| "this process has already read its stream".to_owned());
+        self.evidence.get_or_insert_with(|| "this process has already read the log's stream".to_owned());
         while stop.try_recv() != Err(TryRecvError::Disconnected) {
             let any = following.more()?;
             telling.tell(following);
