@@ -97,7 +97,6 @@ impl History {
         (all(&self.hour), all(&self.day))
     }
 
-    /// Returns an empty history if there is no file.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,

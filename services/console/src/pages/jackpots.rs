@@ -210,7 +210,7 @@ async fn statement(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             p { button type="submit" { "Show" } }
         }
     };
-    section("Statement of a day", answer, |told| html! { (form) (meters(&told)) })
+    section("Pool statement of a day", answer, |told| html! { (form) (meters(&told)) })
 }
 
 fn meters(told: &GetPoolStatementResponse) -> Markup {

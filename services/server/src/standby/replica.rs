@@ -184,7 +184,6 @@ enum CatchUpError {
 }
 
 impl CatchUpError {
-    /// Returns whether the error can mean that the stream now has another log than the replica.
     fn is_doubt(&self) -> bool {
         match self {
             Self::Stream(error) => is_doubt(error),
