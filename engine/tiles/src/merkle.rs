@@ -27,6 +27,7 @@ pub fn empty() -> Hash {
 pub trait Stored {
     type Error;
 
+    /// Reads `count` hashes of one tile, starting at `first`.
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Self::Error>;
 }
 

@@ -9,8 +9,8 @@ use motherlode_proto::{
 };
 use motherlode_runtime::config::{PLATFORM, Report};
 use motherlode_state::{
-    ChangeProposed, Commit, Currency, Event, FxRate, GenerationBegun, HOME, Incident, Minor, Nano, PoolTerms,
-    SealReason, StartEvidence, StreamId, VoidedJackpot, contribution,
+    ChangeProposed, Commit, ConfigurationReloaded, Currency, Event, FxRate, GenerationBegun, HOME, Incident, Minor,
+    Nano, PoolTerms, SealReason, StartEvidence, StreamId, VoidedJackpot, contribution,
 };
 use motherlode_views::Run;
 use serde::{Deserialize, Serialize};
@@ -95,6 +95,7 @@ impl Significant {
             Event::SwitchSet { switch, .. } => switch.operator.clone(),
             Event::ChangeProposed(proposed) => proposed.operator().unwrap_or(PLATFORM).into(),
             Event::IncidentDeclared(incident) => incident.operator.clone(),
+            Event::ConfigurationReloaded(_) => PLATFORM.into(),
             Event::ChangeRejected { actor, .. } if operator.is_empty() => {
                 actor.split_once('/').map_or(PLATFORM, |(of, _)| of).into()
             }
@@ -174,7 +175,7 @@ impl Significant {
             Event::DrawSealed(sealed) if sealed.reason == SealReason::KeyLost => {
                 let number = sealed.number;
                 let (before, after) =
-                    (format!("draw {} is revoked", number.saturating_sub(1)), format!("draw {number} replaces it"));
+                    (format!("draw {} is out", number.saturating_sub(1)), format!("draw {number} in its place"));
                 Some(Content::new(Kind::DrawKeyLost, stream.to_string(), before, after).with_actor("", "KEY_LOST"))
             }
             Event::DrawsLost { round: number } => {
@@ -197,7 +198,7 @@ impl Significant {
             Event::WalletCallHeld { request_id, currency, close, reason, .. } => {
                 let (call, name) = match close {
                     0 => ("credit", format!("{currency} {request_id} of {stream}")),
-                    round => ("report of the round's end", round_name(stream, *round)),
+                    round => ("report of the end", round_name(stream, *round)),
                 };
                 let held = Content::new(Kind::WalletCallHeld, name, "due", format!("{call} held"));
                 Some(held.with_actor("", reason))
@@ -240,7 +241,7 @@ impl Significant {
                 Some(Content::new(Kind::IncidentDeclared, subject, "", after).with_actor(actor, reason))
             }
             Event::HitsReleased { reason, actor } => {
-                let (before, after) = ("the hits wait", "the hits are awarded");
+                let (before, after) = ("hits wait", "hits so far are awarded");
                 Some(Content::new(Kind::Switched, subject, before, after).with_actor(actor, reason))
             }
             Event::PoolResumed { actor } => {
@@ -286,12 +287,11 @@ impl Significant {
                 Some(Content::new(Kind::ClockSkewed, "clock", "", after).with_actor("", "CLOCK_SKEW"))
             }
             Event::WalletOverdue { operator, partition, players, oldest_ms } => {
-                let after = format!(
-                    "{players} players of partition {partition} have waited for the wallet since Unix time {oldest_ms} ms"
-                );
+                let after = format!("{players} players of partition {partition} wait since {oldest_ms} ms of 1970");
                 let overdue = Content::new(Kind::WalletOverdue, format!("wallet of {operator}"), "", after);
                 Some(overdue.with_actor("", "WALLET_OVERDUE"))
             }
+            Event::ConfigurationReloaded(reloaded) => Some(of_reload(reloaded)),
             Event::GenerationBegun(begun) => of_start(begun),
             Event::IntegrityFailed { check, finding } => Some(Content::new(Kind::IntegrityFailed, check, "", finding)),
             Event::LogVerified { to } => {
@@ -317,6 +317,16 @@ impl Significant {
         let threshold = operators.get(operator).copied().unwrap_or(*large_win_eur);
         contribution(amount, currency, rate, 1_000_000).is_ok_and(|eur| eur >= Nano(i128::from(threshold) * EUR))
     }
+}
+
+fn of_reload(reloaded: &ConfigurationReloaded) -> Content {
+    let ConfigurationReloaded { before, after, keys, key_count, actor } = reloaded;
+    let mut changed = keys.join(", ");
+    let omitted = usize::try_from(*key_count).unwrap_or(usize::MAX).saturating_sub(keys.len());
+    if omitted > 0 {
+        changed += &format!(" and {omitted} more");
+    }
+    Content::new(Kind::ConfigurationReloaded, "configuration", before, after).with_actor(actor, &changed)
 }
 
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
