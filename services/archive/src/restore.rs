@@ -96,7 +96,7 @@ impl Walk<'_> {
         match found == (manifest.last, &manifest.head, &manifest.tree) {
             true => Ok(()),
             false if manifest.last <= self.before => Err(self.other_log()),
-            false => Err(self.damaged(manifest, "the segment's records are not those of the manifest")),
+            false => Err(self.damaged(manifest, "the segment's records do not match the manifest")),
         }
     }
 
@@ -173,7 +173,7 @@ impl Walk<'_> {
             return Err(ArchiveError::Missed { partition, end: verified, size });
         }
         if self.upto != Position::MAX && end < self.upto {
-            return Err(self.archive.damaged(&object(partition, "manifests"), "the last segments are missing"));
+            return Err(self.archive.damaged(&object(partition, "manifests"), "the newest segments are missing"));
         }
         if self.before > end {
             return Err(self.other_log());

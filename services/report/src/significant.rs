@@ -175,7 +175,7 @@ impl Significant {
             Event::DrawSealed(sealed) if sealed.reason == SealReason::KeyLost => {
                 let number = sealed.number;
                 let (before, after) =
-                    (format!("draw {} is out", number.saturating_sub(1)), format!("draw {number} in its place"));
+                    (format!("draw {} is revoked", number.saturating_sub(1)), format!("draw {number} replaces it"));
                 Some(Content::new(Kind::DrawKeyLost, stream.to_string(), before, after).with_actor("", "KEY_LOST"))
             }
             Event::DrawsLost { round: number } => {
@@ -241,7 +241,7 @@ impl Significant {
                 Some(Content::new(Kind::IncidentDeclared, subject, "", after).with_actor(actor, reason))
             }
             Event::HitsReleased { reason, actor } => {
-                let (before, after) = ("hits wait", "hits so far are awarded");
+                let (before, after) = ("hits wait", "the hits that waited are awarded");
                 Some(Content::new(Kind::Switched, subject, before, after).with_actor(actor, reason))
             }
             Event::PoolResumed { actor } => {
@@ -283,11 +283,11 @@ impl Significant {
                     .with_actor(actor, reason),
             ),
             Event::ClockSkewed { by_ms } => {
-                let after = format!("set by {by_ms} ms");
+                let after = format!("clock set by {by_ms} ms");
                 Some(Content::new(Kind::ClockSkewed, "clock", "", after).with_actor("", "CLOCK_SKEW"))
             }
             Event::WalletOverdue { operator, partition, players, oldest_ms } => {
-                let after = format!("{players} players of partition {partition} wait since {oldest_ms} ms of 1970");
+                let after = format!("{players} players of partition {partition} wait since Unix time {oldest_ms} ms");
                 let overdue = Content::new(Kind::WalletOverdue, format!("wallet of {operator}"), "", after);
                 Some(overdue.with_actor("", "WALLET_OVERDUE"))
             }
@@ -338,11 +338,11 @@ fn of_start(begun: &GenerationBegun) -> Option<Content> {
     };
     match (unused_seals_end, evidence) {
         (true, StartEvidence::Restored) => {
-            let after = format!("records up to {lost_to} are accepted as lost: unused seals end{keys}");
+            let after = format!("records up to {lost_to} are accepted as lost: unused seals are revoked{keys}");
             Some(Content::new(Kind::SealsEnded, subject, "", after).with_actor("", "RESTORED"))
         }
         (true, _) => {
-            let after = format!("nothing shows that no records are lost: unused seals end{keys}");
+            let after = format!("there is no evidence that the log is complete: unused seals are revoked{keys}");
             Some(Content::new(Kind::SealsEnded, subject, "", after).with_actor("", "UNSURE_START"))
         }
         (false, _) if !keys_lost.is_empty() => {

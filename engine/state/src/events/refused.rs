@@ -109,7 +109,7 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error("there is no unconfirmed base at position {position} with this digest, or a base cannot be taken there")]
+    #[error("position {position} has no unconfirmed base with this digest, or a base cannot be taken at it")]
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
@@ -117,7 +117,7 @@ pub enum Refused {
     RevealMissing { round: u64 },
     #[error("the dealt value of sealed step {step} of round {round} does not match its seal")]
     RevealWrong { round: u64, step: u32 },
-    #[error("draws of round {round} must not be revealed here")]
+    #[error("draws of round {round} must not be revealed at this position")]
     RevealUnfounded { round: u64 },
     #[error("the stated amount is {found}, but the log requires {expected}")]
     WrongAmount { expected: Minor, found: Minor },
