@@ -241,7 +241,7 @@ impl Significant {
                 Some(Content::new(Kind::IncidentDeclared, subject, "", after).with_actor(actor, reason))
             }
             Event::HitsReleased { reason, actor } => {
-                let (before, after) = ("hits wait", "the hits that waited are awarded");
+                let (before, after) = ("hits of the suspended pool wait", "the hits that waited are awarded");
                 Some(Content::new(Kind::Switched, subject, before, after).with_actor(actor, reason))
             }
             Event::PoolResumed { actor } => {

@@ -168,7 +168,7 @@ pub enum Refused {
     #[error("a commit can have at most one hit, void or report of a pool")]
     SecondDecision,
 
-    #[error("a pool is decided in partition 0 and mirrored in the other partitions")]
+    #[error("a pool's decisions are made in partition 0 and only mirrored in the other partitions")]
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
@@ -193,7 +193,7 @@ pub enum Refused {
     NoSuchAward { hit: u64 },
     #[error("the void of round {round}, which hit the jackpot, is not approved")]
     VoidUnapproved { round: u64 },
-    #[error("the void of round {round} states another effect on awards than the log requires")]
+    #[error("the void of round {round} states an effect on awards that differs from the one required by the log")]
     VoidedJackpotWrong { round: u64 },
     #[error("the void of round {round} lacks the facts of the settled round, or they differ from the log")]
     VoidFactsWrong { round: u64 },
