@@ -173,7 +173,7 @@ impl Walk<'_> {
             return Err(ArchiveError::Missed { partition, end: verified, size });
         }
         if self.upto != Position::MAX && end < self.upto {
-            return Err(self.archive.damaged(&object(partition, "manifests"), "the last segments are missing"));
+            return Err(self.archive.damaged(&object(partition, "manifests"), "the newest segments are missing"));
         }
         if self.before > end {
             return Err(self.other_log());

@@ -123,7 +123,7 @@ impl Fold {
         }
         if (*record_hash, *digest) != (base.record_hash, base.digest) {
             let shown = |record: &Hash, digest: &Hash| format!("record {}, digest {}", hex(record), hex(digest));
-            let what = format!("PL-37: the base at position {position} is not the state that the records result in");
+            let what = format!("PL-37: the base at position {position} does not match the state that the records give");
             return Err(Fault::new(what, shown(&base.record_hash, &base.digest), shown(record_hash, digest)));
         }
         base.is_logged = true;

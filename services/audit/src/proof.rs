@@ -182,7 +182,7 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
         .map_err(|error| Unproven::Records(format!("the left-out fields of a record cannot be computed: {error}")))?;
     let read = records.zip(whole).zip(1..).map(|((ProvenRecord { position, path, .. }, bytes), count)| {
         let damaged = |error| {
-            at(count, &format!("the record is not as it was logged: the proof was changed or damaged ({error})"))
+            at(count, &format!("the record differs from the logged record: the proof was changed or damaged ({error})"))
         };
         let logged = record::decode(&bytes).map_err(damaged)?;
         if *position > 0 && logged.commit.position != *position {

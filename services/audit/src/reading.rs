@@ -125,7 +125,7 @@ impl Reading<'_> {
             let partition = self.partition;
             let at = |fault: Fault, position| Stopped::Divergence(fault.at(partition, position));
             if let Some((expected, found)) = held.filter(|(expected, found)| expected != found) {
-                let what = "the record differs from the one that the snapshot was built from";
+                let what = "the record differs from the record that the snapshot was built from";
                 return Err(at(Fault::new(what, hex(&expected), hex(&found)), position));
             }
             if let (Some(tree), Some(before), 2..) = (&mut self.tree, before, position) {

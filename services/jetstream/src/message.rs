@@ -130,7 +130,7 @@ impl Walk {
         let damaged = |reason: String| DamagedMessage { stream: trust.stream.clone(), sequence, position, reason };
         if message.sequence != sequence {
             return Err(damaged(format!(
-                "the next message found is number {}: of the messages before it, some are missing",
+                "the next message found is number {}: some messages before it are missing",
                 message.sequence
             )));
         }

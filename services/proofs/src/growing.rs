@@ -112,7 +112,7 @@ impl Growing {
         match found == Some(head) {
             true => Ok((Self { tree, head, ..anew }, Some((checkpoint, note)))),
             false if anew.is_within(&tree, head) => {
-                Err(contradiction("the record in the log is not the signed record".into()).into())
+                Err(contradiction("the record in the log differs from the signed record".into()).into())
             }
             false => Ok((anew.expecting(checkpoint), None)),
         }

@@ -192,7 +192,7 @@ impl SelfCheck {
     async fn look(&self, at_start: bool) -> Vec<String> {
         let mut failures = vec![];
         if spawn_blocking(move || program::is_replaced(at_start)).await.unwrap_or_default() {
-            failures.push("the executable is not the one that was started".to_owned());
+            failures.push("the executable file differs from the program that was started".to_owned());
         }
         let ledgers = self.follower.ledgers();
         if !ledgers.writable() {

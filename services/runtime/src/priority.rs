@@ -12,7 +12,7 @@ const LOWEST: i32 = 19;
 pub fn short_slices() {
     #[cfg(target_os = "linux")]
     if let Err(error) = motherlode_timeslice::request_short() {
-        tracing::debug!(%error, "no short time slices for this thread");
+        tracing::debug!(%error, "failed to set short time slices for a thread");
     }
 }
 

@@ -83,7 +83,7 @@ impl Checkpoint {
         let checkpoint =
             Self::decode(bytes).ok_or_else(|| unusable("the file is not a checkpoint of this format version"))?;
         if checkpoint.partition != partition {
-            return Err(unusable("the checkpoint is not of this store's partition"));
+            return Err(unusable("the checkpoint belongs to a partition other than this store's"));
         }
         Ok(checkpoint)
     }

@@ -334,7 +334,7 @@ fn open(path: &Path, id: Hash, partition: u32) -> Result<(File, Footer), ViewErr
     let (footer, _) =
         postcard::take_from_bytes::<Footer>(encoded).map_err(|_| unusable("the footer of the table is damaged"))?;
     if footer.partition != partition {
-        return Err(unusable("the table is not of this store's partition"));
+        return Err(unusable("the table belongs to a partition other than this store's"));
     }
     if footer.file_bytes() != length {
         return Err(unusable("the file's length does not match its footer"));

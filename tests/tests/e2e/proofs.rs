@@ -390,7 +390,7 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
         assert!(found.what.contains("differs from the log in a checkpoint"), "{found}");
     }
     let refused = started(&config).await.err().expect("a refusal").to_string();
-    let place = format!("partition 0, position {end}: the record in the log is not the signed record");
+    let place = format!("partition 0, position {end}: the record in the log differs from the signed record");
     assert!(refused.contains(&place), "{refused}");
 
     lay_instead(data.path(), &records[..end - 1]);

@@ -475,7 +475,7 @@ async fn pl_29_a_program_that_was_replaced_is_found_by_the_first_check_and_by_la
         for _ in 0..2 {
             failures = reports.run_self_check(RunSelfCheckRequest {}).await.unwrap().into_inner().failures;
         }
-        assert_eq!(failures, ["the executable is not the one that was started"]);
+        assert_eq!(failures, ["the executable file differs from the program that was started"]);
         process.kill();
     }
 }

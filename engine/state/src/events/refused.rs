@@ -109,7 +109,7 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error("there is no unconfirmed base at position {position} with this digest, or a base cannot be taken there")]
+    #[error("position {position} has no unconfirmed base with this digest, or a base cannot be taken at it")]
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
@@ -117,7 +117,7 @@ pub enum Refused {
     RevealMissing { round: u64 },
     #[error("the dealt value of sealed step {step} of round {round} does not match its seal")]
     RevealWrong { round: u64, step: u32 },
-    #[error("draws of round {round} must not be revealed here")]
+    #[error("draws of round {round} must not be revealed at this position")]
     RevealUnfounded { round: u64 },
     #[error("the stated amount is {found}, but the log requires {expected}")]
     WrongAmount { expected: Minor, found: Minor },
@@ -168,7 +168,7 @@ pub enum Refused {
     #[error("a commit can have at most one hit, void or report of a pool")]
     SecondDecision,
 
-    #[error("a pool is decided in partition 0 and mirrored in the other partitions")]
+    #[error("a pool's decisions are made in partition 0 and only mirrored in the other partitions")]
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
@@ -193,7 +193,7 @@ pub enum Refused {
     NoSuchAward { hit: u64 },
     #[error("the void of round {round}, which hit the jackpot, is not approved")]
     VoidUnapproved { round: u64 },
-    #[error("the void of round {round} states another effect on awards than the log requires")]
+    #[error("the void of round {round} states an effect on awards that differs from the one required by the log")]
     VoidedJackpotWrong { round: u64 },
     #[error("the void of round {round} lacks the facts of the settled round, or they differ from the log")]
     VoidFactsWrong { round: u64 },

@@ -123,7 +123,7 @@ impl<'s> Transition<'s, '_> {
         self.transfer(Account::Interpartition, due, Currency::EUR, taken_back);
         for VoidReturn { operator, amount } in &mirrored.returns {
             if *amount <= Nano::ZERO {
-                return Err(Refused::BadReport { reason: "a returned amount is zero".to_owned() });
+                return Err(Refused::BadReport { reason: "a contribution that the mirror returns is zero".to_owned() });
             }
             self.transfer(Account::Interpartition, Account::House(operator), Currency::EUR, *amount);
         }
@@ -201,7 +201,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
             "the hit or void is not at the end of the reported stretch of the log"
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
-            "the void does not take back an earlier contribution"
+            "the void takes back a negative amount, or a contribution that is not before the void"
         }
         StretchEnd::Decision(Decision::Reversal(reversal))
             if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>

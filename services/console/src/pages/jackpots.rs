@@ -72,7 +72,7 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
                 ("Seed at the base coin", html! { (eur(&terms.seed_eur)) }),
                 ("Base coin", html! { (eur(&terms.base_coin)) }),
                 ("Counters change every", html! { (count(terms.refresh_ms)) " ms" }),
-                ("Share of a second hit within one refresh", html! { (words(terms.collision_share().as_str_name(), "COLLISION_SHARE_")) }),
+                ("Share of a second hit within one refresh interval", html! { (words(terms.collision_share().as_str_name(), "COLLISION_SHARE_")) }),
             ]))
         }
         (drawn(&visit, &pool_id).await?)

@@ -43,7 +43,7 @@ impl Tie {
 }
 
 fn another(why: String) -> Failure {
-    Failure::unusable(format!("the feed was made from another log, or from this one before it was restored: {why}"))
+    Failure::unusable(format!("the feed was made from another log, or from this log before it was restored: {why}"))
 }
 
 #[cfg(test)]

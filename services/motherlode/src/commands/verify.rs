@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         None => of_policy(policy.as_ref(), &proof)?,
     };
     if key.kind() != KeyKind::Log {
-        return Err(Failure::unusable(format!("{key} is a witness's key, not a log's")));
+        return Err(Failure::unusable(format!("{key} is a witness's key, not a log's key")));
     }
     let unproven = |error| {
         Failure::found(format!(

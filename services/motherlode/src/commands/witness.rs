@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::unusable(format!("{} is not a witness's key", args.key.display())).with_step(MAKE));
     }
     if let Some(other) = args.logs.iter().find(|key| key.kind() != KeyKind::Log) {
-        let what = format!("{other} is a witness's key, not a log's");
+        let what = format!("{other} is a witness's key, not a log's key");
         return Err(Failure::unusable(what).with_step("`motherlode key show` prints the key of a log's proofs.key"));
     }
     let verifier = key.verifier().to_string();

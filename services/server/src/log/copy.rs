@@ -42,7 +42,7 @@ pub enum CopyError {
     #[error(transparent)]
     ReadBack(#[from] ReadError),
     #[error(
-        "the record at position {0} of the target is not the record that was written there: check the target's storage"
+        "the record at position {0} of the target differs from the record that was written: check the target's storage"
     )]
     Altered(Position),
 }

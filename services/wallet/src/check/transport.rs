@@ -39,7 +39,7 @@ async fn late_answer_after_client_timeout(kit: &mut Kit) -> Result<(), Skip> {
         let before = kit.balance().await;
         let debit = kit.debit(100);
         let answered = timeout(Duration::from_millis(wait), kit.client.ask(&debit, 1)).await.is_ok();
-        kit.note(format!("{}: given up after {wait} ms, answered: {answered}", described(&debit)));
+        kit.note(format!("{}: call aborted after {wait} ms, answered: {answered}", described(&debit)));
         settle(kit, &debit, before).await;
     }
     Ok(())
@@ -184,7 +184,7 @@ async fn bad_signature_401_and_no_effect(kit: &mut Kit) -> Result<(), Skip> {
         let body = body_of(&dearer)?;
         Ok(request.map(|_| Full::new(body)))
     });
-    expect_401(kit, "a debit whose signature is that of a different body", request).await;
+    expect_401(kit, "a debit with the signature of a different body", request).await;
     kit.expect_moved(before, 0).await;
     Ok(())
 }
