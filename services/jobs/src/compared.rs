@@ -18,7 +18,7 @@ const EQUAL_WINS_MIN: f64 = 2_000.0;
 /// Assumed maximum of the expected number of wins above the sample's highest win. If the expected number were larger, the
 /// probability of a sample without such a win would be below exp(-10), or 1 in 22,026.
 const UNSEEN: f64 = 10.0;
-/// Half the width of the 95 % interval, in standard errors.
+/// Number of standard errors by which the 95 % interval extends to each side of the mean.
 const Z_95: f64 = 1.959_963_985;
 
 #[derive(Debug, Serialize)]

@@ -94,7 +94,7 @@ impl Players {
         all.into_iter()
     }
 
-    /// Players after a name, in order of names, whose names begin with `prefix`.
+    /// Players whose names begin with `prefix` and follow a given name, in order of names.
     pub fn after(&self, prefix: &str, after: &str) -> impl Iterator<Item = (&str, &PlayerState)> {
         let begin = if after < prefix { Bound::Included(prefix) } else { Bound::Excluded(after) };
         let names = self.names.range::<str, _>((begin, Bound::Unbounded)).map(SmolStr::as_str);
