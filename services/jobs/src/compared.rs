@@ -301,7 +301,7 @@ fn row(name: &str, estimate: &Estimate, rounds: f64, places: usize) -> String {
     .to_owned()
 }
 
-#[allow(clippy::cast_precision_loss)] // 53 bits are precise enough for an estimate.
+#[allow(clippy::cast_precision_loss)] //
 fn float(count: impl Into<u128>) -> f64 {
     count.into() as f64
 }
@@ -404,8 +404,7 @@ mod tests {
         assert!(Estimate::of_variance(&few, 1_000.0, 1.0, 1.0).is_none(), "ten wins are too few to judge the variance");
     }
 
-    /// At a probability of 1 %, the deviance of 0 hits in 1,000 rounds is 2 x 1,000 x -ln 0.99. The expected value for 30
-    /// hits was computed separately.
+    /// At a probability of 1 %, the deviance of 0 hits in 1,000 rounds is 2 x 1,000 x -ln 0.99.
     #[test]
     fn a_chance_is_judged_by_its_deviance() {
         let chance = Exact::new(1.into(), 100.into());

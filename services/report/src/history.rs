@@ -1,5 +1,5 @@
 //! History of the last hour and day, for the console's graphs: one point per minute for an hour, and one per 15 minutes for
-//! a day. About 40 KB in memory. The rings are written to a file once per minute, so that they survive a restart; a
+//! a day. The rings are written to a file once per minute, so that they survive a restart; a
 //! damaged file causes a warning and an empty history.
 
 use motherlode_ledger::fields::timestamp;
@@ -20,7 +20,7 @@ const MINUTES_MAX: usize = 60;
 const QUARTER: i64 = 15;
 const DAY: i64 = 24 * 60;
 const QUARTERS_MAX: usize = 96;
-/// Reasons and pools per point. Further reasons are counted together.
+/// Maximum number of reasons, and of pools, per point. Further reasons are counted together.
 const NAMES_MAX: usize = 12;
 const OTHER_REASONS: &str = "_OTHER";
 /// A shorter interval predicts no growth of the disk's use.
@@ -32,12 +32,12 @@ pub(crate) struct Point {
     /// First minute of the interval since 1970.
     pub(crate) minute: i64,
     pub(crate) rounds: u64,
-    /// In 0.01 EUR, as the next two fields.
+    /// Sum of stakes in 0.01 EUR, which is also the unit of the next two fields.
     pub(crate) stakes: i64,
     pub(crate) wins: i64,
     pub(crate) pools: BTreeMap<String, i64>,
     pub(crate) refusals: BTreeMap<String, u64>,
-    /// The highest of the interval's minutes.
+    /// Highest p99 latency among the interval's minutes.
     pub(crate) p99_us: u64,
     pub(crate) disk: Disk,
 }
@@ -70,7 +70,8 @@ impl History {
         keep(&mut self.day, QUARTERS_MAX, last - DAY);
     }
 
-    /// Increase of the used bytes per day, measured over the longest interval in the history; `None` if it is too short.
+    /// Increase of the used bytes per day, measured over the longest interval in the history; `None` if the history
+    /// is too short.
     fn growth(&self) -> Option<i128> {
         let first = self.day.front()?;
         let last = self.hour.back()?;

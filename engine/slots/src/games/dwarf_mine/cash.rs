@@ -1,5 +1,5 @@
 //! Effect of rounding on the return (DM-17, DM-19), computed from the residues of all windows' wins (see
-//! `math/ways_residues.rs`) at a constant coin value. The first call for a modulus takes a second.
+//! `math/ways_residues.rs`) at a constant coin value.
 
 use std::sync::OnceLock;
 
