@@ -301,7 +301,7 @@ fn row(name: &str, estimate: &Estimate, rounds: f64, places: usize) -> String {
     .to_owned()
 }
 
-#[allow(clippy::cast_precision_loss)] //
+#[allow(clippy::cast_precision_loss)]
 fn float(count: impl Into<u128>) -> f64 {
     count.into() as f64
 }

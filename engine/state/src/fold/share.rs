@@ -15,8 +15,8 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 ///
 /// The main [`Books`] fold all streams except players' streams. For each player commit, in log order, the main books
 /// apply the [`Left`] that the player's share returns. At the end they add the [`Totals`] of all shares. Each share
-/// [copies](Share::follow) the state of
-/// pools, rates and system. The resulting books equal those of [`Books::apply_recorded`].
+/// has its own copy of the state of pools, rates and system, which [`Share::follow`] replaces.
+/// The resulting books equal the books of [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 

@@ -1,4 +1,5 @@
-//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. A second set orders the names, so a list by prefix visits only the listed players.
+//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. A second set orders the names, so a
+//! list by prefix visits only the listed players.
 //!
 //! If books are [watched](super::watch), they record which players changed since the latest snapshot, and keep the
 //! former states of players for a snapshot in progress.
