@@ -51,8 +51,7 @@ impl Player {
     }
 
     /// Plays a round. The latency of the round's first call is measured from `due`; if `due` is `None`, from the time
-    /// when the call
-    /// is sent.
+    /// when the call is sent.
     pub(crate) async fn play(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) {
         match self.play_round(table, lane, due).await {
             Ok(()) => table.tally.settled(),

@@ -7,8 +7,7 @@
 //! ```
 //!
 //! If this file does not exist, a missing first segment is damage. If the file exists, a segment must start at the
-//! recorded
-//! position and after the recorded hash; older segments are ignored.
+//! recorded position and after the recorded hash; older segments are ignored.
 
 use std::path::Path;
 

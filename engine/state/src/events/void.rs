@@ -20,8 +20,7 @@ pub enum VoidedJackpot {
 }
 
 /// Facts that the void of a settled round needs (PL-04). The books drop these facts at the settlement, and
-/// [`SettledRound::recall`]
-/// reads them from the log.
+/// [`SettledRound::recall`] reads them from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {
     pub started: Arc<RoundStarted>,
