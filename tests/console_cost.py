@@ -28,6 +28,7 @@ from motherlode.round.v1 import round_pb2  # noqa: E402
 from motherlode.spin.v1 import spin_pb2  # noqa: E402
 
 VISITS, CONSOLES, REFRESH_S, PAIRS = 20, 50, 3, 5
+CPU_MS_MAX, KB_MAX, RATIO_MAX = 50, 100, 1.2
 PLAYERS, BET_EVERY_S = 8, 0.02
 
 
@@ -50,14 +51,19 @@ def pages(service, rounds):
     paths = ["", "find", "players", "jackpots", "jackpots/bewitched", "reports", "reports/revenue", "trust", "log", "log/0/3", "games"]
     paths += [f"games/neptune/{game}{page}" for page in ("", "/par", "/reels", "/returns")]
     paths += [f"round/{rounds[0]}", f"player/{rounds[0].rpartition('/')[0]}", f"player/{rounds[0].rpartition('/')[0]}/statement"]
-    print("| page | first visit, ms of CPU | later visits | kB |\n|---|---|---|---|")
+    print("| page | first visit, ms of CPU | later visits | kB | verdict |\n|---|---|---|---|---|")
+    over = []
     for path in paths:
         begun = spent(pid)
-        size = len(visitor.open(service.console + path).read())
-        first, begun = spent(pid) - begun, spent(pid)
+        size = len(visitor.open(service.console + path).read()) / 1000
+        first, begun = (spent(pid) - begun) * 1000, spent(pid)
         for _ in range(VISITS):
             visitor.open(service.console + path).read()
-        print(f"| /{path} | {first * 1000:.0f} | {(spent(pid) - begun) * 1000 / VISITS:.1f} | {size / 1000:.1f} |", flush=True)
+        later = (spent(pid) - begun) * 1000 / VISITS
+        verdict = "good" if later <= CPU_MS_MAX and size <= KB_MAX else "over the limit"
+        over += [path] * (verdict != "good")
+        print(f"| /{path} | {first:.0f} | {later:.1f} | {size:.1f} | {verdict} |", flush=True)
+    return over
 
 
 def bets(client, player, until, taken):
@@ -101,15 +107,18 @@ def main():
         client = service.client()
         taken = []
         bets(client, "alice", time.monotonic() + 3, taken)
-        pages(service, ["acme/alice/1"])
+        over = pages(service, ["acme/alice/1"])
         visitors = [opened(service.console) for _ in range(CONSOLES)]
         ratios = []
         for pair in range(PAIRS):
             without, during = p99(service, f"{pair}a", []), p99(service, f"{pair}b", visitors)
             ratios.append(during / without)
             print(f"p99 of bets: {without:.2f} ms without consoles, {during:.2f} ms with {CONSOLES}", flush=True)
-        print(f"median ratio: {statistics.median(ratios):.2f}")
+        ratio = statistics.median(ratios)
+        print(f"pages over {CPU_MS_MAX} ms of CPU or {KB_MAX} kB: {len(over)}")
+        print(f"median ratio: {ratio:.2f}, {'good' if ratio <= RATIO_MAX else f'over {RATIO_MAX}'}")
         service.end()
+        sys.exit(bool(over) or ratio > RATIO_MAX)
 
 
 if __name__ == "__main__":

@@ -44,19 +44,19 @@ sys.path.insert(0, str(GENERATED))
 from client import Client  # noqa: E402  (it imports what was generated just now)
 
 
-def give_draw_key(data):
+def give_draw_key(data, shift_s):
     file = data / "keys" / "draws"
     if data.exists() and any(data.iterdir()):
         return
     file.parent.mkdir(parents=True)
     file.touch(mode=0o600)
     # A draw key of a previous day would be replaced at once (PL-28).
-    file.write_text(f"{time.time_ns() // 1_000_000} {'5c' * 32}\n")
+    file.write_text(f"{time.time_ns() // 1_000_000 + shift_s * 1_000} {'5c' * 32}\n")
 
 
 class Service:
-    def __init__(self, data, config="", binary=BINARY):
-        give_draw_key(data)
+    def __init__(self, data, config="", binary=BINARY, environment=None):
+        give_draw_key(data, int((environment or {}).get("CLOCK_SHIFT_S", 0)))
         command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", data]
         self.place = data
         self.log_arguments = [data]
@@ -69,7 +69,7 @@ class Service:
             file = data.with_name("config.toml")
             file.write_text(config)
             command += ["--config", file]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment and os.environ | environment)
         self.log = []
         threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
         self.address = self.tiles = self.console = None

@@ -1,4 +1,4 @@
-"""Two operators' log for the twenty tasks of the console."""
+"""Two operators' log of yesterday and today for the twenty tasks of the console."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ import sys
 import time
 
 import grpc
-from conftest import BINARY, ROOT, SCRIPTED, Service
+from conftest import BINARY, HERE, ROOT, SCRIPTED, Service
 from protected import Protected
 from test_page import STAKES
 
@@ -61,6 +61,13 @@ def filling(folder, days):
     (folder / "history").write_bytes(b"MLHIST01" + hashlib.sha256(body).digest() + body)
 
 
+def shifted(folder, seconds):
+    """Returns the environment of a program whose clock is shifted."""
+    library = folder / "clock.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE / "clock.c"], check=True)
+    return {"LD_PRELOAD": str(library), "CLOCK_SHIFT_S": str(seconds)}
+
+
 class Daily:
     def __init__(self, folder):
         self.folder = folder
@@ -68,11 +75,20 @@ class Daily:
         self.clients = {}
         self.wallet = self.service = None
         self.start_wallet()
-        self.start(folder)
-        self.set_aside()
+        yesterday = shifted(folder, -86_400)
+        self.start(yesterday)
+        self.set_aside(yesterday)
         self.history()
-        self.acts()
-        self.stops()
+        self.voids()
+        self.switch_off()
+        self.stop()
+        filling(folder / "data", days=3)
+        self.start()
+        self.today()
+        self.sessions()
+        self.gina()
+        self.pool()
+        self.follower()
 
     def start_wallet(self):
         (self.folder / "wallet.token").write_text("the wallet's own\n")
@@ -84,8 +100,15 @@ class Daily:
         self.config = self.protected.config.replace('id = "bravo"\n', f"id = \"bravo\"\nwallet = 'seamless'\nseamless = {seamless}\n", 1)
         self.config += '[console]\nlisten = "127.0.0.1:0"\n'
 
-    def start(self, folder):
-        self.service = Service(folder / "data", self.config, SCRIPTED)
+    def start(self, environment=None):
+        self.service = Service(self.folder / "data", self.config, SCRIPTED, environment)
+
+    def stop(self):
+        self.service.terminate()
+        self.service.end()
+        for client in self.clients.values():
+            client.close()
+        self.clients.clear()
 
     def client(self, name):
         if name not in self.clients:
@@ -130,20 +153,17 @@ class Daily:
         request = ledger_pb2.GetAccountRequest(account=account(name))
         return self.client("acme/play").ledger.GetAccount(request).balance
 
-    def set_aside(self):
+    def set_aside(self, environment):
         """Task J1: an account whose balance is too near the maximum to add its jackpot award."""
         self.fund("acme/erin", 1_000_000)
         opened = self.spin("acme/erin", "bewitched", "full", "pick", coins=10)
         round = self.round(opened.round_id)
         due = sum(step.win.amount_minor for step in round.steps)
         room = 2**63 - 1 - round.balance_after.amount_minor - due
-        self.service.terminate()
-        for client in self.clients.values():
-            client.close()
-        self.clients.clear()
-        filling(self.folder / "data", days=3)
-        subprocess.run([BINARY.with_name("deposit-of-old"), self.service.place, "acme", "erin", str(room)], check=True, timeout=60)
-        self.start(self.folder)
+        self.stop()
+        command = [BINARY.with_name("deposit-of-old"), self.service.place, "acme", "erin", str(room)]
+        subprocess.run(command, check=True, timeout=60, env=os.environ | environment)
+        self.start(environment)
         pick = round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
         request = spin_pb2.ChooseRequest(request_id="hit", round_id=opened.round_id, choice=pick)
         self.client("acme/play").spins.Choose(request, metadata=[("motherlode-force", "jackpot")])
@@ -157,7 +177,6 @@ class Daily:
         self.r1 = self.over("acme/alice", "neptune", "req-7741", "win LINE, over")
         self.r3 = self.over("acme/bob", "neptune", "bob-1", "win LINE, over")
         self.r4 = self.over("acme/bob", "neptune", "bob-2", "win LINE, over")
-        self.neighbour = self.over("acme/alice", "neptune", "alice-2", "win LINE, over")
         self.grant("acme/carol")
         self.r5 = self.over("acme/carol", "neptune", "carol-1", "win LINE, over", campaign_id="spring-26")
         opened = self.spin("acme/dave", "bewitched", "dave-1", "pick", coins=10)
@@ -173,14 +192,17 @@ class Daily:
             if number < 12:
                 self.fund(player, 100_000)
             self.over(player, games[number % len(games)], f"filler-{number}", "")
+        self.currencies()
+        self.out_of_band()
+
+    def today(self):
+        self.neighbour = self.over("acme/alice", "neptune", "alice-2", "win LINE, over")
         self.r2 = self.spin("acme/alice", "mystery-elves", "alice-open", "feature", buys=True).round_id
         self.client("acme/play").ledger.Withdraw(
             ledger_pb2.WithdrawRequest(request_id="withdrawal", account=account("acme/alice"), amount_minor=2_000)
         )
         correction = ledger_pb2.DepositRequest(request_id="correction-1", account=account("acme/alice"), amount_minor=100)
         self.client("acme/play").ledger.Deposit(correction)
-        self.currencies()
-        self.out_of_band()
 
     def currencies(self):
         anna, client = self.client("platform/anna"), self.client("acme/play")
@@ -214,15 +236,16 @@ class Daily:
         grant.expire_time.FromSeconds(int(time.time()) + 30 * 86_400)
         self.client("acme/play").spins.GrantCampaign(grant)
 
-    def acts(self):
+    def voids(self):
         for who, round_id, reason, ticket in [("sue", self.r3, "reel froze", "TCK-12"), ("sam", self.r4, "duplicate", "TCK-13")]:
             request = ledger_pb2.VoidRoundRequest(request_id=f"void-{ticket}", round_id=round_id, reason=reason, actor=ticket)
             self.client(f"acme/{who}").ledger.VoidRound(request)
+
+    def sessions(self):
         limits = spin_pb2.SessionLimits(loss_max_minor=10)
         session = spin_pb2.OpenSessionRequest(request_id="session", account=account("acme/frank"), game="neptune", limits=limits)
         opened = self.client("acme/play").spins.OpenSession(session)
         self.b1 = self.refused(lambda: self.spin("acme/frank", "neptune", "req-9001", "", session_id=opened.session_id))
-        self.gina()
 
     def refused(self, call):
         try:
@@ -250,13 +273,21 @@ class Daily:
         for number in range(6):
             self.refused(lambda number=number: self.spin(f"bravo/g{number}", "neptune", f"g-{number}", ""))
 
-    def stops(self):
+    def switch_off(self):
         anna = self.client("platform/anna")
         switch = ledger_pb2.Switch(operator_id="acme", game="witch-feature", rules_version=self.version("witch-feature"))
         request = ledger_pb2.SetSwitchRequest(request_id="off", switch=switch, state=ledger_pb2.SetSwitchRequest.STATE_OFF, reason="wild reels stick")
         anna.ledger.SetSwitch(request)
+
+    def pool(self):
+        anna = self.client("platform/anna")
         anna.jackpot.SuspendPool(jackpot_pb2.SuspendPoolRequest(request_id="suspend", pool_id="bewitched", reason="meter check"))
         anna.jackpot.ResumePool(jackpot_pb2.ResumePoolRequest(request_id="resume", pool_id="bewitched"))
+
+    def follower(self):
+        """P1: a copy of the log falls behind."""
+        self.behind = self.client("platform/audit").ledger.FollowLog(ledger_pb2.FollowLogRequest())
+        next(self.behind)
 
     def version(self, game):
         games = self.client("platform/anna").spins.ListGames(spin_pb2.ListGamesRequest()).games

@@ -42,10 +42,13 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     game = "games/neptune/" + version(page, address)
     paths += ["games", game, game + "/par", game + "/reels", game + "/returns"]
     paths += [f"round/{name}" for name in rounds]
-    paths += [f"player/{rounds[0].rpartition('/')[0]}"]
+    operator, player, _ = rounds[0].split("/")
+    paths += [f"player/{operator}/{player}", f"player/{operator}/{player}/statement", f"round/{rounds[0]}/check", f"open/{operator}"]
+    paths += [f"players?operator={operator}", f"find?q={operator}/nobody", f"switches?operator={operator}&game=neptune"]
     for path in paths:
-        assert page.goto(address + path + "?live=off").status == 200, path
-        look(page, path.replace("/", "-") or "now", ALL_SIZES)
+        assert page.goto(address + path + ("&" if "?" in path else "?") + "live=off").status == 200, path
+        assert page.locator(".help:visible").count() == 0, path
+        look(page, re.sub(r"[/?=&]", "-", path) or "now", ALL_SIZES)
     assert blocked == [], "the content security policy must not block resources of the pages"
     context.close()
 

@@ -1,6 +1,4 @@
-"""Twenty tasks of daily work, each from the front page to its answer, with clicks and seconds counted.
-
-The log is made during the test, so tasks about yesterday ask about the last 7 days, with as many clicks."""
+"""Twenty tasks of daily work, each from the front page to its answer, with clicks and seconds counted."""
 
 import csv
 import io
@@ -13,7 +11,7 @@ from datetime import datetime
 import pytest
 from browsing import SHOTS, browser, needs_chromium, patient
 from conftest import STORE
-from daily import Daily, cash
+from daily import ROUNDS, Daily, cash
 
 pytestmark = [needs_chromium, pytest.mark.skipif(bool(STORE), reason="an account above its ceiling is made in files")]
 
@@ -106,7 +104,7 @@ def task(number, who):
 def missing_win(hand, daily):
     hand.search("alice")
     hand.click("link", "Won")
-    hand.click("link", "7 days")
+    hand.click("link", "Yesterday")
     round = daily.round(daily.r1)
     hand.sees(daily.r1, cash(round.win), cash(round.balance_before), cash(round.balance_after))
 
@@ -144,14 +142,14 @@ def free_rounds(hand, daily):
 @task(6, "acme/finance")
 def earned(hand, daily):
     hand.click("link", "Reports", "header")
-    hand.click("link", "Revenue of 7 days")
+    hand.click("link", "Revenue of yesterday")
     hand.sees("Total", "EUR", "SEK", "JPY", "These figures include the log's records up to position")
 
 
 @task(7, "acme/finance")
 def table_as_file(hand, daily):
     hand.click("link", "Reports", "header")
-    hand.click("link", "Revenue of 7 days")
+    hand.click("link", "Revenue of yesterday")
     shown = hand.page.locator("tfoot tr").first.inner_text()
     with hand.page.expect_download() as download:
         hand.click("link", "This interval as CSV")
@@ -180,7 +178,7 @@ def campaign_cost(hand, daily):
 @task(10, "platform/anna")
 def reconciled(hand, daily):
     hand.click("link", "Reports", "header")
-    hand.click("link", "Reconciliation of 7 days")
+    hand.click("link", "Reconciliation of yesterday")
     hand.sees("bewitched", "Reconciled", "0.00 EUR")
 
 
@@ -197,9 +195,9 @@ def proof(hand, daily):
 def voids(hand, daily):
     hand.click("link", "Reports", "header")
     hand.click("link", "Voids")
-    hand.click("link", "7 days")
+    hand.click("link", "Yesterday")
     hand.sees("reel froze", "duplicate", "TCK-12", "TCK-13", "sue", "sam", daily.r3, daily.r4)
-    assert hand.page.get_by_text("minor units refunded").count() == 3
+    assert hand.page.get_by_text(re.compile("0.15 EUR refunded, [0-9.]+ EUR taken back")).count() == 2
 
 
 @task(13, "platform/audit")
@@ -225,6 +223,9 @@ def record(hand, daily):
 @task(16, "platform/anna")
 def wrong_now(hand, daily):
     hand.sees("witch-feature", "dwarf-mine", "bewitched", "bravo", "Runbook", re.compile("is filling.*days left"))
+    # A shorter log fits the follower's buffers.
+    if ROUNDS >= 20_000:
+        hand.sees(re.compile("records behind in partition"))
 
 
 @task(17, "platform/anna")

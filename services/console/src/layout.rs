@@ -61,7 +61,7 @@ async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
                 }
                 form.find action="/find" role="search" {
                     label.hidden for="search" { "Find a round, a player or a position" }
-                    input #search name="q" type="search" list="searches" placeholder="operator/player/round" maxlength="200" autocomplete="off" spellcheck="false" aria-keyshortcuts="/";
+                    input #search name="q" type="search" size="24" list="searches" placeholder="operator/player/round" maxlength="200" autocomplete="off" spellcheck="false" aria-keyshortcuts="/";
                     datalist #searches data-from=[visit.may("ListPlayers").then_some("/live/suggestions")] { @for search in &searches { option value=(search) {} } }
                     button type="submit" { "Find" }
                 }

@@ -1,6 +1,6 @@
 //! History of the last hour and day, for the console's graphs: one point per minute for an hour, and one per 15 minutes for
-//! a day. The points are written to a file once per minute, so that they survive a restart; a damaged file causes a warning
-//! and an empty history.
+//! a day. About 40 KB in memory. The rings are written to a file once per minute, so that they survive a restart; a
+//! damaged file causes a warning and an empty history.
 
 use motherlode_ledger::fields::timestamp;
 use motherlode_proto::report::v1 as wire;
@@ -20,7 +20,7 @@ const MINUTES_MAX: usize = 60;
 const QUARTER: i64 = 15;
 const DAY: i64 = 24 * 60;
 const QUARTERS_MAX: usize = 96;
-/// Maximum number of reasons, and of pools, per point. Further reasons are counted together.
+/// Reasons and pools per point. Further reasons are counted together.
 const NAMES_MAX: usize = 12;
 const OTHER_REASONS: &str = "_OTHER";
 /// A shorter interval predicts no growth of the disk's use.
@@ -32,12 +32,12 @@ pub(crate) struct Point {
     /// First minute of the interval since 1970.
     pub(crate) minute: i64,
     pub(crate) rounds: u64,
-    /// Sum of stakes in 0.01 EUR, which is also the unit of the next two fields.
+    /// Stakes in units of 0.01 EUR; `wins` and `pools` have the same unit.
     pub(crate) stakes: i64,
     pub(crate) wins: i64,
     pub(crate) pools: BTreeMap<String, i64>,
     pub(crate) refusals: BTreeMap<String, u64>,
-    /// Highest p99 latency among the interval's minutes.
+    /// Highest p99 latency of the interval's minutes.
     pub(crate) p99_us: u64,
     pub(crate) disk: Disk,
 }
@@ -70,8 +70,7 @@ impl History {
         keep(&mut self.day, QUARTERS_MAX, last - DAY);
     }
 
-    /// Increase of the used bytes per day, measured over the longest interval in the history; `None` if the history
-    /// is too short.
+    /// Increase of the used bytes per day, measured over the longest interval in the history; `None` if it is too short.
     fn growth(&self) -> Option<i128> {
         let first = self.day.front()?;
         let last = self.hour.back()?;
@@ -98,7 +97,6 @@ impl History {
         (all(&self.hour), all(&self.day))
     }
 
-    /// Returns an empty history if there is no file.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,

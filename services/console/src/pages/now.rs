@@ -249,7 +249,7 @@ fn alarms(mut told: Vec<Alert>) -> Markup {
         section {
             h2 { "Alerts" }
             @if told.is_empty() { p { "None." } }
-            @else { ul.notice.alerts role="status" { @for alert in &told { li { (shown(alert)) } } } }
+            @else { div role="status" { ul.notice.alerts { @for alert in &told { li { (shown(alert)) } } } } }
         }
     }
 }

@@ -197,7 +197,7 @@ pub(crate) async fn switches(visit: &Visit) -> Result<Markup, Failure> {
     section("Switched off", answer, |answer| match answer.switched_off.as_slice() {
         [] => html! { p { "Nothing: all games accept new rounds." } },
         all => html! {
-            (table("Switched off", &["Part", "Reason", "By", "Since", ""], all.iter().map(|off| switched_off(visit, off)).collect()))
+            (table("Switched off", &["Part", "Reason", "By", "Since", "Action"], all.iter().map(|off| switched_off(visit, off)).collect()))
         },
     })
 }

@@ -51,6 +51,8 @@ pub(super) fn shown(told: &GetServiceStatusResponse) -> Markup {
             @for pool in pools { (graph(&format!("Increments of {pool}"), Figure::Latest, &|of| level(of, pool), &eur)) }
             @if let Some(disk) = &told.disk { (tile("Disk", &space(disk))) }
         }
+        p.note { "Rounds, stakes, wins and increments count all partitions below; latency, refused calls and disk are of the process that "
+        "serves this page." }
     }
 }
 
@@ -62,7 +64,6 @@ fn level(of: &HistoryPoint, pool: &str) -> i64 {
     of.pools.iter().find(|level| level.pool_id == pool).map_or(0, |level| level.increments_eur_minor)
 }
 
-/// Returns the most frequent reasons of the day.
 fn reasons(day: &[HistoryPoint]) -> Vec<String> {
     let mut sums = BTreeMap::<&str, u64>::new();
     for refusal in day.iter().flat_map(|point| &point.refusals) {
@@ -190,6 +191,7 @@ mod tests {
             "LOSS_LIMIT",
             "Increments of bewitched",
             "59.00 EUR",
+            "serves this page",
         ] {
             assert!(page.contains(told), "{told}: {page}");
         }
