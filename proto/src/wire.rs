@@ -36,7 +36,8 @@ macro_rules! wire {
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// Request message of a call, for the log line if the call is refused. Only calls with a single request message set it.
+/// Request message of a call, for the log line if the call is refused. Only calls with a single request message set
+/// this value.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
 

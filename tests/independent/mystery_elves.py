@@ -35,7 +35,7 @@ class MysteryElves:
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
-        """Returns the exact return by component, in bets; that of the bought feature as a share of its price."""
+        """Returns the exact return by component, in bets; the bought feature's return is a share of its price."""
         bought = sum(self.spin_returns(self.bought_strips).values()) / self.file.data["buy"]["bets"]
         return {**self.spin_returns(self.strips), "buy_feature": bought}
 

@@ -80,7 +80,8 @@ def figures(rounds):
                 walk(steps, number, inner, (*path, key), f"{kind}.{key}" if kind else key)
         if isinstance(value, list):
             for place, inner in enumerate(value):
-                # Elements of a named list, such as spins, are one kind of figure; those of an inner list are separate.
+                # Elements of a named list, such as spins, are one kind of figure; elements of an inner list are
+                # separate kinds.
                 walk(steps, number, inner, (*path, place), f"{kind}[{'' if isinstance(path[-1], str) else place}]")
 
     for steps in rounds:

@@ -281,7 +281,7 @@ def test_each_of_twenty_tasks_of_daily_work_has_its_answer_within_a_few_clicks(b
 
 
 class Keys(Hand):
-    """Reaches each link and button with the Tab key only. Each way to one counts as one click."""
+    """Reaches each link and button with the Tab key only. Reaching a link or button counts as one click."""
 
     def click(self, role, name, within="main"):
         wanted = self.page.locator(within).get_by_role(role, name=name, exact=isinstance(name, str)).first.element_handle()

@@ -32,7 +32,7 @@ impl Script for Wishes {
         let refused = |why: String| Refusal::new(Reason::Refused, why).with("wish", asked);
         let wishes = asked.split(", ").map(wanted).collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let all = |proposal: &Proposal, outcome: &Outcome| wishes.iter().all(|wanted| wanted(proposal, outcome));
-        // A step that has no outcome is refused with any seed.
+        // A step without an outcome is refused with any seed, so no further seed is tried.
         let granted = |client_seed: &Vec<u8>| match resolve(client_seed) {
             Some(proposal) => outcome(&proposal).is_some_and(|outcome| all(&proposal, &outcome)),
             None => true,

@@ -50,7 +50,7 @@ class Series:
 
 
 def same(one, other):
-    """Compares answers without the jackpot, which may have been paid between them."""
+    """Compares two answers without the jackpot, which may have been paid between the answers."""
     one, other = spin_pb2.AutospinResponse.FromString(one.SerializeToString()), other
     other = spin_pb2.AutospinResponse.FromString(other.SerializeToString())
     for answer in one, other:

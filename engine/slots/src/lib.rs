@@ -5,8 +5,8 @@
 //! - [`math`]: exact sums over all outcomes, proven bounds, simulation
 //! - [`games`](mod@games): one folder per game, with a data file per rules version
 //!
-//! Each layer depends only on those above it. An outcome depends only on model, stake, terms, earlier steps, seed and
-//! choice.
+//! Each layer depends only on the layers above it in this list. An outcome depends only on model, stake, terms, earlier
+//! steps, seed and choice.
 
 pub mod contract;
 pub mod games;

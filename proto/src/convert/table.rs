@@ -37,8 +37,8 @@ macro_rules! take {
     };
 }
 
-/// Parts of events that have their own types and messages. A message does not encode its fields under `beside`; the function
-/// under `then` of the enclosing message sets them.
+/// Parts of events that have their own types and messages. A message does not encode the fields listed under
+/// `beside`; the function that the enclosing message names under `then` sets them.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -66,7 +66,7 @@ macro_rules! messages {
     };
 }
 
-/// Events. The fields of an event with its own type are in `messages`.
+/// Events. If an event has its own type, `messages` lists its fields.
 macro_rules! events {
     ($($number:literal $event:ident $(($part:ident: $type:ty))? $({
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -278,7 +278,7 @@ impl Value for StretchEnd {
     }
 }
 
-/// Sets the position of a hit or void to the range's last position, which is the same and is encoded only once.
+/// Sets the position of a hit or void, which is not encoded because it equals the range's last position.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
         let (Decision::Hit(Hit { partition, position, .. })

@@ -8,8 +8,8 @@
 //! <partition>/checkpoint                   newest signed checkpoint, at or before the archived end
 //! ```
 //!
-//! * [`Upload`] adds records. Each object is read back before another object refers to it, so an upload that stops at any
-//!   point can be continued by the next one.
+//! * [`Upload`] adds records. Each object is read back before another object refers to it, so an upload that stops at
+//!   any point can be continued by the next upload.
 //! * [`restore`] verifies digests, blocks and the hash chain, and compares the records up to the signed checkpoint with its
 //!   root.
 //! * Only one process may write to an archive at a time.

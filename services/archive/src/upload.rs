@@ -9,7 +9,7 @@ use object_store::PutMode;
 use sha2::{Digest as _, Sha256};
 use std::{mem, time::Duration};
 
-/// Maximum bytes of a segment; even with another block of maximum length, a segment file has room for it.
+/// Maximum bytes of a segment, so that a segment file always has room for one more block of maximum length.
 pub(crate) const SEGMENT_BYTES_MAX: u64 = 512 << 20;
 
 #[derive(Debug, Clone, Copy)]
@@ -92,8 +92,8 @@ impl<'a> Upload<'a> {
         Ok(upload)
     }
 
-    /// Returns the position after which the caller must read the log, and the hash of the record at this position. The last
-    /// archived segment is read again to check that the log is the one in the archive.
+    /// Returns the position after which the caller must read the log, and the hash of the record at this position.
+    /// The last archived segment is read again to check that the archive belongs to this log.
     #[must_use]
     pub fn after(&self) -> (Position, Hash) {
         let segment = self.tail.as_ref().or(self.full.as_ref());

@@ -204,7 +204,7 @@ fn fold_in_order(
     Ok(())
 }
 
-/// A log that ends before the snapshot's position lacks acknowledged commits.
+/// If the log ends before the snapshot's position, the log lacks acknowledged commits.
 fn reaches(head: Option<ChainHead>, end: Position) -> Result<(), Fault> {
     match head {
         Some(held) if held.position > end => Err(Fault::new(

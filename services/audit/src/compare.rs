@@ -15,7 +15,7 @@ pub(crate) type Compared = Result<Nano, Stopped>;
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Divergence(Box<Divergence>),
-    /// The audit that sends a partition's facts has stopped at a divergence, which is reported instead.
+    /// A partition's own audit has stopped at a divergence, which is reported instead of a comparison.
     Disconnected,
 }
 

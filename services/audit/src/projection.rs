@@ -1,4 +1,4 @@
-//! Balances of a service's newest snapshot, for comparison with the log. Reading the balances writes no files.
+//! Balances of a service's newest snapshot, for comparison with the log.
 
 use motherlode_ledger::{Balance, ChainHead, balances};
 use std::{collections::VecDeque, path::Path};

@@ -77,7 +77,7 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // If a later stage has ended, it found a fault in an earlier batch, and all stages have received this batch.
+            // A later stage ends early only after a fault in an earlier batch, which all stages have received.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {

@@ -1,5 +1,5 @@
-//! Bounds of the public pages, per address and in total. They come before any other work, because the pages need no
-//! credential.
+//! Bounds of the public pages, per address and in total. The bounds are checked before any other work, because the
+//! pages need no credential.
 
 use crate::{document, failure::Failure};
 use axum::response::Response;
@@ -63,7 +63,7 @@ struct Buckets {
 }
 
 impl Buckets {
-    /// Takes the cost from both buckets, or from none. If too many addresses are active, new ones are refused.
+    /// Takes the cost from both buckets, or from none. If too many addresses are active, new addresses are refused.
     fn take(&mut self, address: IpAddr, cost: u32, now: Instant) -> bool {
         self.all.refill(ALL, now);
         if self.all.left < cost || !self.has_room(address, now) {
@@ -102,7 +102,7 @@ impl Public {
         Self { host, buckets: Mutex::new(buckets), turns: Arc::new(Semaphore::new(AT_ONCE_MAX)) }
     }
 
-    /// Returns whether the name, with or without a port, is the public one.
+    /// Returns whether the name, with or without a port, is the public host name.
     pub(crate) fn has_host(&self, host: &str) -> bool {
         let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
         name.map_or(host, |(name, _)| name).eq_ignore_ascii_case(&self.host)
@@ -127,7 +127,7 @@ fn busy() -> Failure {
     Failure::Said(StatusCode::TOO_MANY_REQUESTS, "")
 }
 
-/// Shows a refusal without its cause: all rounds without a page have the same one.
+/// Shows a refusal without its cause, so that all rounds without a page get the same refusal.
 pub(crate) fn refused(failure: &Failure) -> Response {
     let code = match failure {
         Failure::Said(code, _) => *code,

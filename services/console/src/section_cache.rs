@@ -1,5 +1,5 @@
 //! Cache of live parts, rendered at most once per second and shared by callers with the same rights. Each request's own
-//! token is verified first. If the cache is full, a part is rendered for each request.
+//! token is verified first.
 
 use parking_lot::Mutex;
 use std::{

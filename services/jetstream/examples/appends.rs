@@ -1,7 +1,7 @@
 //! Measures durable appends per second to segment files, to one JetStream server, and to three servers.
 //!
 //! `cargo run --release -p motherlode-jetstream --example appends [-- turns]` prints medians and their ratio to segment
-//! files. The servers share one disk, so three replicas write three times as many bytes to the disk.
+//! files.
 
 mod parts;
 

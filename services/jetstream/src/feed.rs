@@ -81,8 +81,8 @@ struct StreamEnd {
 }
 
 impl Feed {
-    /// Opens the feed and returns each partition's last published record. If a partition has none, it starts after its
-    /// position in `begin`, or at its first record.
+    /// Opens the feed and returns each partition's last published record. A partition without a published record
+    /// starts after its position in `begin`, or at its first record.
     pub async fn open(
         config: &Config,
         subject: &str,

@@ -33,7 +33,8 @@ impl StandbyReport {
 }
 
 impl Following {
-    /// Publishes this process's position without acknowledgement. `port` is its port for calls.
+    /// Publishes this process's position without acknowledgement. `port` is the port on which this process accepts
+    /// calls.
     pub fn tell(&self, port: u16) {
         let stream = self.stream();
         let (client, Some(thread)) = (stream.link.client(), stream.link.handle()) else { return };

@@ -18,7 +18,7 @@ const EQUAL_WINS_MIN: f64 = 2_000.0;
 /// Assumed maximum of the expected number of wins above the sample's highest win. If the expected number were larger, the
 /// probability of a sample without such a win would be below exp(-10), or 1 in 22,026.
 const UNSEEN: f64 = 10.0;
-/// Half the width of the 95 % interval, in standard errors.
+/// Number of standard errors by which the 95 % interval extends to each side of the mean.
 const Z_95: f64 = 1.959_963_985;
 
 #[derive(Debug, Serialize)]
@@ -301,7 +301,7 @@ fn row(name: &str, estimate: &Estimate, rounds: f64, places: usize) -> String {
     .to_owned()
 }
 
-#[allow(clippy::cast_precision_loss)] // 53 bits are precise enough for an estimate.
+#[allow(clippy::cast_precision_loss)]
 fn float(count: impl Into<u128>) -> f64 {
     count.into() as f64
 }
@@ -404,8 +404,7 @@ mod tests {
         assert!(Estimate::of_variance(&few, 1_000.0, 1.0, 1.0).is_none(), "ten wins are too few to judge the variance");
     }
 
-    /// At a probability of 1 %, the deviance of 0 hits in 1,000 rounds is 2 x 1,000 x -ln 0.99. The expected value for 30
-    /// hits was computed separately.
+    /// At a probability of 1 %, the deviance of 0 hits in 1,000 rounds is 2 x 1,000 x -ln 0.99.
     #[test]
     fn a_chance_is_judged_by_its_deviance() {
         let chance = Exact::new(1.into(), 100.into());

@@ -26,7 +26,8 @@ pub struct StartPolicy {
     pub pages: Option<PathBuf>,
     /// Folder of the log; `None` if other processes can write the log.
     pub log: Option<PathBuf>,
-    /// Log ends per partition, as reported by witnesses. They can make a start fail, but never permit one.
+    /// Log ends per partition, as reported by witnesses. A reported log end can make a start fail, but never permits
+    /// a start.
     pub reported: BTreeMap<u32, Position>,
     pub accept_loss: bool,
     pub accept_lost_keys: bool,

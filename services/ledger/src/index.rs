@@ -11,8 +11,7 @@
 //! | awards | pool, 0, operator (empty for all operators), 0, position (8) | empty |
 //! | hashes | first 8 bytes of the record's hash, position (5) | empty |
 //!
-//! Keys contain only a part of each hash, so callers read the log and compare the stream or the whole hash. A commit uses
-//! about 150 bytes of memory until it is written to a run, and 50 to 70 bytes on disk.
+//! Keys contain only a part of each hash, so callers read the log and compare the stream or the whole hash.
 
 use crate::{error::OpenError, requests::WriteError};
 use motherlode_log::{Hash, Position, Reader, hash};

@@ -218,8 +218,8 @@ impl Ledgers {
         }
     }
 
-    /// Waits until this process's partitions have copied a decision of the home partition. Returns the partitions that still
-    /// lack it after a timeout.
+    /// Waits until this process's partitions have copied a decision of the home partition. Returns the partitions
+    /// that still lack the decision after a timeout.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {
             for there in self.others() {

@@ -27,7 +27,7 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming, codegen::BoxStream};
 use tracing::Span;
 
-/// Maximum size of an answer. A record that exceeds it is sent alone.
+/// Maximum size of an answer. A record that exceeds this size is sent alone.
 const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
 /// Maximum proposals in flight per stream. A stream that has reached this number is not read.
@@ -363,7 +363,7 @@ impl Proposing {
             self.spans.remove(ticket);
         }
         self.bytes.give_back(verdicts.iter().map(|(ticket, _)| *ticket));
-        // The position is read after the verdicts, so that it covers all their commits.
+        // The position is read after the verdicts, so that it covers the commits of all verdicts.
         let position = self.ledger.as_ref().map_or(0, Handle::durable);
         let to_wire = |(ticket, verdict): (u64, Verdict)| {
             let outcome = match verdict {

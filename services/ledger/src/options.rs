@@ -19,7 +19,7 @@ pub struct Options {
     pub snapshot_commits: u64,
     /// Maximum players in memory, excluding those with open rounds or changes since the last snapshot.
     pub players_max: usize,
-    /// Number of commits per new run of the idempotency table. Each commit uses 16 bytes of memory until the run is written.
+    /// Number of commits per new run of the idempotency table.
     pub request_run_commits: usize,
     /// Maximum memory for the filters of the idempotency table. Filters that do not fit are read from disk at each lookup.
     pub request_filter_bytes_max: u64,

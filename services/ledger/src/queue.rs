@@ -72,7 +72,7 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
-/// Holder of the queue slots for other processes' proposals on shared streams. No operator can have this name.
+/// Holder of the queue slots for other processes' proposals on shared streams.
 const NODES: &str = "(nodes)";
 
 #[derive(Clone)]

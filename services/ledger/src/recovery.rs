@@ -178,7 +178,7 @@ pub(crate) fn recover(
         }
         store.need_checkpoint();
     }
-    // From now on, this folder shows later starts that a log existed.
+    // From now on, this folder is evidence for later starts that a log existed.
     let folder = store.folder();
     fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
     snapshot.books.watch();

@@ -1,4 +1,4 @@
-//! Buffer for encoded records. One allocation serves about a hundred records.
+//! Buffer for encoded records.
 
 use bytes::{Bytes, BytesMut};
 

@@ -281,7 +281,7 @@ impl Begun {
         shared.index.freeze();
         let books = RwLockWriteGuard::downgrade(books);
         let position = books.end(shared.partition).position;
-        // Encoding to memory does not fail. If it did, the next start would reject the empty state as damaged.
+        // Encoding to memory does not fail.
         let written = postcard::to_allocvec(&*books).unwrap_or_default();
         drop(books);
         each_once(&mut frozen);

@@ -4,8 +4,8 @@
 //! Builds with the same [state version](crate::snapshot) share snapshots. Figures that depend on all players, such as
 //! operators' totals, are not checked.
 //!
-//! When the sample is halved ([`BITS`]), a keyed hash selects the players that stay. A smaller sample is a subset of the
-//! larger one, so each sampled player is computed from the first record on.
+//! When the sample is halved ([`BITS`]), a keyed hash selects the players that stay. A smaller sample is a subset of
+//! the larger sample, so each sampled player is computed from the first record on.
 
 use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};

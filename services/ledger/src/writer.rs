@@ -151,7 +151,7 @@ impl Writer {
         &self.shared
     }
 
-    /// Returns the verdicts that depend on no staged commit; the others are sent later.
+    /// Returns the verdicts that depend on no staged commit; other verdicts are sent later.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }

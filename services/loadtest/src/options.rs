@@ -18,7 +18,7 @@ pub struct Options {
     pub rounds: u64,
     pub concurrency: usize,
     pub connections: usize,
-    /// Number of players. It must be at least `concurrency`, because each player plays one round at a time.
+    /// Number of players. The number must be at least `concurrency`, because each player plays one round at a time.
     pub players: usize,
     pub existing: Option<String>,
     pub rate: Option<f64>,

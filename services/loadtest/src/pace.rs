@@ -1,5 +1,5 @@
-//! Due times of rounds. Latencies are measured from them. In a closed loop a round is due when a player is free, at a
-//! constant rate on schedule.
+//! Due times of rounds. Latencies are measured from these times. In a closed loop, a round is due when a player is
+//! free; at a constant rate, it is due on schedule.
 
 use std::{
     sync::Arc,
@@ -26,7 +26,7 @@ impl Pace {
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))
     }
 
-    /// Adds a permit for each due round until the semaphore is closed. A separate thread adds them, because the
+    /// Adds a permit for each due round until the semaphore is closed. A separate thread adds the permits, because the
     /// runtime's timer has only millisecond resolution.
     #[must_use]
     pub fn release(self, start: Instant, rounds: u64) -> Arc<Semaphore> {

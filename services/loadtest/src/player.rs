@@ -50,8 +50,8 @@ impl Player {
         Self { account, expected: Expected { seamless, ..Expected::default() }, round: 0, in_doubt: false }
     }
 
-    /// Plays a round. The latency of its first call is measured from `due`; if that is `None`, from the time when the call
-    /// is sent.
+    /// Plays a round. The latency of the round's first call is measured from `due`; if `due` is `None`, from the time
+    /// when the call is sent.
     pub(crate) async fn play(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) {
         match self.play_round(table, lane, due).await {
             Ok(()) => table.tally.settled(),

@@ -1,5 +1,5 @@
 //! Compares appends to the log with appends to a plain file on the same disk, and times a scan: `cargo bench -p
-//! motherlode-log`. The speed of a throttled disk varies up to twentyfold, so compare medians.
+//! motherlode-log`.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 
 use std::{

@@ -6,8 +6,8 @@
 //! partition u32  first position u64  hash of the record before it 32
 //! ```
 //!
-//! If this file does not exist, a missing first segment is damage. If it exists, a segment must start at the recorded
-//! position and after the recorded hash; older segments are ignored.
+//! If this file does not exist, a missing first segment is damage. If the file exists, a segment must start at the
+//! recorded position and after the recorded hash; older segments are ignored.
 
 use std::path::Path;
 

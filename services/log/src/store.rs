@@ -64,8 +64,8 @@ pub trait Store: Send {
         self.settle()
     }
 
-    /// Last position that opening did not verify; 0 if it verified all. The caller SHOULD verify the records up to this
-    /// position.
+    /// Last position that opening did not verify; 0 if opening verified all records. The caller SHOULD verify the records
+    /// up to this position.
     fn unread(&self) -> Position {
         0
     }

@@ -23,8 +23,8 @@ pub fn ids(name: &str, rules_version: &str) -> Vec<String> {
     game(name, rules_version).map_or_else(Vec::new, |game| game.info().symbols.iter().map(id).collect())
 }
 
-/// Embeds symbols and all parts that they use, without showing them. Cells refer to a symbol by the id `C` and its
-/// lower-case code; the ids of parts are lower-case, so none is equal.
+/// Embeds symbols and all parts that they use, without showing them. Cells refer to a symbol by the letter `C` and
+/// its lower-case code. Ids of parts are lower-case, so they cannot equal a cell's id.
 #[must_use]
 pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
     let parts: Vec<_> = parts(sprite).collect();

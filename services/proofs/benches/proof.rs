@@ -1,8 +1,7 @@
 //! Measures the proof of a round in a log of ten million records: its size, the time to create it, and the time to verify it
 //! without resolving the round, compared with one Ed25519 verification.
 //!
-//! The tree's entries are generated, and the round's records are from tests/golden/linked.hex. `cargo bench -p
-//! motherlode-proofs` needs 330 MB of disk space.
+//! `cargo bench -p motherlode-proofs` needs 330 MB of disk space.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 #![allow(clippy::unwrap_used, reason = "a bench may panic")]
 

@@ -9,7 +9,7 @@ pub(crate) fn unknown_round() -> Refusal {
 }
 
 /// Returns the round without the player's balances and session, actors, remarks and the operator's costs; `None` if the
-/// round is open. Lists every field, so that a new field of the contract is decided here.
+/// round is open. Lists every field, so that each new field must be classified here.
 pub(crate) fn without_private_fields(round: Round) -> Option<Round> {
     let ended = matches!(round.state(), RoundState::Settled | RoundState::Voided);
     let Round {

@@ -19,7 +19,8 @@ use std::collections::BTreeMap;
 pub(crate) const FALSE_ALARM: f64 = 1e-4;
 
 const GROWTH: f64 = 1.25;
-/// Ratio of a win's cap to `s / z`; `s` bounds the row's standard deviation, of which `z` are allowed on each side.
+/// Ratio of a win's cap to `s / z`; `s` bounds the row's standard deviation, and each side of the band is `z`
+/// standard deviations wide.
 const CAP: f64 = 1.5;
 
 #[derive(Debug, Clone, Copy, PartialEq)]

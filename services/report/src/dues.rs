@@ -2,7 +2,7 @@
 //! transactions include these credits (PL-31, PL-34).
 //!
 //! For an older record, which does not state these credits, the player's commits are read backwards to the last paid credit
-//! and then to the commit that caused it. Credits are paid in order, so all later ones are unpaid.
+//! and then to the commit that caused it. Credits are paid in order, so all later credits are unpaid.
 
 use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;

@@ -1,7 +1,7 @@
 //! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
-//! Only the first step of a round counts, and rounds with a bought feature do not count. The expected number of features is
-//! the sum of the rounds' chances, each in its player's state.
+//! Only the first step of a round counts, and rounds with a bought feature do not count. The expected number of
+//! features is the sum over all rounds of the chance in the player's state at that round.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;

@@ -1,6 +1,6 @@
-//! History of the last hour and day, for the console's graphs: one point per minute for an hour, and one per 15 minutes for
-//! a day. About 40 KB in memory. The rings are written to a file once per minute, so that they survive a restart; a
-//! damaged file causes a warning and an empty history.
+//! History of the last hour and day, for the console's graphs: one point per minute for an hour, and one per 15 minutes
+//! for a day. The points are written to a file once per minute, so that they survive a restart; a damaged file causes a
+//! warning and an empty history.
 
 use motherlode_ledger::fields::timestamp;
 use motherlode_proto::report::v1 as wire;
@@ -20,7 +20,7 @@ const MINUTES_MAX: usize = 60;
 const QUARTER: i64 = 15;
 const DAY: i64 = 24 * 60;
 const QUARTERS_MAX: usize = 96;
-/// Reasons and pools per point. Further reasons are counted together.
+/// Maximum number of reasons, and of pools, per point. Further reasons are counted together.
 const NAMES_MAX: usize = 12;
 const OTHER_REASONS: &str = "_OTHER";
 /// A shorter interval predicts no growth of the disk's use.
@@ -70,7 +70,8 @@ impl History {
         keep(&mut self.day, QUARTERS_MAX, last - DAY);
     }
 
-    /// Increase of the used bytes per day, measured over the longest interval in the history; `None` if it is too short.
+    /// Increase of the used bytes per day, measured over the longest interval in the history; `None` if the history
+    /// is too short.
     fn growth(&self) -> Option<i128> {
         let first = self.day.front()?;
         let last = self.hour.back()?;

@@ -240,7 +240,7 @@ fn books(ledger: &Handle) -> Vec<String> {
     })
 }
 
-/// Records a failed check at most once per hour (PL-22). Returns whether this call recorded it.
+/// Records a failed check at most once per hour (PL-22). Returns whether this call recorded the failure.
 pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<bool, AppendError> {
     let before = ledger.durable();
     let hour = ledger.now_ms().div_euclid(3_600_000);

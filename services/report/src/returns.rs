@@ -2,7 +2,7 @@
 //!
 //! A level is a game's version at one stake in one currency, counted per operator. Levels are summed with and without
 //! weighting by stake, so that high stakes do not hide a deviation at low stakes. Features collected over several rounds
-//! (crystals, Potions) can be won at another stake than that of the bets that paid for them, so figures of single levels
+//! (crystals, Potions) can be won at a different stake than the bets that paid for them, so figures of single levels
 //! and unweighted sums exclude these features.
 //!
 //! The expected return is in cash (DM-19): it is the exact return in coins plus the effect of rounding wins to minor units.

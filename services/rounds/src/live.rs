@@ -102,7 +102,7 @@ impl Live {
         Ok(self.resolve(&choice, seed, outcome)?)
     }
 
-    /// Resolves a logged step again. Fails if an automatic step's choice is not that of the game's rule (PL-03).
+    /// Resolves a logged step again. Fails if an automatic step's choice is not the choice of the game's rule (PL-03).
     pub fn logged(&mut self, step: &StepResolved, seed: Seed, outcome: &mut Outcome) -> Result<(), Unresolvable> {
         if step.automatic.is_some() {
             let rule = self.automatic();

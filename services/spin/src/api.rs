@@ -39,8 +39,8 @@ impl SpinApi {
         move || sessions.lock().len()
     }
 
-    /// After a jackpot hit, the answer waits up to `award_wait_max` for the award. When the process stops, streams
-    /// answer their open calls and end.
+    /// After a jackpot hit, an answer is delayed by up to `award_wait_max` until the award is known. When the process
+    /// stops, streams answer their open calls and end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let ledgers = ledgers.into();

@@ -2,8 +2,8 @@
 //!
 //! After the checks, the debit request is logged and the wallet called. A draw requires a confirmed debit, which the
 //! round's commit records. If the outcome of the call is unknown, nothing is drawn: either a repeated request repeats the
-//! transaction, or the [outbox](motherlode_wallet::WalletOutbox) rolls the debit back. Only one takes effect, since the log
-//! accepts one commit per request.
+//! transaction, or the [outbox](motherlode_wallet::WalletOutbox) rolls the debit back. Only one of the two takes effect,
+//! since the log accepts one commit per request.
 
 use crate::{
     answer::PlayedBytes,

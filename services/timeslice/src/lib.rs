@@ -9,7 +9,7 @@ use std::{io, time::Duration};
 pub const SHORT: Duration = Duration::from_micros(100);
 
 /// Requests [`SHORT`] slices for the calling thread and for threads that it creates later (sched_setattr(2)). Another thread
-/// that wakes up then waits less for this thread. Policy and niceness stay.
+/// that wakes up then waits less for this thread. Policy and niceness do not change.
 ///
 /// # Errors
 ///
@@ -25,7 +25,8 @@ pub fn request_short() -> io::Result<()> {
         sched_deadline: 0,
         sched_period: 0,
     };
-    // SAFETY: the kernel reads `size` bytes of `attributes` during the call and keeps no pointer. Zero is the calling thread.
+    // SAFETY: the kernel reads `size` bytes of `attributes` during the call and keeps no pointer. A thread id of 0
+    // means the calling thread.
     #[allow(unsafe_code)]
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     match result {

@@ -125,8 +125,6 @@ impl Run {
 }
 
 /// Returns the runs to merge. The newest runs, up to some size level, are merged once there are more than three per level.
-/// Four runs of a level become one run of the next level, so the number of runs grows with the logarithm of their total
-/// size.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // Runs before a gap in the positions are not merged until the gap is filled.

@@ -9,8 +9,7 @@
 //!
 //! Integers are little-endian. Unless keys and values have fixed widths, an entry begins with the lengths of its key (2
 //! bytes) and value (4 bytes). The file's name is the SHA-256 of the footer, which contains the SHA-256 of each other
-//! section. Opening verifies footer, filter and index; each read of a block verifies the block's checksum. A 12-byte entry
-//! with a filter costs 13.5 bytes on disk and 1.5 bytes in memory, plus 24 bytes of memory per block.
+//! section. Opening verifies footer, filter and index; each read of a block verifies the block's checksum.
 
 use crate::{
     error::{ViewError, at},

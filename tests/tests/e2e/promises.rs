@@ -132,8 +132,8 @@ async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
         assert_eq!(top.currency_code.is_empty(), game.info().collection_needs == 0, "{}", game.name());
         assert!(!told.max_win_probability.chars().all(|digit| "0.".contains(digit)), "{}", told.max_win_probability);
     }
-    // Four crystals were collected at 20 SEK and one at 0.004 SEK. Their mean is (4 x 5,000 + 1) / 5 times the bet's coin
-    // value.
+    // Four crystals were collected at 20 SEK and one at 0.004 SEK. The mean of the five crystals is (4 x 5,000 + 1) / 5
+    // times the bet's coin value.
     let mine = described(&mut client, "dwarf-mine").await.win_up_to.unwrap();
     assert_eq!((&*mine.currency_code, &*mine.coin_value), ("SEK", "0.004"));
     assert!(mine.bets.parse::<u64>().unwrap() > 4_000 * 20_000, "{mine:?}");

@@ -1,5 +1,5 @@
-//! A new replica begins with a copy of the writer's checkpoint. A copy that is damaged, cut off or of another log is
-//! not used.
+//! A new replica begins with a copy of the writer's checkpoint. A copy is not used if it is damaged, incomplete or
+//! from another log.
 
 use crate::PROGRAM;
 use motherlode_ledger::{Handle, LogApi, Options, Origin, Proposal, join_all, open};

@@ -148,8 +148,8 @@ fn shuffled(count: usize) -> Vec<usize> {
     order
 }
 
-/// DM-15: if other rounds were played between the voided rounds, each collection is still one that play could have
-/// reached.
+/// DM-15: if other rounds were played between the voided rounds, each collection is still in a state that play could
+/// have reached.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_what_can_be_collected() {
     let data = tempfile::tempdir().unwrap();

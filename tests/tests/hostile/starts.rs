@@ -1,4 +1,4 @@
-//! Measures a normal start, an unsure start, and a player's first bet after each (PL-40). Fails on no figure.
+//! Measures a normal start, an unsure start, and a player's first bet after each (PL-40).
 
 use crate::PROGRAM;
 use motherlode_tests::{Client, EUR, Process, account, audited, bet};

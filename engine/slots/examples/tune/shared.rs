@@ -2,7 +2,7 @@ use motherlode_slots::Draws;
 use motherlode_slots::contract::par::Exact;
 use num_bigint::BigInt;
 
-/// Shuffles a strip so that no two neighbours on the ring are equal. The result depends only on the counts of the symbols.
+/// Shuffles a strip so that no two neighbours on the ring are equal.
 pub fn shuffle(strip: &str, draws: &mut Draws) -> String {
     let mut codes: Vec<&str> = strip.split_whitespace().collect();
     codes.sort_unstable();

@@ -97,7 +97,7 @@ pub enum SymbolRole {
 pub struct PayRow {
     pub symbol: u8,
     pub count: u8,
-    /// Pay, to be multiplied by the coins per line, for scatters by the total bet, for ways by the number of ways.
+    /// Pay as a factor: lines multiply it by the coins per line, scatters by the total bet, ways by the number of ways.
     pub pays: u64,
     pub free_spins: u32,
     pub scatter: bool,

@@ -46,7 +46,7 @@ impl Ladders {
 
     /// Creates the standard ladders with the given replacements, in the enabled currencies (`None` for all) and in
     /// play money. In a replacement, bets must be whole minor units, and returns must be within 0.05 percentage points of
-    /// the published returns (DM-19). The first check of rounding takes some hundred milliseconds.
+    /// the published returns (DM-19).
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,

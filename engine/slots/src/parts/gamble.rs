@@ -53,7 +53,7 @@ pub struct ColourRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// Limits the win after a correct guess. No card is offered if this win could exceed the limit.
+    /// Limits the win after a correct guess. No card is offered if a correct guess could win more than the limit.
     #[default]
     Result,
     /// Limits the amount to gamble (ME-14). A win above the limit ends the gamble (ME-15).

@@ -106,7 +106,7 @@ impl Lines {
         any & played
     }
 
-    /// Returns the best win of a line; 0 unless the line is among [`Lines::winners`].
+    /// Returns the best win of a line; the win is 0 unless [`Lines::winners`] contains the line.
     #[inline]
     #[must_use]
     pub fn best(&self, line: usize, window: &[Column; REELS]) -> LineWin {

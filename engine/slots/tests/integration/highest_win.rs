@@ -45,7 +45,7 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
 }
 
 /// ME-21: the highest win is twelve outer MAJORs of 150, multiplied by three middle factors of 5, plus fifteen values of 18,
-/// doubled. A GRAND with factors of 2 gives less.
+/// doubled. With a GRAND, factors are at most 2, so the win is lower.
 #[test]
 fn me_21_the_highest_feature_of_mystery_elves() {
     let feature = 2 * (12 * 150 * 125 + 15 * 18);

@@ -177,8 +177,8 @@ pub enum Refused {
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// `to` is above the partition's last durable position or, for other partitions than the pool's, above the position up
-    /// to which the partition's reports reach.
+    /// `to` is above the partition's last durable position; for a partition other than the pool's own, above its last
+    /// reported position.
     #[error("the reported stretch of the log ends at position {to}, after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("the hit or void at position {position} must be decided first")]

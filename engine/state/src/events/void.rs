@@ -19,8 +19,8 @@ pub enum VoidedJackpot {
     Lost,
 }
 
-/// Facts that the void of a settled round needs (PL-04). The books drop them at the settlement, and [`SettledRound::recall`]
-/// reads them from the log.
+/// Facts that the void of a settled round needs (PL-04). The books drop these facts at the settlement, and
+/// [`SettledRound::recall`] reads them from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {
     pub started: Arc<RoundStarted>,

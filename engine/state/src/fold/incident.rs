@@ -84,8 +84,8 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Pays contributions back to the operator's house: those of the running cycle from K, those of earlier cycles from R
-    /// and, if R is insufficient, from H (BW-19).
+    /// Pays contributions back to the operator's house: contributions of the running cycle from the increments,
+    /// contributions of earlier cycles from the reserve and, if it is insufficient, from the seed funding (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,

@@ -65,8 +65,8 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the partition's oldest undecided hit or void, which must be at `position`. Contributions up to it must be
-    /// pooled.
+    /// Returns the partition's oldest undecided hit or void, which must be at `position`. Contributions up to this
+    /// position must be pooled.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);

@@ -13,9 +13,10 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
 /// Books of a share of the players, for folding on several threads.
 ///
-/// The main [`Books`] fold all streams except players' streams. For each player commit they apply the [`Left`] from its
-/// share, in log order; finally they add the [`Totals`] of the shares. [`Share::follow`] updates
-/// the share's copy of pools, rates and system. The resulting books equal those of [`Books::apply_recorded`].
+/// The main [`Books`] fold all streams except players' streams. For each player commit, in log order, the main books
+/// apply the [`Left`] that the player's share returns. At the end they add the [`Totals`] of all shares.
+/// [`Share::follow`] updates the share's copy of pools, rates and system. The resulting books equal the books of
+/// [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 

@@ -13,7 +13,7 @@ pub(super) struct Transition<'s, 'd> {
     pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
     pub stepped: Option<u64>,
-    /// Whether the commit already contains a hit, void or report; it can contain only one.
+    /// Whether the commit already contains a hit, void or report; a commit can contain only one of them.
     pub decided: bool,
     /// Confirmed debit that no round has used yet (PL-31).
     pub debited: Option<(Currency, Minor)>,

@@ -6,7 +6,8 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes of a group. States replace those of older groups and of the books; figures are added.
+/// Changes of a group. A group's states replace the states of older groups and of the books; its figures are added to
+/// older figures.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,

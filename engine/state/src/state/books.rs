@@ -124,7 +124,7 @@ impl Books {
         })
     }
 
-    /// Players in memory after a name, in order of names, whose names begin with `prefix`.
+    /// Players in memory whose names begin with `prefix` and follow a given name, in order of names.
     pub fn players_after(
         &self,
         operator: &str,

@@ -49,7 +49,7 @@ impl StateDigest {
     }
 }
 
-/// Books without players, and without the figures of operators that repeat those of players.
+/// Books without players, and without operators' figures that repeat players' figures.
 #[derive(Serialize)]
 struct Shared<'a> {
     ends: &'a BTreeMap<u32, End>,

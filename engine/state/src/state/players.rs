@@ -1,5 +1,5 @@
-//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. Names with equal hashes slow down
-//! only lookups of the same operator. A second set orders the names, so a list by prefix visits only the listed players.
+//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. A second set orders the names, so a
+//! list by prefix visits only the listed players.
 //!
 //! If books are [watched](super::watch), they record which players changed since the latest snapshot, and keep the
 //! former states of players for a snapshot in progress.
@@ -94,7 +94,7 @@ impl Players {
         all.into_iter()
     }
 
-    /// Players after a name, in order of names, whose names begin with `prefix`.
+    /// Players whose names begin with `prefix` and follow a given name, in order of names.
     pub fn after(&self, prefix: &str, after: &str) -> impl Iterator<Item = (&str, &PlayerState)> {
         let begin = if after < prefix { Bound::Included(prefix) } else { Bound::Excluded(after) };
         let names = self.names.range::<str, _>((begin, Bound::Unbounded)).map(SmolStr::as_str);

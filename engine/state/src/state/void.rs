@@ -6,7 +6,7 @@ use crate::events::Refused;
 
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Time from a proposal's lapse until it is dropped; awards that it held are paid meanwhile.
+/// Time from a proposal's lapse until the proposal is dropped; awards that the proposal held can be paid in this time.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Per player.

@@ -34,7 +34,7 @@ pub enum Account<'a> {
     Exchange,
     /// Money that retired pools paid and their receiving pools have not booked yet, in EUR.
     Transfer,
-    /// Contributions owed to other partitions, minus awards that these owe, in EUR (see
+    /// Contributions owed to other partitions, minus awards that other partitions owe, in EUR (see
     /// [`PartitionReported`](crate::PartitionReported)).
     Interpartition,
 }

@@ -124,8 +124,8 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the connection for the call's token. Call it only after admission; otherwise a refused call would count twice
-    /// for the rate limit.
+    /// Counts the connection for the call's token. Call `note` only after admission; otherwise a refused call would count
+    /// twice for the rate limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {

@@ -16,7 +16,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 const ROWS: i32 = 500;
 const POINTS: usize = 60;
 const STAKES: usize = 4;
-/// Half the width of the 95 % interval, in standard errors.
+/// Number of standard errors by which the 95 % interval extends to each side of the mean.
 const ERRORS: f64 = 1.959_963_985;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 180.0;

@@ -29,8 +29,8 @@ const READS_MAX: usize = 20;
 const LONG: usize = 160;
 const EARLIER: usize = 3;
 const TAIL_S: u32 = 2;
-/// Maximum number of an event's fields in a line of the list, each with at most [`WORD_MAX`] characters. The record's own
-/// page shows all fields.
+/// Maximum number of an event's fields in a line of the list, each with at most [`WORD_MAX`] characters. The page of
+/// the record shows all fields.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
 const READ_MAX: Duration = Duration::from_secs(5);

@@ -32,7 +32,7 @@ use std::{
 type Named = Result<Path<(String, String, String)>, PathRejection>;
 
 const LETTERS_MAX: usize = 20_000;
-/// Fact about the operator's money.
+/// Label of a fact about the operator's money.
 const OPERATORS: &str = "Added to the jackpot";
 
 /// Request for a page or a proof.

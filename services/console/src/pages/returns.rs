@@ -70,8 +70,8 @@ pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Mar
     })
 }
 
-/// Returns the first day up to which a stake's return was outside its band. The band of fewer rounds is wider by the square
-/// root of their share.
+/// Returns the first day up to which a stake's return was outside its band. The width of the band is inversely
+/// proportional to the square root of the number of rounds.
 fn first_outside(of: &Return) -> Option<&str> {
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let bet = number(&of.bet.as_ref()?.amount_minor.to_string());

@@ -18,7 +18,7 @@ const HOUR_S: i64 = 3_600;
 const DAY_S: i64 = 24 * HOUR_S;
 const GAPS: i64 = 2;
 const REASONS: usize = 5;
-/// Fewer days until the disk is full cause an alert.
+/// An alert is shown if the disk will be full in fewer days.
 pub(super) const DAYS_LEFT_MIN: u32 = 14;
 
 type Read<'a> = &'a dyn Fn(&HistoryPoint) -> i64;

@@ -37,7 +37,8 @@ impl Follower {
                 () = self.link.gone(number) => Ok(()),
             };
             let status = ended.err().unwrap_or_else(|| Status::unavailable("the writer closed the stream of records"));
-            // The replica may seem to be ahead if a former writer answers that has not noticed yet that it was replaced.
+            // The replica may seem to be ahead if the answer comes from a former writer that has not noticed its
+            // replacement.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
             let is_over = status.code() == Code::DataLoss || archived(&status).is_some();

@@ -23,7 +23,7 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-/// Maximum number and total bytes of proposals per message. A proposal that exceeds the bytes is sent alone.
+/// Maximum number and total bytes of proposals per message. A proposal that exceeds this number of bytes is sent alone.
 const TOGETHER_MAX: usize = 256;
 const BYTES_MAX: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(50);

@@ -1,9 +1,9 @@
 //! Replica: a [`Handle`] of a log that another process writes.
 //!
 //! It starts with its own checkpoint or a copy of the writer's (`fetch`), then verifies and replays the later records and
-//! follows the log. Proposals go to the writer ([`forward`]). A verdict is returned after its commit is applied here, so a
-//! service reads its own writes; after [`Handle::current`] also those of other processes. If the log contradicts the
-//! replica's state, the replica stops.
+//! follows the log. Proposals go to the writer ([`forward`]). A verdict is returned after its commit is applied here, so
+//! a service reads its own writes; after [`Handle::current`] it also reads the writes of other processes. If the log
+//! contradicts the replica's state, the replica stops.
 
 mod fetch;
 mod follow;

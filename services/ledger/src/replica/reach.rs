@@ -1,5 +1,5 @@
-//! Polls the writer and refuses calls if the writer has not answered for too long. During a takeover the limit is longer. If
-//! the writer reports that it may have been replaced, calls are refused at once.
+//! Polls the writer and refuses calls if the writer has not answered for too long. During a takeover the time limit is
+//! longer. If the writer reports that it may have been replaced, calls are refused at once.
 
 use super::link::{Contact, Link};
 use crate::{core::LedgerCore, options::Options, standing::Hindrance};

@@ -7,8 +7,7 @@
 //! with an unknown outcome, and the run is rebuilt from the log.
 //!
 //! Cost per commit: 16 bytes of memory until its run is written, and 1.5 bytes afterwards if the run's filter fits the
-//! memory limit; otherwise each lookup reads the run. On disk, a commit uses 13.5 bytes, written about six times because of
-//! merges (at 1 G commits).
+//! memory limit; otherwise each lookup reads the run.
 
 mod name;
 mod stretch;

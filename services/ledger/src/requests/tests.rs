@@ -1,4 +1,4 @@
-//! Tests that each request is found at its commit, whatever files the folder contains at startup.
+//! Tests that the table finds the commit of each request, whatever files the folder contains at startup.
 
 use super::{Name, Requests, table::REQUESTS};
 use crate::{chain::record_hash, error::OpenError, options::Options, requests::Key};

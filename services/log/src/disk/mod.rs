@@ -24,7 +24,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;
 
-    /// Returns whether a store may use threads. If not, the store must prepare everything in
+    /// Returns whether a store may use threads. Without threads, the store must prepare everything in
     /// [`Store::tend`](crate::Store::tend), so that tests see all operations in the same order.
     fn has_threads(&self) -> bool {
         true

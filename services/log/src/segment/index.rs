@@ -1,5 +1,4 @@
-//! Sparse in-memory index of a partition's files, with 16 bytes per 64 KiB of blocks. The index's lock is never held
-//! during file I/O.
+//! Sparse in-memory index of a partition's files, with 16 bytes per 64 KiB of blocks.
 
 use std::sync::Arc;
 

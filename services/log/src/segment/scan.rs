@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// Bytes read ahead at a time. Larger buffers would not be reused by the allocator.
+/// Bytes read ahead at a time.
 const AHEAD: u64 = 1 << 17;
 const LOOKS: usize = 16;
 

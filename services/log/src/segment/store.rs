@@ -61,8 +61,8 @@ pub struct SegmentStore {
     shared: Arc<SegmentReader>,
     active: Option<Active>,
     spare: Option<Spare>,
-    /// Whether the creation of the next segment failed. If so, its name may not be durable, and a new file must replace
-    /// it.
+    /// Whether the creation of the next segment failed. After such a failure, the segment's name may not be durable, and
+    /// a new file must replace it.
     rolling: bool,
     starved: Option<u64>,
     recovered: Tail,

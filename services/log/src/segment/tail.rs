@@ -1,7 +1,8 @@
 //! Distinguishes an interrupted append from damage.
 //!
-//! A *torn* append was never acknowledged and may be removed. It lacks a whole sector or its end, and nothing follows it. A
-//! single changed byte cannot make a sector look missing, because each sector of a block has at least two nonzero bytes.
+//! A *torn* append was never acknowledged and may be removed. A torn append lacks a whole sector or its end, and nothing
+//! follows it. A single changed byte cannot make a sector look missing, because each sector of a block has at least two
+//! nonzero bytes.
 
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;

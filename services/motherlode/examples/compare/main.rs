@@ -3,8 +3,8 @@
 //! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
 //! Prints ratios of figures from the same repeat, and processor microseconds per call, each as median and range over all
-//! repeats. Other absolute figures go to standard error. Then it runs rounds, echoes and appends at fractions of the
-//! highest measured rate of rounds, and measures latencies from the scheduled starts.
+//! repeats. Then the program runs rounds, echoes and appends at fractions of the highest measured rate of rounds, and
+//! measures latencies from the scheduled starts.
 
 mod echo;
 mod file;

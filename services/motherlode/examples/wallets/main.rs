@@ -4,8 +4,7 @@
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
-//! Prints ratios of figures from the same repeat, each as median and range over all repeats. The wallets share the
-//! processors with the service and the client.
+//! Prints ratios of figures from the same repeat, each as median and range over all repeats.
 
 mod closes;
 #[path = "../compare/process.rs"]

@@ -16,7 +16,7 @@ pub struct Played {
     pub carries: bool,
 }
 
-#[allow(clippy::cast_precision_loss)] // 53 bits are precise enough for an estimate.
+#[allow(clippy::cast_precision_loss)]
 fn float(count: impl Into<u128>) -> f64 {
     count.into() as f64
 }

@@ -2,7 +2,7 @@
 //!
 //! A handshake costs its peer almost nothing, so one thread of low priority computes all handshakes. If all slots are
 //! taken, a new handshake displaces the oldest handshake of the address with the most handshakes, if its own address has
-//! fewer. Otherwise it waits; a free slot goes to the address with the fewest handshakes.
+//! fewer. Otherwise the new handshake waits; a free slot goes to the address with the fewest handshakes.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;

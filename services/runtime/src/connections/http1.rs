@@ -1,4 +1,4 @@
-//! HTTP/1.1 for browsers, callers without gRPC and readers of proof files. Its limits are those of gRPC connections.
+//! HTTP/1.1 for browsers, callers without gRPC and readers of proof files. It has the same limits as gRPC connections.
 
 use super::{
     accepted::{Accepted, Admission, Listening, Opened},

@@ -4,8 +4,7 @@
 //! a late handshake, an unanswered ping or inactivity.
 //!
 //! Connections cannot use all file descriptors, because some are reserved for the log. If descriptors run out, one
-//! connection is dropped and an error is logged. A connection needs up to 256 KiB of receive window, two HPACK tables of 4
-//! KiB, and TLS buffers; [`crate::buffers`] limits unsent bytes.
+//! connection is dropped and an error is logged.
 
 mod accepted;
 mod calls;

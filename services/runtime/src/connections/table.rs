@@ -100,8 +100,8 @@ pub fn network(address: IpAddr) -> IpAddr {
 /// The connections of all listeners of a process, shared by clones.
 ///
 /// When a limit is reached, one connection is closed. It is chosen from the least useful kind: connections with
-/// incomplete handshakes, otherwise connections without a known caller, otherwise connections without a call. Within the
-/// kind, it is the oldest connection of the address with the most connections. A connection with calls in progress is
+/// incomplete handshakes, otherwise connections without a known caller, otherwise connections without a call. Within this
+/// kind, the oldest connection of the address with the most connections is closed. A connection with calls in progress is
 /// closed only in favour of an address with at least two fewer connections, so an address with many connections mainly
 /// displaces its own connections. If an operator's limit is reached, the same rule applies, but with connections counted
 /// per credential.

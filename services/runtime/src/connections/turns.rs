@@ -1,9 +1,8 @@
 //! Work that competing operators may do per round of a thread.
 //!
 //! While several operators call, all connections of an operator share a number of work units per round of a thread
-//! ([`rounds`](super::rounds)). The number depends only on the operator's weight, not on its connections. A unit is a poll
-//! of a task, or a call that the task begins or answers. No call is refused, and a lone operator is not slowed down.
-//! Connections without a known caller count as one operator.
+//! ([`rounds`](super::rounds)). The number depends only on the operator's weight, not on its connections. A unit is a
+//! poll of a task, or a call that the task begins or answers. Connections without a known caller count as one operator.
 
 use std::sync::{
     Arc,

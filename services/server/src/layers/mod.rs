@@ -93,7 +93,7 @@ impl Layers {
         })
     }
 
-    /// Makes the checks that precede those of the state and of the message: permissions, buffers, deadline. Stores the
+    /// Checks permissions, buffers and deadline, before the state and the message are checked. Stores the
     /// caller, if it is known, even if the call is refused. `message` contains the bytes read so far.
     pub(crate) fn admit(
         &self,

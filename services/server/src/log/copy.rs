@@ -1,8 +1,8 @@
 //! Copies all partitions of a log between folders and streams.
 //!
 //! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Appended
-//! records are read back. The copy is consistent: the home partition (0) is copied first, and each other partition only to
-//! before its first record that refers to an uncopied home record.
+//! records are read back. The copy is consistent: the home partition (0) is copied first, and each other partition is
+//! copied up to its first record that refers to an uncopied home record.
 
 use super::{
     location::{LogError, LogLocation},

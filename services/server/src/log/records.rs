@@ -109,8 +109,8 @@ impl Records {
         }
     }
 
-    /// Reads the records of at most one append; the batch is empty at the log's end. On an error, returns the records before
-    /// it and the error.
+    /// Reads the records of at most one append; the batch is empty at the log's end. On an error, returns the records
+    /// before the error and the error.
     pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {

@@ -1,7 +1,7 @@
 //! Conformance kit: runs an operator's wallet through the cases of the contract, and reports each result.
 //!
 //! The kit creates rounds for players that the operator names. It needs no initial balances: it credits a free round's win
-//! to pay for its bets, and debits the rest at the end. A run makes about 300 calls.
+//! to pay for its bets, and debits the rest at the end.
 
 mod case;
 mod credits;

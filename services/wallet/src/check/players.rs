@@ -1,7 +1,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Players for a run, created by the operator. They must not be used otherwise during the run.
+/// Players for a run, created by the operator. No other program may use these players during the run.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Players {

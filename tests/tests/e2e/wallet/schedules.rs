@@ -1,5 +1,4 @@
-//! Random faults under load (PL-31, PL-32), after which the wallet and the log must agree. Since timing varies, a
-//! seed may reproduce a failure only after several runs.
+//! Random faults under load (PL-31, PL-32), after which the wallet and the log must agree.
 
 use super::{
     json,

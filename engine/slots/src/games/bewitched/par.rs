@@ -40,7 +40,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// One line suffices because all lines have the same mean, and the wheel's mean money does not depend on the stake.
+/// One line suffices because all lines have the same mean, and the wheel's mean money prize does not depend on the
+/// stake.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::new(model, 1);

@@ -1,5 +1,5 @@
 //! Effect of rounding on the return (DM-17, DM-19), computed from the residues of all windows' wins (see
-//! `math/ways_residues.rs`) at a constant coin value. The first call for a modulus takes a second.
+//! `math/ways_residues.rs`) at a constant coin value.
 
 use std::sync::OnceLock;
 
@@ -40,7 +40,7 @@ struct Often {
 }
 
 impl Cash {
-    /// Returns `None` if no bet in such coins is whole minor units.
+    /// Returns `None` if no bet at this coin value is a whole number of minor units.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::new(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
@@ -104,7 +104,7 @@ impl Residues {
     }
 }
 
-/// Returns the change of a win by rounding. Halves do not occur because the denominator is odd.
+/// Returns the change of a win by rounding. The denominator is odd, so no amount ends in exactly half a minor unit.
 fn rounded(coins: u64, coin: CoinFraction) -> f64 {
     let exactly = coins * coin.numerator;
     let paid = half_even(exactly.into(), coin.denominator.into());

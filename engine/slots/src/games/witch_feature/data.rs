@@ -46,7 +46,7 @@ pub struct CountsData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MegaWildData {
-    /// Weight of one 3x3 Wild, against two 2x2 Wilds.
+    /// Weight of one 3x3 Wild; the alternative is two 2x2 Wilds.
     pub one_of_three: u32,
     pub two_of_two: u32,
 }

@@ -36,8 +36,8 @@ pub struct Means {
     /// Per free spin.
     pub awarded: Exact,
     pub free_spins: Exact,
-    /// Mean number of combinations per paid spin that start each feature; the last number is of combinations that start
-    /// none.
+    /// Mean number of combinations per paid spin that start each feature; the last number is of combinations that
+    /// start no feature.
     pub combinations: [Exact; 5],
 }
 
