@@ -48,7 +48,7 @@ def pod(found: dict) -> dict:
 
 
 def merge(into: dict, patch: dict, named: bool = False):
-    """Applies a strategic merge patch. `named`: the target was selected by kind, so the patch's name is ignored."""
+    """Applies a strategic merge patch. `named` means that the target was selected by kind; the patch's name is then ignored."""
     for key, value in patch.items():
         if named and key in ("apiVersion", "kind", "metadata"):
             continue

@@ -111,7 +111,6 @@ impl Server {
         self.ledgers().all().map(|ledger| ledger.books(|books| books.holding(account, currency).0)).sum()
     }
 
-    /// Returns the contributions since the pool's last win, in 1e-9 EUR.
     #[must_use]
     pub fn collected(&self, pool: &str) -> i128 {
         let of = [Account::ContributionsDue(pool), Account::Interpartition, Account::Increments(pool)];

@@ -18,12 +18,13 @@ pub struct Copied {
 pub fn encode(previous: &[u8; 32], copied: &Copied) -> Bytes {
     let Copied { operator, partition, position, record } = copied.clone();
     let record = record.to_vec();
-    let message = v1::CopiedRecord { previous_hash: previous.to_vec(), operator, partition, position, record };
+    let message =
+        v1::CopiedRecord { previous_hash: previous.to_vec(), operator_id: operator, partition, position, record };
     message.encode_to_vec().into()
 }
 
 pub fn decode(bytes: &[u8]) -> Result<Copied, Malformed> {
-    let v1::CopiedRecord { operator, partition, position, record, .. } = v1::CopiedRecord::decode(bytes)?;
+    let v1::CopiedRecord { operator_id: operator, partition, position, record, .. } = v1::CopiedRecord::decode(bytes)?;
     if !is_id(&operator) {
         return Err(Malformed::Field("operator"));
     }

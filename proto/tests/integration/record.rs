@@ -314,7 +314,7 @@ fn reserved(players: &[&str]) -> Event {
 fn terms(stake: Vec<u8>) -> LoggedTerms {
     let rate = Some(v1::Rate { mantissa: 1, exponent: 0 });
     let (model_hash, currency) = (vec![0; 32], "EUR".to_owned());
-    let started = v1::RoundStarted { stake, rate, model_hash, currency, ..Default::default() };
+    let started = v1::RoundStarted { stake, rate, model_hash, currency_code: currency, ..Default::default() };
     match event::from_log(v1::Event { kind: Some(v1::event::Kind::RoundStarted(started)) }) {
         Ok(Event::RoundStarted(started)) => started.stake.clone(),
         other => panic!("{other:?}"),

@@ -31,9 +31,7 @@ pub enum ArchiveError {
         "partition {partition} ends at position {end}, but a checkpoint was signed for {size} records: records are missing"
     )]
     Missed { partition: u32, end: Position, size: Position },
-    #[error(
-        "partition {partition}: the records up to {size} are not those that the checkpoint of {origin} was signed for"
-    )]
+    #[error("partition {partition}: the records up to {size} do not match the signed checkpoint of {origin}")]
     Unsigned { partition: u32, size: Position, origin: String },
     #[error("the checkpoint of partition {partition}: {source}")]
     Signature { partition: u32, source: NoteError },

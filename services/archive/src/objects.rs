@@ -94,7 +94,7 @@ impl Archive {
         if misplaced {
             Err(self.damaged(
                 &object(partition, &manifest_name(first)),
-                "the manifest's first position is not that in its name",
+                "the manifest's first position differs from the position in its name",
             ))
         } else {
             Ok(manifest)

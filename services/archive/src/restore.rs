@@ -96,7 +96,7 @@ impl Walk<'_> {
         match found == (manifest.last, &manifest.head, &manifest.tree) {
             true => Ok(()),
             false if manifest.last <= self.before => Err(self.other_log()),
-            false => Err(self.damaged(manifest, "the segment's records are not those of the manifest")),
+            false => Err(self.damaged(manifest, "the segment's records do not match the manifest")),
         }
     }
 

@@ -195,7 +195,10 @@ fn stretch_end(end: &StretchEnd) -> String {
             format!("the hit at {position} of {stream} round {round}, coin {coin} {currency} at {rate}, {time_ms} ms")
         }
         StretchEnd::Decision(Decision::TakeBack(void)) => {
-            format!("the void at {} of {} EUR contributed at {}", void.position, void.amount, void.contributed_at)
+            format!(
+                "the void at position {}, of {} EUR contributed at position {}",
+                void.position, void.amount, void.contributed_at
+            )
         }
         StretchEnd::Decision(Decision::Reversal(reversal)) => {
             format!("the void at {} with {} EUR of awards", reversal.position, reversal.amount)

@@ -99,7 +99,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Digests the state at a position. The books have no players yet.
+    /// Digests the state at a position, before `books` contains any player.
     pub(crate) fn digest<'d>(
         &mut self,
         position: Position,

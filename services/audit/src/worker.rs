@@ -99,7 +99,7 @@ impl<'a> Worker<'a> {
         }
         if logged.commit.position != *position {
             return Err(Fault::new(
-                "the record's position is not that of its place in the log",
+                "the record's position does not match its place in the log",
                 position,
                 logged.commit.position,
             ));

@@ -52,8 +52,8 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
                     }
                     button type="submit" { "Log in" }
                     p.note {
-                        "The token of one of your operator's credentials. The credential's roles are your permissions. The token is kept in the "
-                        "service's memory until you log out or are idle for 15 minutes."
+                        "The token of one of your operator's credentials. The credential's roles are your permissions. "
+                        "The token is kept in the service's memory until you log out or are idle for 15 minutes."
                     }
                 }
             }

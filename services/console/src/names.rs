@@ -19,7 +19,6 @@ impl Names {
         self.any || self.lists(host)
     }
 
-    /// Returns whether the name is loopback's or configured.
     pub(crate) fn lists(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,

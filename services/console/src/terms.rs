@@ -30,7 +30,6 @@ pub(crate) fn explained(name: &str) -> Markup {
     }
 }
 
-/// Returns the glossary's meaning of a term, without Markdown's marks.
 fn meaning(term: &str) -> Option<String> {
     let row = GLOSSARY.lines().find_map(|line| line.strip_prefix("| ")?.strip_prefix(term)?.strip_prefix(" | "))?;
     let text: String = row.trim_end_matches(" |").chars().filter(|letter| !['*', '`'].contains(letter)).collect();

@@ -42,7 +42,7 @@ impl Expected {
         }
         if info["created"] != self.created {
             return Some(format!(
-                "it was created at {}, but the stream that the writer opened was created at {}: this is another stream",
+                "the stream was created at {}, but the stream that the writer opened was created at {}: this is another stream",
                 info["created"], self.created
             ));
         }
@@ -50,7 +50,7 @@ impl Expected {
             return Some(format!("messages are missing from the stream: {state}"));
         }
         (count("last_seq") < last)
-            .then(|| format!("its last message is number {}, but was number {last} earlier", count("last_seq")))
+            .then(|| format!("the last message is number {}, but was number {last} earlier", count("last_seq")))
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
             let deviation = expected.deviation(&found, 9).unwrap();
             assert!(deviation.contains(key) || deviation.contains("missing"), "{deviation}");
         }
-        assert!(expected.deviation(&good, 10).unwrap().contains("its last message is number 9"));
+        assert!(expected.deviation(&good, 10).unwrap().contains("the last message is number 9"));
         let mut other = good;
         other["created"] = json!("2026-11-26T13:00:00Z");
         assert!(expected.deviation(&other, 9).unwrap().contains("another stream"));

@@ -194,11 +194,11 @@ impl Feed {
         let fault = |fault: &str| Err(FeedError::Unusable(format!("stream {}: {fault}", self.stream)));
         match config {
             _ if config["retention"] != "limits" => {
-                fault("its retention must be limits, so that messages are not removed after a read")
+                fault("the stream's retention must be `limits`, so that messages are not removed after a read")
             }
-            _ if config["no_ack"] == true => fault("it must acknowledge messages (no_ack must be off)"),
+            _ if config["no_ack"] == true => fault("the stream must acknowledge messages (no_ack must be off)"),
             _ if !config["subject_transform"].is_null() => {
-                fault("it must not store messages under other subjects (subject_transform)")
+                fault("the stream must not store messages under other subjects (subject_transform)")
             }
             _ => Ok(()),
         }

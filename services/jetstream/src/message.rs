@@ -242,7 +242,7 @@ mod tests {
         let foreign = records([7; 32], [b"one"]);
         for (what, wrong) in [
             ("some are missing", append(3, 1, 1, &all)),
-            ("another position", append(2, 1, 2, &all)),
+            ("does not name the expected position", append(2, 1, 2, &all)),
             ("no valid block header", cut),
             ("checksum", Message { payload: flipped.into(), ..good.clone() }),
             ("does not continue", append(2, 1, 1, &foreign)),

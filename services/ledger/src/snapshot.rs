@@ -389,7 +389,6 @@ pub fn base(index: &Path, partition: u32) -> Result<Option<BaseTaken>, ViewError
     Ok(Some(BaseTaken { position, record_hash, form, digest, actor }))
 }
 
-/// Opens `index/0.views` for the folder `index/0`.
 pub(crate) fn views(index: &Path, partition: u32) -> Arc<Store> {
     Arc::new(Store::open(&index.with_extension("views"), partition))
 }

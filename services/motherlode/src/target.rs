@@ -109,7 +109,6 @@ impl Target {
     }
 }
 
-/// Parses a token file, which has one line of visible ASCII.
 fn token(bytes: &[u8]) -> Option<String> {
     let token = std::str::from_utf8(bytes).ok()?.trim();
     (!token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())).then(|| token.to_owned())

@@ -32,12 +32,12 @@ pub(crate) struct Point {
     /// First minute of the interval since 1970.
     pub(crate) minute: i64,
     pub(crate) rounds: u64,
-    /// In 0.01 EUR, as the next two fields.
+    /// Stakes in units of 0.01 EUR; `wins` and `pools` have the same unit.
     pub(crate) stakes: i64,
     pub(crate) wins: i64,
     pub(crate) pools: BTreeMap<String, i64>,
     pub(crate) refusals: BTreeMap<String, u64>,
-    /// The highest of the interval's minutes.
+    /// Highest p99 latency of the interval's minutes.
     pub(crate) p99_us: u64,
     pub(crate) disk: Disk,
 }
@@ -97,7 +97,6 @@ impl History {
         (all(&self.hour), all(&self.day))
     }
 
-    /// Returns an empty history if there is no file.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,

@@ -61,7 +61,6 @@ mod tests {
         rustix::process::getpriority_process(None).unwrap()
     }
 
-    /// Returns the scheduling policy, field 41 of proc_pid_stat(5).
     fn policy() -> String {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         stat.rsplit_once(") ").unwrap().1.split(' ').nth(38).unwrap().to_owned()

@@ -128,7 +128,7 @@ impl Metrics {
         });
         let what = "Age of the oldest unfinished append; 0 if no append is in flight.";
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
-        let what = "Age of the oldest record after the latest snapshot; 0 if there is none.";
+        let what = "Age of the oldest record after the latest snapshot; 0 without such a record.";
         self.ages(meter, "motherlode.snapshot.age", what, |ledger| ledger.age_after(ledger.snapshot()).ok());
         log("motherlode.switched_off", "Number of switches that stop new rounds.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
@@ -212,7 +212,8 @@ impl Metrics {
             });
         });
         // This metric is exported only after a copy has received records.
-        let what = "Age of the oldest log record that was not sent to any copy of the whole log; 0 if all were sent.";
+        let what =
+            "Age of the oldest log record that was not sent to any copy of the whole log; 0 if every record was sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
             0 => None,
             copied => ledger.age_after(copied).ok(),
@@ -277,18 +278,18 @@ impl Metrics {
         let ages: [(&'static str, &'static str, Covered); 3] = [
             (
                 "motherlode.proofs.tree_age",
-                "Age of the oldest log record that is not yet in the Merkle tree; 0 if all are.",
+                "Age of the oldest log record that is not yet in the Merkle tree; 0 if the tree is complete.",
                 |of| Some(of.grown),
             ),
             (
                 "motherlode.proofs.checkpoint_age",
-                "Age of the oldest log record without a signed checkpoint; 0 if all have one.",
+                "Age of the oldest log record without a signed checkpoint; 0 if every record has one.",
                 |of| Some(of.signed),
             ),
             // This metric is exported only after the first cosignature.
             (
                 "motherlode.proofs.witness_age",
-                "Age of the oldest log record without a witness's cosignature; 0 if all have one.",
+                "Age of the oldest log record without a witness's cosignature; 0 if every record has one.",
                 |of| of.cosigned,
             ),
         ];

@@ -86,7 +86,7 @@ async fn switch_off(platform: &mut Client, operator_id: &str) {
 fn is_for(record: &LogRecord, operator: &str) -> bool {
     let commit = Commit::decode(record.record.as_slice()).unwrap();
     let switched = |kind: &Kind| match kind {
-        Kind::SwitchSet(set) => set.operator.is_empty() || set.operator == operator,
+        Kind::SwitchSet(set) => set.operator_id.is_empty() || set.operator_id == operator,
         Kind::GenerationBegun(_) => true,
         _ => false,
     };

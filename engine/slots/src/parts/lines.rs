@@ -50,7 +50,7 @@ impl Lines {
             return bad(format!("{} lines", rows.len()));
         }
         if rows.iter().flatten().any(|&row| usize::from(row) >= reels.rows()) {
-            return bad("a line leaves the window".into());
+            return bad("a line has a position outside the window".into());
         }
         for (symbol, pays) in pays.iter().enumerate() {
             let pays_on_lines =

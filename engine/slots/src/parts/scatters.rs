@@ -52,7 +52,7 @@ impl Scatters {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];
         if of.pays.iter().any(|&pays| pays > PAYS_MAX) {
-            return Err(ModelError::part("symbols", "a scatter pays too much"));
+            return Err(ModelError::part("symbols", "a scatter's pay exceeds the maximum"));
         }
         Ok(Self {
             symbol,

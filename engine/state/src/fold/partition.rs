@@ -194,7 +194,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         StretchEnd::Standing { open_rounds, mirrored }
             if to == 0 && (contributions, *open_rounds, *mirrored) != (Nano::ZERO, 0, 0) =>
         {
-            "the first report of a partition must count no contribution, open round or mirrored award"
+            "a partition's first report on a pool must contain no figures"
         }
         StretchEnd::Standing { .. } => return Ok(()),
         StretchEnd::Decision(decision) if to == 0 || (decision.partition(), decision.position()) != (partition, to) => {

@@ -14,8 +14,8 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 /// Books of a share of the players, for folding on several threads.
 ///
 /// The main [`Books`] fold all streams except players' streams. For each player commit they apply the [`Left`] from its
-/// share, in log order; finally they add the [`Totals`] of the shares. Each share [copies](Share::follow) the state of
-/// pools, rates and system. The resulting books equal those of [`Books::apply_recorded`].
+/// share, in log order; finally they add the [`Totals`] of the shares. [`Share::follow`] updates
+/// the share's copy of pools, rates and system. The resulting books equal those of [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 

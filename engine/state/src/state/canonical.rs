@@ -107,7 +107,7 @@ impl Serializer for Canonical {
     }
 
     fn serialize_f64(self, _: f64) -> Outcome {
-        Err(NotCanonical("it contains a floating-point number".to_owned()))
+        Err(NotCanonical("the state contains a floating-point number".to_owned()))
     }
 
     fn serialize_char(self, value: char) -> Outcome {

@@ -34,7 +34,7 @@ pub(super) fn told(event: &Event, currency: &str) -> Told {
     let Ok(event) = DynamicMessage::decode(descriptor, event.encode_to_vec().as_slice()) else { return unknown() };
     match event.fields().next() {
         Some((field, Value::Message(message))) => {
-            let named = message.get_field_by_name("currency");
+            let named = message.get_field_by_name("currency_code");
             let own = named.as_deref().and_then(Value::as_str).filter(|own| !own.is_empty()).unwrap_or(currency);
             let mut fields = fields(message, own);
             if message.descriptor().name() == "SwitchSet" {
@@ -51,16 +51,16 @@ pub(super) fn told(event: &Event, currency: &str) -> Told {
 pub(super) fn currency(commit: &Commit) -> &str {
     use motherlode_proto::log::v1::event::Kind;
     let of_bet = commit.events.iter().find_map(|event| match &event.kind {
-        Some(Kind::RoundStarted(started)) => Some(started.currency.as_str()),
+        Some(Kind::RoundStarted(started)) => Some(started.currency_code.as_str()),
         _ => None,
     });
-    let mut accounts = commit.balances_after.iter().map(|balance| balance.currency.as_str());
+    let mut accounts = commit.balances_after.iter().map(|balance| balance.currency_code.as_str());
     let only = accounts.next().filter(|_| accounts.next().is_none());
     of_bet.or(only).unwrap_or_default()
 }
 
 fn words(name: &str) -> String {
-    name.replace('_', " ")
+    name.trim_end_matches("_code").replace('_', " ")
 }
 
 fn fields(message: &DynamicMessage, currency: &str) -> Vec<(String, String)> {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn pl_30_values_of_events_are_shown_in_their_units() {
-        let deposited = Deposited { currency: "JPY".into(), amount: 500 };
+        let deposited = Deposited { currency_code: "JPY".into(), amount: 500 };
         assert_eq!(fields_of(event::Kind::Deposited(deposited), "EUR"), ["currency JPY", "amount 500 JPY"]);
         let choice = Choice { kind: Some(choice::Kind::Double(1)) };
         let outcome = Outcome { free_spins_left: 12, ..Outcome::default() };
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn pl_30_amounts_without_a_currency_are_of_the_only_account() {
-        let balance = |currency: &str| Balance { currency: currency.into(), amount: 1 };
+        let balance = |currency: &str| Balance { currency_code: currency.into(), amount: 1 };
         let one = Commit { balances_after: vec![balance("SEK")], ..Commit::default() };
         let two = Commit { balances_after: vec![balance("SEK"), balance("EUR")], ..Commit::default() };
         assert_eq!((currency(&one), currency(&two), currency(&Commit::default())), ("SEK", "", ""));

@@ -174,7 +174,7 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
         html! {
             p.note { "The award of a hit follows from the pool's figure at the hit's position in the log, including the winner's own bet: the figure times the coin value, divided by the base coin. "
-                "It takes the coin's share of the increments, and of the seed, from the reserve first, then from the house. The rest of the increments "
+                "The award takes the coin's share of the increments. It takes the seed's share from the reserve first, then from the house. The rest of the increments "
                 "goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the seed's share "
                 "and all increments since the first hit." }
             @if answer.awards.is_empty() { p { "None." } }
@@ -210,7 +210,7 @@ async fn statement(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             p { button type="submit" { "Show" } }
         }
     };
-    section("Statement of a day", answer, |told| html! { (form) (meters(&told)) })
+    section("Pool statement of a day", answer, |told| html! { (form) (meters(&told)) })
 }
 
 fn meters(told: &GetPoolStatementResponse) -> Markup {

@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn pl_30_an_event_is_told_in_a_line_of_words() {
-        let deposited = Deposited { currency: "EUR".into(), amount: 500 };
+        let deposited = Deposited { currency_code: "EUR".into(), amount: 500 };
         let event = Event { kind: Some(event::Kind::Deposited(deposited)) };
         let told = words(&event, "").into_string();
         assert_eq!(told, "deposited<span class=\"soft\">: currency EUR, amount 5.00 EUR</span>");

@@ -250,7 +250,6 @@ async fn campaigns(visit: &Visit, account: &Account) -> Result<Markup, Failure> 
     })
 }
 
-/// Formats a part of the cost of the rounds left, rounded up.
 fn liability(of: &Campaign, part: fn(&CampaignLiability) -> &String) -> String {
     let Some(left) = &of.liability_left else { return "–".to_owned() };
     let (whole, rest) = part(left).split_once('.').unwrap_or((part(left), ""));

@@ -59,7 +59,6 @@ async fn read(visit: &Visit, date: &str) -> Result<(Vec<Transaction>, bool), Fai
     Ok((all, false))
 }
 
-/// Whether the page lists all players, not the active players of a day.
 fn lists_all(visit: &Visit) -> bool {
     visit.query.get("day").is_empty() && ["", NAME].contains(&visit.query.get("sort"))
 }

@@ -135,7 +135,7 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "Before you switch off rounds, confirm the list of affected games and players. Open the page Trust, and choose the games or players to switch off.",
+                "Before you switch rounds off, confirm the affected games and players. Choose the operator and games to switch off on the page Trust.",
             ));
         }
         "on" => State::On,

@@ -64,7 +64,6 @@ fn level(of: &HistoryPoint, pool: &str) -> i64 {
     of.pools.iter().find(|level| level.pool_id == pool).map_or(0, |level| level.increments_eur_minor)
 }
 
-/// Returns the most frequent reasons of the day.
 fn reasons(day: &[HistoryPoint]) -> Vec<String> {
     let mut sums = BTreeMap::<&str, u64>::new();
     for refusal in day.iter().flat_map(|point| &point.refusals) {

@@ -115,7 +115,6 @@ impl Requests {
         self.state.read().to()
     }
 
-    /// Returns the positions of commits that may belong to the request.
     pub(crate) fn candidates(&self, name: Name) -> Result<Vec<Position>, Unreadable> {
         let (prefix, mut found) = (name.prefix(), vec![]);
         let hash = filter_hash(&prefix);

@@ -13,7 +13,9 @@ impl fmt::Display for Report {
         write!(f, "{} in flight over {} connections, {way}, ", self.concurrency, self.connections)?;
         match self.rate {
             None => writeln!(f, "closed loop")?,
-            Some(rate) => writeln!(f, "{rate} rounds/s requested, latency from each due time")?,
+            Some(rate) => {
+                writeln!(f, "{rate} rounds/s requested; latency counts from the time at which each round is due")?
+            }
         }
         writeln!(f, "\nlatency, ms {:>9} {:>9} {:>9} {:>9} {:>9}", "p50", "p90", "p99", "p99.9", "max")?;
         for (call, latency) in &self.latency_ms_by_call {
@@ -66,7 +68,7 @@ impl Report {
         let pool = &books.pool;
         let how = match pool.check {
             PoolCheck::Exact => "must be equal",
-            PoolCheck::AtLeast => "other players use the service: must be at least as much",
+            PoolCheck::AtLeast => "other players use the service, so the pool may have received more",
             PoolCheck::None => "not checked: no pool was active during the whole run",
         };
         writeln!(f, "pool        received {} EUR, bets contributed {} EUR ({how})", pool.found_eur, pool.told_eur)?;

@@ -164,7 +164,7 @@ fn length(bytes: usize) -> u32 {
 pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
     let header = BlockHeader::decode(data).ok_or("no valid block header")?;
     if header.first != expected {
-        return Err("the block's header names another position than the expected position");
+        return Err("the block's header does not name the expected position");
     }
     let bytes = header.bytes();
     let end = bytes - END_MARKER.len();

@@ -27,7 +27,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Returns the width of the terminal: the variable COLUMNS, or else the answer of `stty`; 80 if both are missing.
 fn columns() -> usize {
     let set = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let ask = || {

@@ -130,7 +130,7 @@ impl PartitionReplica {
                 found => none.insert(found?),
             },
         };
-        self.evidence.get_or_insert_with(|| "this process has already read its stream".to_owned());
+        self.evidence.get_or_insert_with(|| "this process has already read the log's stream".to_owned());
         while stop.try_recv() != Err(TryRecvError::Disconnected) {
             let any = following.more()?;
             telling.tell(following);
@@ -184,7 +184,6 @@ enum CatchUpError {
 }
 
 impl CatchUpError {
-    /// Returns whether the error can mean that the stream now has another log than the replica.
     fn is_doubt(&self) -> bool {
         match self {
             Self::Stream(error) => is_doubt(error),

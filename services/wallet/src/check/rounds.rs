@@ -70,6 +70,6 @@ async fn free_round_lost(kit: &mut Kit) -> Result<(), Skip> {
 }
 
 async fn open_close_counts_match(kit: &mut Kit) -> Result<(), Skip> {
-    kit.note(format!("this run opened {} rounds and reported {} ends", kit.opened, kit.closed));
+    kit.note(format!("this run opened {} rounds and reported the ends of {}", kit.opened, kit.closed));
     Ok(())
 }

@@ -356,7 +356,6 @@ fn listed(row: &Row) -> &'static Call {
     CALLS.iter().find(|call| call.path == row.path).expect("the call is listed with its roles")
 }
 
-/// Returns whether the call needs no credential.
 fn is_open(row: &Row) -> bool {
     listed(row).roles == Roles::NONE
 }

@@ -190,7 +190,7 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
         if at.is_empty() == BONUS_REELS.contains(&reel) || at.iter().enumerate().map(gap).any(|gap| gap < ROWS) {
             return Err(ModelError::part(
                 "reels",
-                format!("missing, too close or forbidden Bonus symbols on reel {}", reel + 1),
+                format!("the Bonus symbols on reel {} are missing, too close together or forbidden", reel + 1),
             ));
         }
     }

@@ -110,7 +110,6 @@ async fn of_service(
     Ok(())
 }
 
-/// Reads a stream up to the end position, then returns `None`. If the stream breaks, returns its status.
 async fn stream(
     ledger: &mut LedgerServiceClient<Connection>,
     partition: u32,
