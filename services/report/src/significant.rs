@@ -185,17 +185,14 @@ impl Significant {
                         .with_actor("", "KEY_LOST"),
                 )
             }
-            Event::RoundVoided { round: number, reason, actor, refund, win_taken_back, jackpot, settled } => {
+            Event::RoundVoided { round: number, reason, actor, refund, win_taken_back, jackpot, .. } => {
                 let before = if round.is_some() { "open" } else { "settled" };
                 let paid = match jackpot {
                     VoidedJackpot::TakenBack | VoidedJackpot::Kept => "",
                     VoidedJackpot::Charged => ", paid jackpot charged to the operator",
                     VoidedJackpot::Lost => ", paid jackpot is the platform's loss",
                 };
-                let open = round.map(|round| round.started.currency);
-                let currency = open.or_else(|| settled.as_ref().map(|settled| settled.started.currency));
-                let of = |amount| currency.map_or_else(|| format!("{amount} minor units"), |of| cash(amount, of));
-                let after = format!("void: {} refunded, {} taken back{paid}", of(*refund), of(*win_taken_back));
+                let after = format!("void: {refund} minor units refunded, {win_taken_back} taken back{paid}");
                 Some(Content::new(Kind::Void, round_name(stream, *number), before, after).with_actor(actor, reason))
             }
             Event::WalletCallHeld { request_id, currency, close, reason, .. } => {
@@ -290,8 +287,7 @@ impl Significant {
                 Some(Content::new(Kind::ClockSkewed, "clock", "", after).with_actor("", "CLOCK_SKEW"))
             }
             Event::WalletOverdue { operator, partition, players, oldest_ms } => {
-                let since = time_text(*oldest_ms);
-                let after = format!("{players} players of partition {partition} wait since {since}");
+                let after = format!("{players} players of partition {partition} wait since {oldest_ms} ms of 1970");
                 let overdue = Content::new(Kind::WalletOverdue, format!("wallet of {operator}"), "", after);
                 Some(overdue.with_actor("", "WALLET_OVERDUE"))
             }

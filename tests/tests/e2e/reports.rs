@@ -89,7 +89,7 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
     let voided = do_everything(&mut client).await;
     let mut first = reports(&server).await;
     let all = events(&mut first, &[]).await;
-    let void = "void: 0.15 EUR refunded, 0.00 EUR taken back";
+    let void = "void: 15 minor units refunded, 0 taken back";
     let expected = [
         [&voided, "open", void, "(anyone) for cleo", "reel 3 stuck"],
         ["rate SEK", "0.0875", "0.09", "(anyone)", "ECB"],

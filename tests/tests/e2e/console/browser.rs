@@ -71,7 +71,7 @@ impl Browser {
         stream.write_all(format!("{method} {path} HTTP/1.1\r\n{headers}\r\n{body}").as_bytes()).await.unwrap();
         let mut answer = vec![];
         stream.read_to_end(&mut answer).await.unwrap();
-        let page = read(&String::from_utf8(answer).unwrap());
+        let page = read(&String::from_utf8_lossy(&answer));
         if let Some((cookie, _)) = page.header("set-cookie").split_once(';') {
             self.cookie = Some(cookie.to_owned());
         }
