@@ -1,6 +1,3 @@
-//! Autoplay, malfunction and disconnection in all games (DM-22, DM-26, ME-19, ME-22, NP-14, WF-19, WF-20, WF-22, PL-02,
-//! PL-04, PL-07).
-
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
     round::v1::{Account, Round, RoundState, Stake, Witch},

@@ -1,6 +1,3 @@
-//! A service that finds damage in its log refuses writes. The next start verifies the whole log, and a backup repairs the
-//! log.
-
 use crate::{
     PROGRAM,
     console::browser::Browser,

@@ -1,5 +1,3 @@
-//! Forged proposals with the credentials of nodes (PL-44): the writer refuses each with a reason and writes nothing.
-
 use crate::PROGRAM;
 use motherlode_ledger::Options;
 use motherlode_log::MemoryStore;

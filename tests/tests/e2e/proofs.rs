@@ -1,6 +1,3 @@
-//! The checkpoints, trees and proofs of a running service (PL-06, PL-30) reveal a rewritten log to the service and to
-//! witnesses.
-
 use crate::upgrade;
 use bytes::Bytes;
 use motherlode_audit::{Checkpoints, Options as Audited, ShownDraw, Unproven, audit, verify};

@@ -1,6 +1,3 @@
-//! Proofs after takeovers and with several writers: the log keeps its name, and each checkpoint continues the previous
-//! checkpoints.
-
 use crate::{
     PROGRAM, apart,
     proofs::{Proofs, proof_of},

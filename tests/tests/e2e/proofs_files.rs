@@ -1,5 +1,3 @@
-//! The listener of the tile log (PL-26): a peer that never reads blocks only its own connections.
-
 use crate::proofs::{get, in_folder, played, started};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tokio::{

@@ -1,6 +1,3 @@
-//! Spin processes race for one player (PL-28, PL-30): each request id has one outcome, no dealt value is used twice,
-//! and each reseal is logged.
-
 use crate::PROGRAM;
 use motherlode_proto::{
     convert::record::{Logged, decode},

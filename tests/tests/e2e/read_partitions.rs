@@ -1,6 +1,3 @@
-//! Processes that load only partition 0 and the configured partitions. They refuse calls for other partitions and
-//! state the partition's number, for routers.
-
 use crate::apart::{Installation, PARTITIONS, living_in};
 use motherlode_ledger::Options;
 use motherlode_proto::{

@@ -1,6 +1,3 @@
-//! A new replica begins with a copy of the writer's checkpoint. A copy is not used if it is damaged, incomplete or
-//! from another log.
-
 use crate::PROGRAM;
 use motherlode_ledger::{Handle, LogApi, Options, Origin, Proposal, join_all, open};
 use motherlode_log::SegmentStore;

@@ -1,6 +1,3 @@
-//! No restored log deals a revealed draw again (PL-40). Each test compares the revealed values of two continuations of
-//! one log.
-
 use crate::{
     PROGRAM,
     proofs::{in_folder, signed_in},

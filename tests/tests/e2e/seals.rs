@@ -1,5 +1,3 @@
-//! Sealed draws: players can verify them, and no reader of the data can compute them before the round ends.
-
 use motherlode_ledger::Options;
 use motherlode_proto::{
     convert::record,

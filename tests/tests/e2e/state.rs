@@ -1,6 +1,3 @@
-//! After a start from another build's snapshot, a sample of players is folded again from the log. If a folded player differs
-//! from the snapshot, the service refuses new rounds.
-
 use crate::upgrade::here;
 use motherlode_ledger::{Proposal, Standing};
 use motherlode_runtime::{Config, program};

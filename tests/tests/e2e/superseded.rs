@@ -1,6 +1,3 @@
-//! Superseded rules versions take no new bets unless they are enabled (PL-41), and give a player no second gift
-//! (DM-14).
-
 use motherlode_proto::{
     ledger::v1::SetExchangeRateRequest,
     round::v1::RoundState,

@@ -1,6 +1,3 @@
-//! Voids of rounds with a pool (PL-38): the operator proposes a void and the platform approves it; a voided hit is not
-//! paid. Hits of a suspended pool wait (BW-20).
-
 use motherlode_ledger::{AppendError, Options, Proposal};
 use motherlode_proto::{
     jackpot::v1::{

@@ -1,5 +1,3 @@
-//! Tests every route of the console with every role. A route without a row in the table fails the test.
-
 use super::{Browser, Page, round, rounds, service, text};
 use motherlode_proto::round::v1::RoundState;
 use motherlode_tests::operators::Service;

@@ -1,5 +1,3 @@
-//! Public pages of finished rounds, with requests of every kind of visitor.
-
 use super::{Browser, CONSOLE, Page, apart::Apart, round, rounds, service, text};
 use motherlode_audit::verify;
 use motherlode_proto::{

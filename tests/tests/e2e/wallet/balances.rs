@@ -1,5 +1,3 @@
-//! With both kinds of wallet, each transaction's balance is the previous balance plus the amount (PL-34, PL-31).
-
 use super::{
     bet_within,
     scripted::Fault,

@@ -1,5 +1,3 @@
-//! Tests the purpose that each call to a wallet states (PL-39).
-
 use super::scripted::{Arrived, End, Wallet, WalletRequest};
 use motherlode_proto::{
     convert::record::Logged,

@@ -1,6 +1,3 @@
-//! Calls to an operator's wallet state their purpose, and report the end of each round (PL-39). [`World::reconciled`]
-//! compares the received calls with the log.
-
 use super::{
     DEBIT_MS, bet_within, cancelled,
     facts::once,

@@ -1,5 +1,3 @@
-//! Random faults under load (PL-31, PL-32), after which the wallet and the log must agree.
-
 use super::{
     json,
     scripted::Wallet,

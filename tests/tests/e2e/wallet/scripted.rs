@@ -1,5 +1,3 @@
-//! In-process wallet that stores each transaction's outcome, as the contract requires, and fails as scripted.
-
 use motherlode_proto::round::v1::{Account, Money};
 use motherlode_proto::wallet::v1::{
     CloseRoundRequest, CloseRoundResponse, Context, CreditRequest, CreditResponse, DebitRequest, DebitResponse,
