@@ -1,4 +1,5 @@
 use crate::{compared::Report, going::Going, simulation};
+use data_encoding::HEXLOWER_PERMISSIVE;
 use motherlode_audit::{Options, Unusable, Whole, audit_all};
 use motherlode_ledger::fields;
 use motherlode_picture::{figures::grouped, par::win_classes};
@@ -242,15 +243,7 @@ fn usual(game: &dyn Game) -> Stake {
 }
 
 fn seed(text: &str) -> Option<Seed> {
-    let digits = text.as_bytes().as_chunks::<2>();
-    let mut seed = Seed::default();
-    if digits.0.len() != seed.len() || !digits.1.is_empty() || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (byte, pair) in seed.iter_mut().zip(digits.0) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(seed)
+    HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?.try_into().ok()
 }
 
 fn random() -> Result<Seed, Refusal> {

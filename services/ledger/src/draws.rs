@@ -8,6 +8,7 @@
 //! Dealt values also depend on the salt of the draw generation in the log ([`Generations`], PL-40), so an old copy of the
 //! key file cannot deal the same value twice.
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use motherlode_log::hash;
 use motherlode_state::{
     Dealt, DrawName, DrawSealed, Epoch, Event, Generation, Generations, NextDraw, OpenRound, PlayerState, Salt, Seal,
@@ -156,7 +157,7 @@ impl DrawKeys {
                 }
             };
             let head = if whole == 0 { HEAD } else { "" };
-            let digits: String = key.key.iter().map(|byte| format!("{byte:02x}")).collect();
+            let digits = HEXLOWER.encode(&key.key);
             let line = format!("{now_ms} {digits}");
             let line = format!("{head}{line} {}\n", checksum(&line));
             let write = |file: &mut File| {
@@ -312,7 +313,7 @@ fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> 
 }
 
 fn checksum(line: &str) -> String {
-    hash(line.as_bytes())[..4].iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&hash(line.as_bytes())[..4])
 }
 
 fn key_of(line: &str) -> Option<Key> {
@@ -321,13 +322,7 @@ fn key_of(line: &str) -> Option<Key> {
         _ => line,
     };
     let (made_ms, digits) = line.split_once(' ')?;
-    if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut key = [0; 32];
-    for (place, byte) in key.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(digits.get(place * 2..place * 2 + 2)?, 16).ok()?;
-    }
+    let key = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?.try_into().ok()?;
     Some(Key::new(key, made_ms.parse().ok()?))
 }
 

@@ -5,6 +5,7 @@
 //! names a record that the log lacks, records were lost. A missing or damaged file proves nothing.
 
 use crate::chain::ChainHead;
+use data_encoding::HEXLOWER;
 use motherlode_log::{Hash, Position, hash};
 use motherlode_state::{Generations, StartEvidence};
 
@@ -19,7 +20,7 @@ impl EndMark {
     pub(crate) fn line(&self) -> String {
         let Self { head: ChainHead { position, hash }, generation, stopped } = self;
         let state = if *stopped { "stopped" } else { "running" };
-        let line = format!("{position:020} {} {generation:020} {state}", hex(hash));
+        let line = format!("{position:020} {} {generation:020} {state}", HEXLOWER.encode(hash));
         let sum = checksum(&line);
         line + " " + &sum + "\n"
     }
@@ -47,23 +48,12 @@ impl EndMark {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn unhex(digits: &str) -> Option<Hash> {
-    let mut bytes = [0; 32];
-    if digits.len() != 64 || !digits.is_ascii() {
-        return None;
-    }
-    for (place, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(digits.get(place * 2..place * 2 + 2)?, 16).ok()?;
-    }
-    Some(bytes)
+    HEXLOWER.decode(digits.as_bytes()).ok()?.try_into().ok()
 }
 
 fn checksum(line: &str) -> String {
-    hex(&hash(line.as_bytes())[..4])
+    HEXLOWER.encode(&hash(line.as_bytes())[..4])
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 //! original.
 
 use crate::{chain::ChainHead, evidence::EndMark};
+use data_encoding::HEXLOWER;
 use motherlode_log::Hash;
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -34,7 +35,7 @@ impl Page {
         (log, partition): (Hash, u32),
         exclusive: bool,
     ) -> Result<(Self, Option<EndMark>), PageError> {
-        let name: String = log[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = HEXLOWER.encode(&log[..16]);
         let path = folder.join(format!("{name}-{partition}"));
         let failed = |source| PageError::Io { path: path.clone(), source };
         let mut options = OpenOptions::new();

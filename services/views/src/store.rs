@@ -6,6 +6,7 @@ use crate::{
     run::Run,
     table::{Keyspace, Table},
 };
+use data_encoding::HEXLOWER;
 use motherlode_log::Hash;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -119,7 +120,7 @@ impl Store {
     pub fn run(&self, named: &RunTables, keyspace: &'static Keyspace, filter_bytes_max: u64) -> Result<Run, ViewError> {
         let (mut tables, mut rest) = (vec![], filter_bytes_max);
         for id in &named.tables {
-            let table = Table::open(&self.tables().join(hex(id)), *id, self.partition, keyspace, rest)?;
+            let table = Table::open(&self.tables().join(HEXLOWER.encode(id)), *id, self.partition, keyspace, rest)?;
             rest -= table.filter_bytes();
             tables.push(Arc::new(table));
         }
@@ -138,7 +139,7 @@ impl Store {
         let mut state = self.state.lock();
         let id = self.write(&mut state, checkpoint)?;
         if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
-            remove(&self.checkpoints_folder().join(hex(&id)));
+            remove(&self.checkpoints_folder().join(HEXLOWER.encode(&id)));
             return Err(error);
         }
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
@@ -188,7 +189,9 @@ impl Store {
         tables.extend(state.current.iter().flat_map(|current| &current.tables));
         for (id, _) in state.catalogue.iter().flat_map(|catalogue| catalogue.pins.values()) {
             // A pin has no effect if its checkpoint's file is missing.
-            if let Ok(pinned) = Checkpoint::read(&self.checkpoints_folder().join(hex(id)), id, self.partition) {
+            if let Ok(pinned) =
+                Checkpoint::read(&self.checkpoints_folder().join(HEXLOWER.encode(id)), id, self.partition)
+            {
                 checkpoints.insert(*id);
                 tables.extend(pinned.tables());
             }
@@ -243,11 +246,11 @@ impl Store {
 
     pub(crate) fn take_table(&self, path: &Path, id: Hash) -> Result<PathBuf, ViewError> {
         rename(path, &self.tables(), &id)?;
-        Ok(self.tables().join(hex(&id)))
+        Ok(self.tables().join(HEXLOWER.encode(&id)))
     }
 
     pub(crate) fn places(&self, id: &Hash) -> [PathBuf; 2] {
-        [self.checkpoints_folder(), self.tables()].map(|folder| folder.join(hex(id)))
+        [self.checkpoints_folder(), self.tables()].map(|folder| folder.join(HEXLOWER.encode(id)))
     }
 
     /// Adds the checkpoint of another store, whose tables were copied, to [`checkpoints`](Self::checkpoints) as the
@@ -279,7 +282,7 @@ impl Store {
 }
 
 fn rename(path: &Path, folder: &Path, id: &Hash) -> Result<(), ViewError> {
-    fs::rename(path, folder.join(hex(id))).map_err(at(path))?;
+    fs::rename(path, folder.join(HEXLOWER.encode(id))).map_err(at(path))?;
     sync_folder(folder)
 }
 
@@ -309,15 +312,6 @@ pub(crate) fn remove(path: &Path) {
     }
 }
 
-fn hex(id: &Hash) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn parse_hex(name: &str) -> Option<Hash> {
-    let mut id = [0; 32];
-    let is_hex = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    for (byte, digits) in id.iter_mut().zip(is_hex.then_some(name)?.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    }
-    Some(id)
+    HEXLOWER.decode(name.as_bytes()).ok()?.try_into().ok()
 }

@@ -69,8 +69,6 @@ pub struct Fact {
     pub value: String,
 }
 
-pub const SHORT_MAX: usize = 12;
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolInfo {
     pub name: String,

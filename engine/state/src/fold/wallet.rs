@@ -38,6 +38,12 @@ impl<'s> Transition<'s, '_> {
         if currency.is_real() { Ok(()) } else { Err(Refused::PlayMoney) }
     }
 
+    fn check_cash(&mut self, currency: Currency, amount: Minor) -> Result<(), Refused> {
+        self.check_real(currency)?;
+        self.check_kept_here()?;
+        expect_positive(amount)
+    }
+
     pub fn deposit(
         &mut self,
         external: Account<'s>,
@@ -45,9 +51,7 @@ impl<'s> Transition<'s, '_> {
         currency: Currency,
         amount: Minor,
     ) -> Result<(), Refused> {
-        self.check_real(currency)?;
-        self.check_kept_here()?;
-        expect_positive(amount)?;
+        self.check_cash(currency, amount)?;
         self.pay_player(external, player, currency, amount)
     }
 
@@ -58,9 +62,7 @@ impl<'s> Transition<'s, '_> {
         currency: Currency,
         amount: Minor,
     ) -> Result<(), Refused> {
-        self.check_real(currency)?;
-        self.check_kept_here()?;
-        expect_positive(amount)?;
+        self.check_cash(currency, amount)?;
         self.charge_player(player, external, currency, amount)
     }
 

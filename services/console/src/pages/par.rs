@@ -3,52 +3,52 @@ use crate::{document, failure::Failure, layout, sheet_cache::key, visit::Visit};
 use axum::{extract::Path, response::Response};
 use http::HeaderMap;
 use maud::{Markup, PreEscaped, html};
-use motherlode_picture::par::{self, report::CashReport};
+use motherlode_picture::par::{self, SheetPart, report::CashReport};
 use motherlode_proto::spin::v1::GetGameResponse;
 use prost::Message;
 
-pub(crate) async fn page(
-    Path(named): Path<(String, String)>,
-    headers: HeaderMap,
-    visit: Visit,
+type Named = Path<(String, String)>;
+
+pub(crate) async fn page(Path(named): Named, headers: HeaderMap, visit: Visit) -> Result<Response, Failure> {
+    part(named, &headers, &visit, SheetPart::Figures).await
+}
+
+pub(crate) async fn reels(Path(named): Named, headers: HeaderMap, visit: Visit) -> Result<Response, Failure> {
+    part(named, &headers, &visit, SheetPart::Reels).await
+}
+
+async fn part(
+    named: (String, String),
+    headers: &HeaderMap,
+    visit: &Visit,
+    part: SheetPart,
 ) -> Result<Response, Failure> {
-    let (told, summary) = described(&visit, named).await?;
+    let (told, summary) = described(visit, named).await?;
     let path = format!("/games/{}/{}", summary.game, summary.rules_version);
+    let (name, other, link) = match part {
+        SheetPart::Reels => ("reels", "/par", "PAR sheet"),
+        SheetPart::Figures => ("PAR sheet", "/reels", "Its reels"),
+    };
     let content = html! {
         ul.links {
             li { a href=(path) { "The game" } }
-            li { a href={ (path) "/reels" } { "Its reels" } }
+            li { a href={ (path) (other) } { (link) } }
         }
-        (sheet(&visit, &told, par::SheetPart::Figures).await?)
+        @if part == SheetPart::Reels {
+            p.note { "The strips themselves, stop by stop, are on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
+        }
+        (sheet(visit, &told, part).await?)
     };
-    Ok(document::tagged(&headers, layout::page(&visit, &format!("{}: PAR sheet", told.title), content).await).await)
+    Ok(document::tagged(headers, layout::page(visit, &format!("{}: {name}", told.title), content).await).await)
 }
 
-pub(crate) async fn reels(
-    Path(named): Path<(String, String)>,
-    headers: HeaderMap,
-    visit: Visit,
-) -> Result<Response, Failure> {
-    let (told, summary) = described(&visit, named).await?;
-    let path = format!("/games/{}/{}", summary.game, summary.rules_version);
-    let content = html! {
-        ul.links {
-            li { a href=(path) { "The game" } }
-            li { a href={ (path) "/par" } { "PAR sheet" } }
-        }
-        p.note { "The strips themselves, stop by stop, are on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
-        (sheet(&visit, &told, par::SheetPart::Reels).await?)
-    };
-    Ok(document::tagged(&headers, layout::page(&visit, &format!("{}: reels", told.title), content).await).await)
-}
-
-async fn sheet(visit: &Visit, told: &GetGameResponse, part: par::SheetPart) -> Result<Markup, Failure> {
+async fn sheet(visit: &Visit, told: &GetGameResponse, part: SheetPart) -> Result<Markup, Failure> {
     let (cash, mut told) = (cash(told), told.clone());
     // The sheet does not use these returns, which change with the exchange rates.
     if let Some(returns) = &mut told.jackpot_returns {
         returns.coins.clear();
     }
-    let name = if part == par::SheetPart::Reels { "reels" } else { "figures" };
+    let name = if part == SheetPart::Reels { "reels" } else { "figures" };
     let key = key(name, &told.encode_to_vec());
     let compute = async {
         let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));

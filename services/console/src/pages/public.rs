@@ -1,7 +1,7 @@
 //! Public page of a finished round, for whoever has its link (`Round.check_url`). It needs no session and shows neither
 //! balances nor the player's session. The proof is made only when it is requested.
 
-use super::frames::part;
+use super::{frames::part, round::award};
 use crate::{
     api::Api,
     app::App,
@@ -20,7 +20,7 @@ use maud::{Markup, html};
 use motherlode_picture::round::{self as picture, Section, info};
 use motherlode_proto::{
     proof::v1::{GetPublicRoundRequest, GetPublicRoundResponse},
-    round::v1::{JackpotWin, Round, RoundState, jackpot_win},
+    round::v1::{Round, RoundState},
 };
 use motherlode_runtime::connections::Peer;
 use std::{
@@ -116,15 +116,6 @@ fn figures(round: &Round) -> Markup {
             div.tile { span { "Win" } b { (money(round.win.as_ref())) } }
             @for won in &round.jackpots { div.tile { span { "Jackpot" } b { (award(won)) } } }
         }
-    }
-}
-
-fn award(won: &JackpotWin) -> String {
-    match (won.state(), &won.amount) {
-        (jackpot_win::State::Held, _) => "held".to_owned(),
-        (jackpot_win::State::Voided, _) => "not paid".to_owned(),
-        (_, None) => "pending".to_owned(),
-        (_, amount) => money(amount.as_ref()),
     }
 }
 

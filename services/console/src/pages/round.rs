@@ -80,7 +80,7 @@ async fn partition(visit: &Visit, round: &Round) -> Option<u32> {
     Some(StreamId::player(&account.operator_id, &account.player_id).partition(status.partition_count))
 }
 
-fn award(won: &JackpotWin) -> String {
+pub(super) fn award(won: &JackpotWin) -> String {
     match (won.state(), &won.amount) {
         (jackpot_win::State::Held, _) => "held".to_owned(),
         (jackpot_win::State::Voided, _) => "not paid".to_owned(),

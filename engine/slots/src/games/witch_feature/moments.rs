@@ -327,8 +327,14 @@ fn stationary(moves: &[Vec<Exact>]) -> Vec<Exact> {
             row
         })
         .collect();
-    for pivot in 0..n {
-        let Some(found) = (pivot..n).find(|&row| !rows[row][pivot].is_zero()) else { continue };
+    reduce(&mut rows);
+    rows.into_iter().filter_map(|row| row.into_iter().next_back()).collect()
+}
+
+/// Solves linear equations (Gauss-Jordan): the columns after the square part become the solutions.
+pub(super) fn reduce(rows: &mut [Vec<Exact>]) {
+    for pivot in 0..rows.len() {
+        let Some(found) = (pivot..rows.len()).find(|&row| !rows[row][pivot].is_zero()) else { continue };
         rows.swap(pivot, found);
         let scale = rows[pivot][pivot].recip();
         for value in &mut rows[pivot] {
@@ -337,10 +343,11 @@ fn stationary(moves: &[Vec<Exact>]) -> Vec<Exact> {
         let by = rows[pivot].clone();
         for (_, row) in rows.iter_mut().enumerate().filter(|(row, _)| *row != pivot) {
             let factor = row[pivot].clone();
-            for (value, by) in row.iter_mut().zip(&by) {
-                *value -= &factor * by;
+            if !factor.is_zero() {
+                for (value, by) in row.iter_mut().zip(&by) {
+                    *value -= &factor * by;
+                }
             }
         }
     }
-    rows.into_iter().filter_map(|row| row.into_iter().next_back()).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use num_traits::{One, Zero};
 
 use super::model::Model;
-use super::moments::{Means, brings, chance, kind, shelves};
+use super::moments::{Means, brings, chance, kind, reduce, shelves};
 use super::potions::{FEATURES, Potion};
 use crate::contract::par::{Condition, ConditionalRtp, Exact, exact};
 use crate::math::first_spins::{FIRST_SPINS, Fixed};
@@ -136,22 +136,6 @@ fn collected(shelf: &[Potion], potions: [Option<Potion>; 3]) -> (Option<usize>, 
 }
 
 fn solved(mut rows: Vec<Vec<Exact>>) -> Vec<[Exact; 2]> {
-    for pivot in 0..rows.len() {
-        let Some(found) = (pivot..rows.len()).find(|&row| !rows[row][pivot].is_zero()) else { continue };
-        rows.swap(pivot, found);
-        let scale = rows[pivot][pivot].recip();
-        for value in &mut rows[pivot] {
-            *value *= &scale;
-        }
-        let by = rows[pivot].clone();
-        for (_, row) in rows.iter_mut().enumerate().filter(|(row, _)| *row != pivot) {
-            let factor = row[pivot].clone();
-            if !factor.is_zero() {
-                for (value, by) in row.iter_mut().zip(&by) {
-                    *value -= &factor * by;
-                }
-            }
-        }
-    }
+    reduce(&mut rows);
     rows.into_iter().map(|row| row.last_chunk::<2>().cloned().unwrap_or_default()).collect()
 }
