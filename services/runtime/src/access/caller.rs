@@ -116,8 +116,8 @@ pub fn digest(secret: &[u8]) -> Digest {
     Digest(Sha256::digest(secret).into())
 }
 
-/// Returns one identity per credential and operator that it serves. Unchanged operators and identities share the buckets and
-/// signals of `previous`, so that a later change reaches the open streams.
+/// Returns one identity per credential and served operator. Unchanged operators and identities share the buckets and signals
+/// of `previous`, so a later change reaches open streams.
 pub(super) fn identities(operators: &[config::Operator], previous: &[Arc<Identity>]) -> Vec<Arc<Identity>> {
     let tenants: BTreeMap<_, _> = operators.iter().map(|of| (of.id.as_str(), tenant(of, previous))).collect();
     let mut identities = vec![];

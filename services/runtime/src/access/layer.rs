@@ -106,7 +106,7 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Finds the credential with this secret, once per operator that it serves; the comparison takes constant time.
+/// Finds the credential with this secret, once per served operator; the comparison takes constant time.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Vec<&'a Arc<Identity>> {
     let given = digest(secret);
     let is_given = |identity: &&Arc<Identity>| bool::from(identity.digest.0.ct_eq(&given.0)) && identity.kind == kind;

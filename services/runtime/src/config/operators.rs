@@ -55,7 +55,7 @@ pub struct Credential {
     pub certificate_sha256: Option<Digest>,
     /// Roles.
     pub roles: Roles,
-    /// Further operators that the credential serves; a call names one in the header `motherlode-operator`.
+    /// Further operators served; a call names one in the header `motherlode-operator`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operators: Vec<String>,
     /// Expiry in Unix milliseconds; the file has a date and time with offset.
@@ -191,7 +191,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
 }
 
 impl Credential {
-    /// Returns the ids of the operators that the credential serves, with its own operator first.
+    /// Returns the ids of the served operators, with the credential's own first.
     pub fn serves<'a>(&'a self, own: &'a Operator) -> impl Iterator<Item = &'a String> {
         [&own.id].into_iter().chain(&self.operators)
     }
