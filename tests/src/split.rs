@@ -76,7 +76,7 @@ fn token(role: Role) -> &'static str {
 
 fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
     let (token_sha256, name) = (Some(digest(name.as_bytes())), name.to_owned());
-    let node = Credential { name, token_sha256, certificate_sha256: None, roles, expires_ms: None };
+    let node = Credential { name, token_sha256, certificate_sha256: None, roles, operators: vec![], expires_ms: None };
     match operators.iter_mut().find(|operator| operator.id == PLATFORM) {
         Some(platform) => platform.credentials.push(node),
         None => operators.push(Operator {

@@ -14,7 +14,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{
     Config, ConfigError,
-    access::CALLS,
+    access::{CALLS, OPERATOR},
     connect::{ConnectError, Credentials, connect},
 };
 use motherlode_server::{ServeError, Server};
@@ -348,4 +348,36 @@ async fn pl_27_without_operators_a_service_is_open_and_only_on_loopback() {
         panic!("a service without operators serves callers beyond loopback")
     };
     assert!(matches!(error, ServeError::Config(ConfigError::Exposed { .. })), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_a_credential_serves_further_operators_that_the_call_names() {
+    let roles = r#"["play", "wallet"]"#;
+    let brand = operator("brand", &[("brand", roles)]).replace("\"c0\"", "\"gateway\"");
+    let text = brand + "operators = [\"acme\"]\n" + &operator("acme", &[("acme", roles)]) + &operator("other", &[]);
+    let service = Service::start(&text).await;
+    let mut acme = service.client("acme").await;
+    let alice = acme.fund("alice", EUR, 1_000).await;
+    let mut gateway = service.client("brand").await;
+    let request = || GetAccountRequest { account: Some(alice.clone()) };
+    let named = |operator: &'static str| {
+        let mut request = tonic::Request::new(request());
+        request.metadata_mut().insert(OPERATOR, operator.parse().unwrap());
+        request
+    };
+    let expected = acme.ledger.get_account(request()).await.unwrap().into_inner();
+    assert_eq!(gateway.ledger.get_account(named("acme")).await.unwrap().into_inner(), expected);
+    let unknown = Account { player_id: "nobody".into(), operator_id: "brand".into(), ..alice.clone() };
+    let unknown = gateway.ledger.get_account(GetAccountRequest { account: Some(unknown) }).await.unwrap_err();
+    for request in [tonic::Request::new(request()), named("brand")] {
+        let refused = gateway.ledger.get_account(request).await.unwrap_err();
+        assert_eq!(refusal(&refused), refusal(&unknown), "without its header, a served operator's player is unknown");
+    }
+    for operator in ["other", "none", "platform"] {
+        let refused = gateway.ledger.get_account(named(operator)).await.unwrap_err();
+        assert_eq!(refusal(&refused), (Code::PermissionDenied, "OPERATOR_NOT_SERVED".into()), "{operator}");
+    }
+    let refused = acme.ledger.get_account(named("brand")).await.unwrap_err();
+    assert_eq!(reason(&refused), "OPERATOR_NOT_SERVED", "the operator that is served does not serve the other");
+    service.server.stop().await.unwrap();
 }

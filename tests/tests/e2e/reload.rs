@@ -6,7 +6,7 @@ use motherlode_proto::{
     round::v1::Account,
     spin::v1::{ListGamesRequest, OpenSessionRequest},
 };
-use motherlode_runtime::connect::connect;
+use motherlode_runtime::{access::OPERATOR, connect::connect};
 use motherlode_tests::{
     Client, EUR, Process,
     hostile::Target,
@@ -14,7 +14,7 @@ use motherlode_tests::{
     reason, until,
 };
 use std::{fs, process::Command};
-use tonic::Code;
+use tonic::{Code, Request};
 use tonic_types::StatusExt;
 
 const ROLES: &str = r#"["play", "wallet"]"#;
@@ -80,6 +80,52 @@ async fn pl_27_a_reload_replaces_credentials_and_ends_the_streams_of_removed_one
         assert!(line.contains(named), "{line}");
         comes.spin.list_games(ListGamesRequest {}).await.unwrap();
         assert_eq!(configuration(&mut stays).await, after);
+    }
+    assert_eq!(process.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_a_reload_adds_and_removes_brands_of_a_credential() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("serve.toml");
+    let with = |brands: &str| {
+        let acme = operator("acme", &[("a", ROLES)]) + &format!("operators = [{brands}]\n");
+        acme + &operator("brand", &[]) + &operator("other", &[])
+    };
+    fs::write(&file, with("'brand'")).unwrap();
+    let process = Process::start(PROGRAM, &folder.path().join("data"), Some(&file));
+    let mut client = client(&process, "a").await;
+    let named = |brand: &'static str| {
+        let mut request = Request::new(WatchCountersRequest { pool_id: "bewitched".into(), ..Default::default() });
+        request.metadata_mut().insert(OPERATOR, brand.parse().unwrap());
+        request
+    };
+    let mut kept = client.jackpot.watch_counters(named("acme")).await.unwrap().into_inner();
+    let mut ended = client.jackpot.watch_counters(named("brand")).await.unwrap().into_inner();
+    let refused = client.jackpot.watch_counters(named("other")).await.unwrap_err();
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::PermissionDenied, "OPERATOR_NOT_SERVED"));
+
+    fs::write(&file, with("'other', 'brand'")).unwrap();
+    let line = reload(&process, APPLIED).await;
+    assert!(line.contains("operators.acme.credentials"), "{line}");
+    client.jackpot.watch_counters(named("other")).await.unwrap();
+    for stream in [&mut kept, &mut ended] {
+        stream.message().await.unwrap().unwrap();
+    }
+
+    fs::write(&file, with("'other'")).unwrap();
+    reload(&process, APPLIED).await;
+    let status = loop {
+        if let Err(status) = ended.message().await {
+            break status;
+        }
+    };
+    assert_eq!(reason(&status), "OPERATOR_NOT_SERVED");
+    let refused = client.jackpot.watch_counters(named("brand")).await.unwrap_err();
+    assert_eq!(reason(&refused), "OPERATOR_NOT_SERVED");
+    client.jackpot.watch_counters(named("other")).await.unwrap();
+    for _ in 0..3 {
+        kept.message().await.unwrap().unwrap();
     }
     assert_eq!(process.terminate().await, Some(0));
 }

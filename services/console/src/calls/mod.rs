@@ -25,7 +25,7 @@ use axum::{
 use body::{Bytes, Lines, Message, json};
 use contract::METHODS;
 use http::{HeaderValue, header};
-use motherlode_runtime::{Reason, Refusal, connections::Peer};
+use motherlode_runtime::{Reason, Refusal, access::OPERATOR, connections::Peer};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
 use refusal::refused;
 use sha2::{Digest as _, Sha256};
@@ -34,7 +34,7 @@ use tonic::{Code, Status, Streaming, body::Body};
 use tower::ServiceExt;
 
 const ANSWER_MAX: usize = 16 << 20;
-const TAKEN_ALONG: [&str; 4] = ["authorization", "grpc-timeout", "traceparent", "tracestate"];
+const TAKEN_ALONG: [&str; 5] = ["authorization", OPERATOR, "grpc-timeout", "traceparent", "tracestate"];
 
 pub(crate) async fn call(State(app): State<App>, Path(named): Path<(String, String)>, request: Request) -> Response {
     match make(&app, &named, request).await {

@@ -26,12 +26,14 @@ impl Actors {
         let mut actors = BTreeMap::new();
         for operator in operators {
             for credential in &operator.credentials {
-                let name = match &*operator.id {
-                    PLATFORM => credential.name.clone(),
-                    id => format!("{id}/{}", credential.name),
-                };
-                let roles = actors.entry(name).or_insert(Roles::NONE);
-                *roles = *roles | credential.roles;
+                for id in credential.serves(operator) {
+                    let name = match &**id {
+                        PLATFORM => credential.name.clone(),
+                        id => format!("{id}/{}", credential.name),
+                    };
+                    let roles = actors.entry(name).or_insert(Roles::NONE);
+                    *roles = *roles | credential.roles;
+                }
             }
         }
         actors

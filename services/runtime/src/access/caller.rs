@@ -6,7 +6,7 @@ use crate::{
 };
 use motherlode_state::ANYONE;
 use sha2::{Digest as _, Sha256};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::watch;
 
 #[derive(Debug, Clone, Default)]
@@ -15,17 +15,20 @@ pub struct Caller(pub(super) Option<Arc<Identity>>);
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) operator: Arc<Operator>,
+    /// Whether the credential is configured at this operator, rather than only serves it.
+    pub(super) is_own: bool,
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) digest: Digest,
     pub(super) roles: Roles,
     pub(super) expires_ms: Option<i64>,
-    pub(super) removed: watch::Sender<bool>,
+    pub(super) removed: Arc<watch::Sender<bool>>,
 }
 
 impl Identity {
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.operator.id == other.operator.id
+            && self.is_own == other.is_own
             && self.name == other.name
             && self.kind == other.kind
             && self.digest == other.digest
@@ -37,6 +40,8 @@ impl Identity {
 #[derive(Debug)]
 pub(super) struct Operator {
     pub(super) id: Arc<str>,
+    /// Calls per second, and burst.
+    pub(super) rate: Option<(u32, u32)>,
     pub(super) bucket: Option<Bucket>,
 }
 
@@ -111,24 +116,49 @@ pub fn digest(secret: &[u8]) -> Digest {
     Digest(Sha256::digest(secret).into())
 }
 
-pub(super) fn identities(operators: &[config::Operator]) -> Vec<Arc<Identity>> {
-    let of = |configured: &config::Operator| {
-        let bucket = configured.calls_per_second_max.map(|rate| {
-            let burst = configured.calls_burst_max.unwrap_or(rate);
-            Bucket::new(rate, burst)
-        });
-        let operator = Arc::new(Operator { id: configured.id.as_str().into(), bucket });
-        let credentials = configured.credentials.iter().filter_map(|credential| {
+/// Returns one identity per credential and served operator. Unchanged operators and identities share the buckets and signals
+/// of `previous`, so a later change reaches open streams.
+pub(super) fn identities(operators: &[config::Operator], previous: &[Arc<Identity>]) -> Vec<Arc<Identity>> {
+    let tenants: BTreeMap<_, _> = operators.iter().map(|of| (of.id.as_str(), tenant(of, previous))).collect();
+    let mut identities = vec![];
+    for own in operators {
+        for credential in &own.credentials {
             let (kind, digest) = match (credential.token_sha256, credential.certificate_sha256) {
                 (Some(digest), _) => (Kind::Token, digest),
-                (None, digest) => (Kind::Certificate, digest?),
+                (None, Some(digest)) => (Kind::Certificate, digest),
+                (None, None) => continue,
             };
-            let (roles, expires_ms) = (credential.roles, credential.expires_ms);
-            let (operator, name) = (Arc::clone(&operator), credential.name.clone());
-            let removed = watch::Sender::new(false);
-            Some(Arc::new(Identity { operator, name, kind, digest, roles, expires_ms, removed }))
-        });
-        credentials.collect::<Vec<_>>()
-    };
-    operators.iter().flat_map(of).collect()
+            for id in credential.serves(own) {
+                let Some(operator) = tenants.get(id.as_str()).map(Arc::clone) else { continue };
+                let mut identity = Identity {
+                    operator,
+                    is_own: *id == own.id,
+                    name: credential.name.clone(),
+                    kind,
+                    digest,
+                    roles: credential.roles,
+                    expires_ms: credential.expires_ms,
+                    removed: Arc::new(watch::Sender::new(false)),
+                };
+                if let Some(same) = previous.iter().find(|previous| previous.is_same(&identity)) {
+                    identity.removed = Arc::clone(&same.removed);
+                }
+                identities.push(Arc::new(identity));
+            }
+        }
+    }
+    identities
+}
+
+fn tenant(configured: &config::Operator, previous: &[Arc<Identity>]) -> Arc<Operator> {
+    let rate = configured.calls_per_second_max.map(|rate| (rate, configured.calls_burst_max.unwrap_or(rate)));
+    let is_same = |of: &&Arc<Identity>| *of.operator.id == *configured.id && of.operator.rate == rate;
+    match previous.iter().find(is_same) {
+        Some(identity) => Arc::clone(&identity.operator),
+        None => Arc::new(Operator {
+            id: configured.id.as_str().into(),
+            rate,
+            bucket: rate.map(|(rate, burst)| Bucket::new(rate, burst)),
+        }),
+    }
 }

@@ -55,6 +55,9 @@ pub struct Credential {
     pub certificate_sha256: Option<Digest>,
     /// Roles.
     pub roles: Roles,
+    /// Further operators served; a call names one in the header `motherlode-operator`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operators: Vec<String>,
     /// Expiry in Unix milliseconds; the file has a date and time with offset.
     #[serde(default, rename = "expires", deserialize_with = "time_ms")]
     pub expires_ms: Option<i64>,
@@ -181,7 +184,37 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
             if !digests.insert(digest) {
                 return refuse(operator, "two credentials have the same digest");
             }
+            check_served(operators, operator, credential).or_else(|fault| refuse(operator, fault))?;
         }
+    }
+    Ok(())
+}
+
+impl Credential {
+    /// Returns the ids of the served operators, with the credential's own first.
+    pub fn serves<'a>(&'a self, own: &'a Operator) -> impl Iterator<Item = &'a String> {
+        [&own.id].into_iter().chain(&self.operators)
+    }
+}
+
+fn check_served(operators: &[Operator], own: &Operator, credential: &Credential) -> Result<(), &'static str> {
+    let served = &credential.operators;
+    if served.iter().collect::<BTreeSet<_>>().len() < served.len() || served.contains(&own.id) {
+        return Err("a credential's operators must be other operators, each once");
+    }
+    if credential.serves(own).any(|id| id == PLATFORM) && !served.is_empty() {
+        return Err("a credential of the platform cannot be shared");
+    }
+    if !served.iter().all(|id| operators.iter().any(|operator| operator.id == *id)) {
+        return Err("a credential's operators must be configured");
+    }
+    // Credentials of an operator with equal names are one actor, which must not get the roles of another operator's.
+    let is_same = |of: &Operator, other: &Credential| {
+        other.name == credential.name && other.serves(of).any(|id| served.contains(id))
+    };
+    let mut others = operators.iter().filter(|of| of.id != own.id);
+    if others.any(|of| of.credentials.iter().any(|other| is_same(of, other))) {
+        return Err("a served operator has another credential of the same name");
     }
     Ok(())
 }
@@ -210,6 +243,41 @@ mod tests {
         }
         for partial in ["2027-01-01", "2027-01-01T00:00:00"] {
             assert_eq!(unix_ms(&partial.parse().unwrap()), None, "{partial}");
+        }
+    }
+
+    #[test]
+    fn pl_27_a_credential_serves_other_configured_operators_without_its_name() {
+        let check = |acme: &str, platform: &str, name: &str, gamma: &str| {
+            let credential = |name: &str, digit: &str, served: &str| {
+                let digest = digit.repeat(64);
+                format!(
+                    "credentials = [{{ name = '{name}', token_sha256 = '{digest}', roles = ['play'], operators = [{served}] }}]\n"
+                )
+            };
+            let operators = [
+                ("acme", credential("gateway", "1", acme)),
+                ("beta", credential(name, "2", "")),
+                ("gamma", credential("gateway", "3", gamma)),
+                ("platform", credential("ops", "4", platform)),
+            ];
+            let text: String =
+                operators.iter().map(|(id, more)| format!("[[operators]]\nid = '{id}'\n{more}")).collect();
+            crate::config::Config::parse(&text).map_or_else(|fault| fault.to_string(), |_| String::new())
+        };
+        assert_eq!(check("'beta'", "", "other", ""), "");
+        for (acme, platform, name, gamma, fault) in [
+            ("'beta'", "", "gateway", "", "of the same name"),
+            ("'gamma'", "", "other", "", "of the same name"),
+            ("'beta'", "", "other", "'beta'", "of the same name"),
+            ("'beta', 'beta'", "", "other", "", "each once"),
+            ("'acme'", "", "other", "", "other operators"),
+            ("'platform'", "", "other", "", "cannot be shared"),
+            ("", "'beta'", "other", "", "cannot be shared"),
+            ("'delta'", "", "other", "", "must be configured"),
+        ] {
+            let refused = check(acme, platform, name, gamma);
+            assert!(refused.contains(fault), "{acme} {platform} {name} {gamma}: {refused}");
         }
     }
 }

@@ -52,6 +52,8 @@ reasons! {
         TokenAmbiguous = "TOKEN_AMBIGUOUS", Unauthenticated, AfterChange;
         /// The token belongs to no operator. Check the file from which it was read.
         TokenUnknown = "TOKEN_UNKNOWN", Unauthenticated, AfterChange;
+        /// The credential does not serve the operator named in the header `motherlode-operator`, or the header occurs twice.
+        OperatorNotServed = "OPERATOR_NOT_SERVED", PermissionDenied, AfterChange;
         /// The token has expired, possibly during the call. Retry with a newer token and the same request id.
         TokenExpired = "TOKEN_EXPIRED", Unauthenticated, AfterChange;
         /// The connection's client certificate belongs to no operator.

@@ -21,7 +21,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{
     Config,
-    access::{CALLS, Call, Roles},
+    access::{CALLS, Call, OPERATOR, Roles},
     connect::{Connection, Credentials, connect},
 };
 use motherlode_state::{Event, StreamId};
@@ -38,6 +38,9 @@ use tonic::Code;
 use tonic_types::StatusExt;
 
 const ROLES: [&str; 6] = ["play", "wallet", "support", "audit", "admin", "node"];
+
+/// Callers with the token of the operator `third`, whose credential serves `other`, and the operator that they name.
+const SERVES: [(&str, &str); 2] = [("third for other", "other"), ("third for acme", "acme")];
 
 const REQUEST: &str = "good-";
 
@@ -65,13 +68,15 @@ impl Service {
         acme.extend(ROLES.into_iter().zip(single.iter().map(String::as_str)));
         let text = operator("acme", &acme)
             + &operator("other", &[("other", &all)])
+            + &operator("third", &[("third", &all)]).replace("\"c0\"", "\"serves\"")
+            + "operators = [\"other\"]\n"
             + &operator("platform", &[("platform", &all), ("second", &all)]);
         let mut config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
         config.console.check_url = Some("https://check.example.com".to_owned());
         config.console.listen = (face == Face::Json).then_some(([127, 0, 0, 1], 0).into());
         let server = start_fresh(&config).await;
         let mut connections = BTreeMap::new();
-        for token in ["", "acme", "acme-second", "other", "platform", "second"].into_iter().chain(ROLES) {
+        for token in ["", "acme", "acme-second", "other", "platform", "second", "third"].into_iter().chain(ROLES) {
             let token_shown = Some(token.to_owned()).filter(|token| !token.is_empty());
             let credentials = Credentials { token: token_shown, ..Credentials::default() };
             let target = format!("http://{}", server.address());
@@ -95,12 +100,15 @@ impl Service {
     }
 
     async fn send(&self, caller: &str, row: &Row, body: Vec<u8>) -> Answered {
+        let operator = SERVES.into_iter().find(|(name, _)| *name == caller).map(|(_, operator)| operator);
+        let token = if operator.is_some() { "third" } else { caller };
         match self.face {
-            Face::Grpc => call(&self.connections[caller], row.path, body).await,
+            Face::Grpc => call(&self.connections[token], row.path, operator, body).await,
             Face::Json => {
-                let shown = format!("Bearer {caller}");
-                let headers = Some(("authorization", &*shown)).filter(|_| !caller.is_empty());
-                json::call(self.server.console(), row.path, headers.as_slice(), body).await
+                let shown = format!("Bearer {token}");
+                let shown = Some(("authorization", &*shown)).filter(|_| !token.is_empty());
+                let headers: Vec<_> = shown.into_iter().chain(operator.map(|of| (OPERATOR, of))).collect();
+                json::call(self.server.console(), row.path, &headers, body).await
             }
         }
     }
@@ -494,6 +502,12 @@ async fn isolates(service: Service) {
         if path.starts_with("/motherlode.proof.") {
             service.signed().await;
         }
+        let [(served, _), (unserved, _)] = SERVES;
+        let answered = service.refused(unserved, row, (row.request)(&names)).await;
+        assert_eq!(refusal(&answered), (Code::PermissionDenied, "OPERATOR_NOT_SERVED".into()), "{path}");
+        let existing = service.refused(served, row, (row.request)(&theirs)).await;
+        let unknown = service.refused(served, row, (row.request)(&nobodys)).await;
+        assert_eq!(shown(&existing, &theirs), shown(&unknown, &nobodys), "{path} with the header of an operator");
         let existing = service.refused("other", row, (row.request)(&theirs)).await;
         let unknown = service.refused("other", row, (row.request)(&nobodys)).await;
         assert_eq!(shown(&existing, &theirs), shown(&unknown, &nobodys), "{path}");

@@ -1,5 +1,5 @@
 use motherlode_proto::spin::v1::{AutospinResponse, PlayStreamResponse, play_stream_response::Answer};
-use motherlode_runtime::connect::Connection;
+use motherlode_runtime::{access::OPERATOR, connect::Connection};
 use prost::{
     Message,
     bytes::{Buf, BufMut},
@@ -52,10 +52,13 @@ impl Decoder for Bytes {
 
 pub type Answered = Result<Vec<u8>, Status>;
 
-pub async fn call(connection: &Connection, path: &str, message: Vec<u8>) -> Answered {
+pub async fn call(connection: &Connection, path: &str, operator: Option<&str>, message: Vec<u8>) -> Answered {
     let mut client = Grpc::new(connection.clone());
     client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
-    let request = Request::new(tokio_stream::iter([message]));
+    let mut request = Request::new(tokio_stream::iter([message]));
+    if let Some(operator) = operator {
+        request.metadata_mut().insert(OPERATOR, operator.parse().expect("a header"));
+    }
     let mut answers = client.streaming(request, path.parse().expect("a path"), Bytes).await?.into_inner();
     let first = answers.message().await?.ok_or_else(|| Status::unknown("the stream ended without an answer"))?;
     within(path, first)

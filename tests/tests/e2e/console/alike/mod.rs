@@ -338,6 +338,7 @@ async fn at_c1_the_direct_path_streams_and_the_layers_refuse_alike_with_every_re
         head("TOKEN_MISSING", "", &[]),
         head("TOKEN_UNKNOWN", "nobody", &[]),
         head("TOKEN_AMBIGUOUS", "acme", &[("authorization", "Bearer audit")]),
+        head("OPERATOR_NOT_SERVED", "acme", &[("motherlode-operator", "none")]),
         head("TOKEN_EXPIRED", "old", &[]),
         head("ROLE_MISSING", "audit", &[]),
         moving(head("RATE_LIMITED", "slow", &[])),
