@@ -184,12 +184,13 @@ class Daily:
         request = spin_pb2.ChooseRequest(request_id="dave-2", round_id=opened.round_id, choice=pick)
         self.client("acme/play").spins.Choose(request, metadata=[("motherlode-force", "jackpot")])
         self.r6 = opened.round_id
-        for number in range(ROUNDS // 4):
+        for number in range(min(ROUNDS // 4, 100)):
             self.over("acme/alice", "neptune", f"more-{number}", "loss")
         games = [game for game in STAKES if game != "dwarf-mine"]
-        for number in range(ROUNDS // 2):
-            player = f"acme/p{number % 12:02}"
-            if number < 12:
+        players = min(12 + ROUNDS // 100, 200)
+        for number in range(ROUNDS - min(ROUNDS // 4, 100)):
+            player = f"acme/p{number % players:02}"
+            if number < players:
                 self.fund(player, 100_000)
             self.over(player, games[number % len(games)], f"filler-{number}", "")
         self.currencies()

@@ -173,7 +173,8 @@ fn plotted(days: &[Day], exact: &str, spread: &str) -> String {
         )
     };
     let share = |share: f64| line(down(share), &format!("{:.0} %", share * 100.0));
-    let scale = [share(0.0), share(exact), share(top)].concat();
+    let zero = if exact * 12.0 < top { String::new() } else { share(0.0) };
+    let scale = [zero, share(exact), share(top)].concat();
     let band = format!("<polygon class=\"band\" points=\"{} {}\"/>", above.join(" "), below.join(" "));
     let middle =
         format!("<line class=\"exact\" x1=\"{LEFT}\" y1=\"{0:.1}\" x2=\"{WIDTH}\" y2=\"{0:.1}\"/>", down(exact));

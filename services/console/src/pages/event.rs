@@ -60,7 +60,7 @@ pub(super) fn currency(commit: &Commit) -> &str {
 }
 
 fn words(name: &str) -> String {
-    name.trim_end_matches("_code").replace('_', " ")
+    name.trim_end_matches("_code").trim_end_matches("_unix_ms").replace('_', " ")
 }
 
 fn fields(message: &DynamicMessage, currency: &str) -> Vec<(String, String)> {
@@ -138,7 +138,7 @@ fn enum_name(field: &FieldDescriptor, number: i32) -> String {
 mod tests {
     use super::*;
     use motherlode_proto::{
-        log::v1::{Balance, ContributionsPooled, Deposited, StepResolved, SwitchSet, event},
+        log::v1::{Balance, ContributionsPooled, Deposited, StepResolved, SwitchSet, WalletOverdue, event},
         round::v1::{Choice, Outcome, choice},
     };
 
@@ -170,6 +170,9 @@ mod tests {
         assert_eq!(fields_of(event::Kind::ContributionsPooled(pooled), "")[2], "amount 1.50 EUR");
         let off = fields_of(event::Kind::SwitchSet(SwitchSet { game: "neptune".into(), ..SwitchSet::default() }), "");
         assert!(off.contains(&"switched off".to_owned()), "{off:?}");
+        let overdue = WalletOverdue { oldest_unix_ms: 1_000, ..WalletOverdue::default() };
+        let told = fields_of(event::Kind::WalletOverdue(overdue), "");
+        assert!(told.contains(&"oldest 1970-01-01T00:00:01.000Z".to_owned()), "{told:?}");
         assert_eq!(told_of_nothing(), "unknown");
     }
 

@@ -171,7 +171,7 @@ fn figures(told: &GetGameResponse) -> Markup {
             .map(|of| (format!("Return with the jackpot at coin value {}", of.coin_value), percent(&of.rtp_now))),
     );
     if let Some(top) = &told.win_up_to {
-        let bets = |bets: &str| if bets.is_empty() { String::new() } else { format!("{bets} bets") };
+        let bets = |bets: &str| if bets.is_empty() { String::new() } else { format!("{} bets", count(bets)) };
         let at = match top.currency_code.is_empty() {
             true => String::new(),
             false => format!(" at {} {}", top.coin_value, top.currency_code),
@@ -185,7 +185,7 @@ fn figures(told: &GetGameResponse) -> Markup {
         ));
         rows.push(("Meaning of these wins".to_owned(), top.says.clone()));
     }
-    rows.extend(told.conditional_returns.iter().map(|of| (format!("Return {}", of.title), percent(&of.rtp))));
+    rows.extend(told.conditional_returns.iter().map(|of| (sentence(&of.title), percent(&of.rtp))));
     let values = |of: &ValueSet| of.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     rows.extend(told.value_sets.iter().map(|of| (sentence(&of.title), values(of))));
     let name = |symbol: &u32| told.symbols.get(*symbol as usize).map_or("", |symbol| &symbol.name);

@@ -41,8 +41,11 @@ fn listing(listed: &ListIncidentsResponse) -> Markup {
         vec![html! { (of.operator_id) }, html! { (count(of.voids)) }, html! { (eur(&of.contributions_eur)) }]
     });
     html! {
-        (table("Incidents", &headings, listed.incidents.iter().map(incident).collect()))
-        (table("Contributions of voided rounds that were not returned", &["Operator", "Voids", "EUR"], left.collect()))
+        @if listed.incidents.is_empty() { p { "None." } }
+        @else { (table("Incidents", &headings, listed.incidents.iter().map(incident).collect())) }
+        @if !listed.not_returned.is_empty() {
+            (table("Contributions of voided rounds that were not returned", &["Operator", "Voids", "EUR"], left.collect()))
+        }
     }
 }
 

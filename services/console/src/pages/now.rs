@@ -179,7 +179,7 @@ fn away(of: &WalletStatus) -> Alert {
     let told = html! {
         "The wallet of " (of.operator_id) " does not answer: its circuit is open, and bets are refused. Last error: " (of.last_error)
         ". " (count(of.players_pending)) " players have a pending debit or credit, " (count(of.players_overdue)) " of them overdue. Next try: "
-        @if of.next_call_ms == 0 { "with the operator's next wallet call" } @else { "in " (time(of.next_call_ms * 1_000)) } "."
+        @if of.next_call_ms == 0 { "with the operator's next wallet call" } @else { "in " (of.next_call_ms.div_ceil(1_000)) " s" } "."
     };
     Alert::new(Severity::Page, "MotherlodeWalletAway", told).since(of.failing_since_time)
 }
@@ -219,7 +219,12 @@ async fn alarming(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     let late = events.into_iter().filter(|event| event.time.is_some_and(|time| time.seconds >= since));
     told.extend(late.map(|event| {
         let entry = ALARMING.iter().find(|(kind, _)| *kind == event.kind()).map_or("", |(_, entry)| entry);
-        let text = html! { (capital(&kind(event.kind()))) ", " (event.subject) @if !event.reason.is_empty() { ": " (event.reason) } "." };
+        let text = html! {
+            (capital(&kind(event.kind()))) ", " (event.subject)
+            @if !event.after.is_empty() { ": " (event.after) }
+            @if !event.reason.is_empty() { " (" (event.reason) ")" }
+            "."
+        };
         Alert::new(Severity::Page, entry, text).since(event.time)
     }));
     Ok(())
@@ -424,10 +429,12 @@ mod tests {
             operator_id: "bravo".into(),
             last_error: "no answer".into(),
             players_pending: 41,
+            next_call_ms: 5_460,
             ..Default::default()
         };
         let told = alarms(vec![away(&away_of)]).into_string();
         assert!(told.contains("wallet of bravo") && told.contains("no answer. 41 players"), "{told}");
+        assert!(told.contains("Next try: in 6 s."), "{told}");
         let told = alarms(behind(&of)).into_string();
         assert!(told.contains("Standby b is 2,300 records behind") && told.matches("<li>").count() == 1, "{told}");
     }
