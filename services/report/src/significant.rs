@@ -331,7 +331,7 @@ fn of_reload(reloaded: &ConfigurationReloaded) -> Content {
 
 fn of_start(begun: &GenerationBegun) -> Option<Content> {
     let GenerationBegun { number, unused_seals_end, evidence, lost_to, keys_lost, .. } = begun;
-    let subject = format!("draw generation {number}");
+    let subject = format!("generation {number} of draws");
     let keys = match keys_lost.len() {
         0 => String::new(),
         count => format!("; {count} draw keys are lost"),
