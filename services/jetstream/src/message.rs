@@ -241,7 +241,7 @@ mod tests {
         flipped[70] ^= 1;
         let foreign = records([7; 32], [b"one"]);
         for (what, wrong) in [
-            ("some are missing", append(3, 1, 1, &all)),
+            ("messages before it are missing", append(3, 1, 1, &all)),
             ("does not name the expected position", append(2, 1, 2, &all)),
             ("no valid block header", cut),
             ("checksum", Message { payload: flipped.into(), ..good.clone() }),

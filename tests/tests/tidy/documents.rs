@@ -14,7 +14,7 @@ pub(crate) fn paths() -> Vec<PathBuf> {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if [".git", ".venv", ".nats", "target", "node_modules", "__pycache__"].contains(&&*name) {
+            if [".git", ".venv", ".nats", ".openapi", "target", "node_modules", "__pycache__"].contains(&&*name) {
                 continue;
             }
             if path.is_dir() {

@@ -178,7 +178,7 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Config;
+    use crate::config::Config;
 
     const LIST: &str = "/motherlode.spin.v1.SpinService/ListGames";
 

@@ -213,3 +213,37 @@ fn pl_27_no_setting_opens_a_service_that_has_operators() {
         assert!(error.contains("unknown field"), "{error}");
     }
 }
+
+#[test]
+fn pl_27_a_credential_serves_other_configured_operators_without_its_name() {
+    let check = |acme: &str, platform: &str, name: &str, gamma: &str| {
+        let credential = |name: &str, digit: &str, served: &str| {
+            let digest = digit.repeat(64);
+            format!(
+                "credentials = [{{ name = '{name}', token_sha256 = '{digest}', roles = ['play'], operators = [{served}] }}]\n"
+            )
+        };
+        let operators = [
+            ("acme", credential("gateway", "1", acme)),
+            ("beta", credential(name, "2", "")),
+            ("gamma", credential("gateway", "3", gamma)),
+            ("platform", credential("ops", "4", platform)),
+        ];
+        let text: String = operators.iter().map(|(id, more)| format!("[[operators]]\nid = '{id}'\n{more}")).collect();
+        Config::parse(&text).map_or_else(|fault| fault.to_string(), |_| String::new())
+    };
+    assert_eq!(check("'beta'", "", "other", ""), "");
+    for (acme, platform, name, gamma, fault) in [
+        ("'beta'", "", "gateway", "", "of the same name"),
+        ("'gamma'", "", "other", "", "of the same name"),
+        ("'beta'", "", "other", "'beta'", "of the same name"),
+        ("'beta', 'beta'", "", "other", "", "each once"),
+        ("'acme'", "", "other", "", "other operators"),
+        ("'platform'", "", "other", "", "cannot be shared"),
+        ("", "'beta'", "other", "", "cannot be shared"),
+        ("'delta'", "", "other", "", "must be configured"),
+    ] {
+        let refused = check(acme, platform, name, gamma);
+        assert!(refused.contains(fault), "{acme} {platform} {name} {gamma}: {refused}");
+    }
+}
