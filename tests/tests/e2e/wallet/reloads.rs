@@ -70,12 +70,14 @@ async fn pl_27_pl_31_a_reload_adds_a_brand_with_a_wallet_and_changes_the_wallet(
     assert!(line.contains("operators.brand.seamless"), "{line}");
     (second.books().closes_hang, second.books().credits_unsure) = (false, false);
     until(|| is_complete(&second, "three"), "the refused reload must not remove the wallet").await;
-    let applied = process.log_lines(APPLIED).len();
-    motherlode_tests::until("the removal of a wallet without due calls", async || {
+    // Each reload ends before the next signal, so that no late reload is taken for a later one.
+    let lines = || (process.log_lines(APPLIED).len(), process.log_lines(REFUSED).len());
+    let (applied, _) = lines();
+    while lines().0 == applied {
+        let before = lines();
         process.reload();
-        process.log_lines(APPLIED).len() > applied
-    })
-    .await;
+        motherlode_tests::until("the end of a reload", async || lines() != before).await;
+    }
     let refused = client.bet(bet("four", &gina, "0.01")).await.unwrap_err();
     assert_eq!(reason(&refused), "INSUFFICIENT_FUNDS", "no wallet holds the player's money");
 
