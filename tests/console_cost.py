@@ -60,7 +60,7 @@ def pages(service, rounds):
         for _ in range(VISITS):
             visitor.open(service.console + path).read()
         later = (spent(pid) - begun) * 1000 / VISITS
-        verdict = "good" if later <= CPU_MS_MAX and size <= KB_MAX else "over the limit"
+        verdict = "good" if max(first, later) <= CPU_MS_MAX and size <= KB_MAX else "over the limit"
         over += [path] * (verdict != "good")
         print(f"| /{path} | {first:.0f} | {later:.1f} | {size:.1f} | {verdict} |", flush=True)
     return over
