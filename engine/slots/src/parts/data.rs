@@ -52,7 +52,7 @@ pub(crate) use game_data;
 pub struct StakeData {
     #[serde(default)]
     pub coin_values: Vec<String>,
-    /// Key in `games/ladders.toml`.
+    /// Key in `ladders.toml`.
     #[serde(default)]
     pub ladders: Option<String>,
     pub lines: (u32, u32),

@@ -7,7 +7,7 @@ use motherlode_slots::{
 
 use crate::common::{Naive, seed};
 
-const WITCH: &str = include_str!("../../games/witch-feature/1.0.1.toml");
+const WITCH: &str = include_str!("../../golden/witch-feature/1.0.1.toml");
 
 fn stake(game: &dyn Game) -> Stake {
     let limits = &game.info().limits;
@@ -60,7 +60,7 @@ fn me_21_the_highest_feature_of_mystery_elves() {
 /// multiplied by 10.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
-    for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
+    for file in [WITCH, include_str!("../../golden/witch-feature/1.0.toml")] {
         let base = Naive::new(file);
         let free = base.on_strips(file, "free_reels");
         let free_spins = |naive: &Naive, stops: &[usize; 5], reel: usize| {

@@ -36,8 +36,8 @@ use unlocking::Chain;
 
 pub const NAME: &str = "witch-feature";
 pub const VERSIONS: [RulesVersion; 2] = [
-    RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../../games/witch-feature/1.0.toml") },
-    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/witch-feature/1.0.1.toml") },
+    RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../../golden/witch-feature/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../golden/witch-feature/1.0.1.toml") },
 ];
 const FEATURES: [Feature; 6] = [
     Feature::collected("high_symbols", "High Symbols Respin", Sign::Window(SpinKind::HighSymbols)),
