@@ -93,6 +93,15 @@ pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError
     })
 }
 
+/// TLS with the root certificates of a PEM file, or the system's without one.
+pub(crate) fn tls(ca: Option<&[u8]>) -> Result<ClientTlsConfig, String> {
+    let tls = ClientTlsConfig::new();
+    match ca {
+        Some(ca) => roots::named(ca).map(|_| tls.ca_certificate(Certificate::from_pem(ca))),
+        None => roots::of_system().map(|roots| tls.trust_anchors(roots.roots)),
+    }
+}
+
 async fn open(
     target: &str,
     credentials: &Credentials,
@@ -122,14 +131,8 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
         (Some("http"), None) if credentials.identity.is_none() => {}
         (Some("http"), _) => return Err(unusable("--ca, --cert and --key are for https targets only")),
         (Some("https"), ca) => {
-            let tls = ClientTlsConfig::new();
-            let mut tls = match ca {
-                Some(ca) => {
-                    roots::named(ca).map_err(|fault| unusable(&format!("the root certificate (--ca): {fault}")))?;
-                    tls.ca_certificate(Certificate::from_pem(ca))
-                }
-                None => tls.trust_anchors(roots::of_system().map_err(|fault| unusable(&fault))?.roots),
-            };
+            let named = if ca.is_some() { "the root certificate (--ca): " } else { "" };
+            let mut tls = tls(ca.as_deref()).map_err(|fault| unusable(&format!("{named}{fault}")))?;
             if let Some((certificate, key)) = &credentials.identity {
                 tls = tls.identity(Identity::from_pem(certificate, key));
             }

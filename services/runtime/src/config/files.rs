@@ -30,6 +30,7 @@ impl Config {
             ("store.credentials", store.credentials.as_ref().filter(|_| stream)),
             ("store.key_file", store.key_file.as_ref().filter(|_| stream)),
             ("proofs.key_file", self.proofs.key_file.as_ref().filter(|_| log)),
+            ("telemetry.otlp_ca", self.telemetry.otlp_ca.as_ref()),
         ];
         let calls = !of.targets.is_empty() && self.role != Role::All;
         let ledger = [
