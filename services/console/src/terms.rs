@@ -1,4 +1,4 @@
-//! Explanations of terms, shown on hover and focus. The sentences come from the glossary.
+//! Explanations of terms, shown on hover and focus.
 
 use maud::{Markup, html};
 
