@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {
         let signalled = stop::signalled().map_err(Failure::found)?;
-        // A failed bind must not create the folder.
+        // The folder must not be created if the bind fails.
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {
             Failure::found(format!("cannot listen on {}: {error}", args.listen))
                 .with_step("Name another address with --listen")

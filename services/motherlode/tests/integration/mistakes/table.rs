@@ -1,4 +1,4 @@
-//! [`super::world::World::run`] replaces names that start with `@`.
+//! [`super::world::World::run`] replaces the names that start with `@`.
 
 use super::Mistake;
 
