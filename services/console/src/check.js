@@ -26,7 +26,6 @@ async function sha256(...parts) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 }
 
-// Verifies the signature of a checkpoint and returns its size and root hash.
 async function checkpoint(note, key) {
   const [, name, id, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(key) ?? [];
   check(name, "the key is malformed");
@@ -149,8 +148,7 @@ async function recordsOf(extra, ...kinds) {
   return found;
 }
 
-// Checks that the records contain the round's bet, all steps, and its settlement or void. Returns the number of steps and
-// whether the round was settled.
+// Checks that the records contain the round's bet, all steps, and its settlement or void.
 function whole(number, records) {
   const events = records.flatMap(({ record }) => parts(record, 10));
   const has = (kind) => events.some((event) => one(event, kind, 1) === number);
@@ -201,7 +199,7 @@ async function draws(roundId, number, settled, records, sealing) {
   return found;
 }
 
-// Verifies a round's proof and reports each passed check. Returns whether the proof contains the seals of all draws.
+// Verifies a round's proof and reports each passed check.
 async function verify(proof, key, wanted, tell) {
   const end = proof.indexOf("\n\n");
   const [header, extra, index, ...path] = proof.slice(0, Math.max(end, 0)).split("\n");

@@ -121,7 +121,6 @@ impl Public {
     }
 }
 
-/// Start of the paths of public pages.
 pub(crate) const PREFIX: &str = "/check/";
 
 fn busy() -> Failure {

@@ -9,7 +9,6 @@ const PURPOSE: &str = "motherlode/link/v1";
 
 #[derive(Clone)]
 pub struct RoundLinks {
-    /// Public address of the console, without a final slash.
     address: Arc<str>,
     key: hmac::Key,
 }
@@ -34,8 +33,7 @@ impl RoundLinks {
         key.is_ok_and(|key| hmac::verify(&self.key, &message(round_id), &key).is_ok())
     }
 
-    /// Adds the link to a round that has ended. An open round gets no link, because the page would reveal draws that
-    /// are still hidden.
+    /// An open round gets no link, because the page would reveal draws that are still hidden.
     pub(crate) fn add(&self, round: &mut Round) {
         if matches!(round.state(), RoundState::Settled | RoundState::Voided) {
             round.check_url = self.url(&round.round_id);

@@ -163,8 +163,7 @@ async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor)
     Ok(([(header::CONTENT_TYPE, "application/jsonl")], body).into_response())
 }
 
-/// Returns whether the content type is JSON. Browsers send JSON to another site only after a preflight request, which the
-/// console refuses.
+/// Browsers send JSON to another site only after a preflight request, which the console refuses.
 fn is_json(request: &Request) -> bool {
     let told = request.headers().get(header::CONTENT_TYPE).and_then(|told| told.to_str().ok());
     let media_type = told.and_then(|told| told.split(';').next()).unwrap_or("");

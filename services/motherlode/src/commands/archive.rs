@@ -156,8 +156,7 @@ fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> 
     Ok((records, first))
 }
 
-/// Reads the checkpoint in the data folder. The upload compares the checkpoint's root hash with the records; only
-/// `restore --key` verifies the signature.
+/// The upload compares the checkpoint's root hash with the records; only `restore --key` verifies the signature.
 fn checkpoint(data: &Path, partition: u32) -> Result<Option<(Checkpoint, Note)>, Failure> {
     let read = Files::unverified_checkpoint(&motherlode_proofs::proofs_folder(data, partition));
     read.map_err(|error| {

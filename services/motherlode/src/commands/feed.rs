@@ -33,8 +33,7 @@ impl Sink for Feed {
         self.position
     }
 
-    /// Writes the records of a message as lines. After a reconnection, lines that were already written are not
-    /// repeated.
+    /// After a reconnection, lines that were already written are not repeated.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in self.tie.records(&message)? {

@@ -97,7 +97,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(to) => {
                 // The address is parsed first, because a mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
-                // The copy is opened before the connection, so that an unusable copy is reported first.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
                 copies.iter().try_for_each(Sink::report)

@@ -107,7 +107,6 @@ fn time_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> 
         .ok_or_else(|| de::Error::custom("must be a date and time with its offset, such as 2027-01-31T00:00:00Z"))
 }
 
-/// Converts a time; `None` if its date, time or offset is missing.
 fn unix_ms(time: &Datetime) -> Option<i64> {
     let (day, clock) = (date::parse(&time.date?.to_string())?, time.time?);
     let offset_minutes = match time.offset? {
@@ -191,7 +190,6 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
 }
 
 impl Credential {
-    /// Returns the ids of the served operators, with the credential's own first.
     pub fn serves<'a>(&'a self, own: &'a Operator) -> impl Iterator<Item = &'a String> {
         [&own.id].into_iter().chain(&self.operators)
     }
@@ -208,7 +206,7 @@ fn check_served(operators: &[Operator], own: &Operator, credential: &Credential)
     if !served.iter().all(|id| operators.iter().any(|operator| operator.id == *id)) {
         return Err("a credential's operators must be configured");
     }
-    // Credentials of an operator with equal names are one actor, which must not get the roles of another operator's.
+    // Equal names within an operator are one actor, which must not also get the roles of another operator's credential.
     let is_same = |of: &Operator, other: &Credential| {
         other.name == credential.name && other.serves(of).any(|id| served.contains(id))
     };
@@ -219,7 +217,7 @@ fn check_served(operators: &[Operator], own: &Operator, credential: &Credential)
     Ok(())
 }
 
-/// Returns whether the token is blank. Such a token cannot authenticate, because headers are trimmed.
+/// Returns whether the token is blank. A blank token cannot authenticate, because headers are trimmed.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()

@@ -110,7 +110,6 @@ pub(super) fn is_private(target: &str) -> bool {
 }
 
 impl Seamless {
-    /// Returns the default settings for an address.
     #[must_use]
     pub fn new(url: &str, protocol: WalletProtocol) -> Self {
         Self {

@@ -87,7 +87,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Parses an address "nats://host:port,host:port/NAME"; the path NAME replaces the stream prefix.
+    /// Parses an address `nats://host:port,host:port/NAME`; NAME replaces the stream prefix.
     pub fn at(&self, url: &str) -> Result<Self, ConfigError> {
         let rest = url.strip_prefix("nats://").unwrap_or_default();
         let (servers, stream) = rest.split_once('/').unwrap_or((rest, &self.stream));
@@ -104,7 +104,7 @@ impl Store {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let fault = |fault: &str| Err(ConfigError::Store { fault: fault.to_owned() });
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        // The error omits the address, because the address may contain a secret.
+        // The address may contain a secret, so the error omits it.
         if self.url.as_ref().is_some_and(|url| url.contains('@')) {
             return fault("url must not contain a user or a password: use [store] credentials");
         }

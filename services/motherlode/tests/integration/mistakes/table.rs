@@ -9,7 +9,6 @@ const LISTENS: &str = "motherlode listens on";
 
 #[rustfmt::skip]
 pub const MISTAKES: &[Mistake] = &[
-    // Values of `--target` at which the called service does not run.
     ("play dwarf-mine --auto --target http://127.0.0.1:1", 1, ["no service answers", "refused", "motherlode serve --listen 127.0.0.1:1"]),
     ("watch jackpots --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
     ("health --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
