@@ -28,7 +28,7 @@ const ADDRESSES_MAX: usize = 4_096;
 const AT_ONCE_MAX: usize = 16;
 const RETRY_SECONDS: &str = "10";
 
-/// Paths that the public host name serves in addition to [`PREFIX`].
+/// Paths on the public host name, in addition to [`PREFIX`].
 const PATHS: [&str; 4] = ["/check.js", "/console.css", "/icon.svg", "/keys.js"];
 
 #[derive(Debug, Clone, Copy)]

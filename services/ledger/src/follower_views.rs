@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 const OWN: [&str; 5] = ["requests", "players", "rounds", "awards", "hashes"];
 
 pub trait FollowerView: Send + Sync {
-    /// Number of commits that are not yet in the view's tables; `u64::MAX` demands that the tables are written now.
+    /// Number of commits missing from the view's tables; `u64::MAX` demands an immediate write.
     fn unwritten(&self) -> u64;
 
     /// Writes the view's tables, which may contain published commits only. If a table is missing, the next start

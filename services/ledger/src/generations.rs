@@ -1,5 +1,5 @@
-//! Checks at the start of a writer (PL-40): that the log has lost no records and that no draw key of the log is
-//! missing. Then commits the next draw generation. The files `<keys>.log-<partition>` contain the log's end.
+//! Start of a writer (PL-40): looks for lost records and missing draw keys, then commits the next draw generation. The
+//! files `<keys>.log-<partition>` contain the log's end.
 
 use crate::{
     append::{AppendError, Proposal},

@@ -480,7 +480,7 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
 }
 
 /// Returns the last entries whose key is `all` followed by a number below `below`, in key order. They contain at least
-/// `max` rounds if so many exist; `count` returns the number of rounds in an entry.
+/// `max` rounds, if the run has that number; `count` returns the number of rounds in an entry.
 fn latest(
     run: &Run,
     all: &[u8],

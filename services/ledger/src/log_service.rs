@@ -30,7 +30,7 @@ use tracing::Span;
 /// Maximum size of an answer. A larger record is sent alone.
 const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
-/// Maximum number of unanswered proposals per stream. While a stream has so many, no further proposal is read from it.
+/// Maximum number of unanswered proposals per stream. At this limit, the service stops reading from the stream.
 const IN_FLIGHT_MAX: usize = 16_384;
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 

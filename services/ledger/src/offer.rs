@@ -1,4 +1,4 @@
-//! Currencies and coin values that the configuration offers (PL-35, DM-19).
+//! Currencies and coin values offered by the configuration (PL-35, DM-19).
 
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Reason, Refusal, config::Currencies};

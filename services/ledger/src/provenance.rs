@@ -7,7 +7,7 @@ use tokio::sync::watch;
 pub(crate) struct Provenance {
     before: Option<Hash>,
     is_own: AtomicBool,
-    /// Whether the latest snapshot still names another build, although this build has verified it.
+    /// Whether the latest snapshot still names another build, although this build has verified the snapshot.
     is_stale: AtomicBool,
     failure: watch::Sender<Option<String>>,
 }

@@ -44,7 +44,7 @@ use std::{
 use tokio::sync::{broadcast, watch};
 
 /// State that a standby recovered from a log while another process wrote the log. When this process becomes the writer,
-/// it has to apply only the records that are still missing.
+/// it has to apply only the missing records.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) keeping: JoinHandle<()>,
@@ -180,7 +180,7 @@ pub(crate) fn recover(
         }
         store.need_checkpoint();
     }
-    // At later starts, the existence of this folder proves that the log was once there.
+    // At later starts, the existence of this folder proves the earlier existence of the log.
     let folder = store.folder();
     fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
     snapshot.books.watch();
@@ -255,8 +255,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Returns the books and the last record that was in the snapshot. If the snapshot's tables are damaged, the snapshot
-/// is not used.
+/// Returns the books and the snapshot's last record. If the snapshot's tables are damaged, the snapshot is not used.
 fn replay(
     reader: &dyn Reader,
     snapshot: Snapshot,
@@ -331,7 +330,7 @@ fn replay_past(
             let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
             let hash = named.unwrap_or_else(|| hash(&stored.bytes));
             fold(reader, &mut books, &logged.commit, hash)?;
-            // The tables may already contain records that the snapshot's books do not.
+            // The tables may be ahead of the snapshot's books.
             if position > tables.requests.to() {
                 tables.requests.push(&[tables.requests.name(&logged.commit.stream, &logged.commit.request_id)]);
             }

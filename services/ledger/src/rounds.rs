@@ -60,7 +60,7 @@ pub struct Places {
     pub over: bool,
 }
 
-/// `sealing` lacks seals that are more than `WALK_MAX` commits before the round.
+/// `sealing` lacks seals from more than `WALK_MAX` commits before the round.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {

@@ -456,7 +456,7 @@ impl Config {
     /// Checks that an address beyond loopback has TLS and operators, or the exceptions that replace them (PL-27).
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
         let (listen, allowed) = (self.listen, self.allow_beyond_loopback);
-        // A console process needs no operators, because the processes that it calls authenticate the callers.
+        // A console process needs no operators, because the called processes authenticate the callers.
         let operators = !self.operators.is_empty() || self.role == Role::Console;
         self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [

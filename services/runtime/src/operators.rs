@@ -1,4 +1,4 @@
-//! Configured operators. Settings of the operators, which a reload of the configuration replaces (PL-27).
+//! Settings of the configured operators. A reload of the configuration replaces them (PL-27).
 
 use crate::config::{Config, Operator, PLATFORM, WalletKind};
 use motherlode_state::Nano;

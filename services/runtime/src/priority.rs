@@ -20,7 +20,7 @@ pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Sets SCHED_IDLE: the thread runs only when no other thread wants to. It must not hold a lock that calls need.
+/// Sets SCHED_IDLE: the thread runs only if the processor is otherwise idle. It must not hold a lock that calls need.
 pub fn lowest_priority() {
     #[cfg(target_os = "linux")]
     {

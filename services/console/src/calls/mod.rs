@@ -108,7 +108,7 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection of a call that the service has not accepted yet. A service in this process counts the connection for the
+/// Connection of a call before its acceptance by the service. A service in this process counts the connection for the
 /// call's credential; for a service in another process, the console counts it per token.
 struct LetIn {
     peer: Option<Arc<Peer>>,

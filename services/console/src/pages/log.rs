@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 const RECORDS: usize = 25;
-/// Number of records that a search reads per call; [`READS_MAX`] limits the number of calls.
+/// Number of records per call of a search; [`READS_MAX`] limits the number of calls.
 const SEARCHED: usize = 500;
 const READS_MAX: usize = 20;
 const LONG: usize = 160;

@@ -20,7 +20,7 @@ use motherlode_tables::{Column, Kind, Value, column};
 const PAGE: i32 = 50;
 const SUGGESTED: i32 = 8;
 const NEAR: i32 = 10;
-/// Maximum number of calls that a search for similar names makes.
+/// Maximum number of calls per search for similar names.
 const NEAR_READS_MAX: usize = 4;
 
 pub(super) async fn operator(visit: &Visit) -> String {

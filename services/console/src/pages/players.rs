@@ -1,5 +1,5 @@
-//! Lists the players of an operator that had transactions on a day (PL-34); the shown rows can be downloaded. Without a
-//! day, the page lists [all players](super::player_names).
+//! Lists an operator's players with transactions on a day (PL-34); the shown rows can be downloaded. Without a day, the
+//! page lists [all players](super::player_names).
 
 use super::{
     parts::{summed_table, texts},

@@ -278,7 +278,7 @@ pub(super) fn file<R>(
     }
 }
 
-/// Escapes text that a spreadsheet would evaluate as a formula.
+/// Escapes text, because a spreadsheet could evaluate it as a formula.
 pub(super) fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
     match form == "csv" && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),

@@ -1,5 +1,5 @@
-//! Checks proposals of other processes (PL-44): that the process's roles permit the events, that the actors have the
-//! required roles, that the seals match the draw keys, and that resolving a step again gives the proposed outcome. The
+//! Checks proposals of other processes (PL-44). The process's roles must permit the events, the actors must have the
+//! required roles, the seals must match the draw keys, and resolving a step again must give the proposed outcome. The
 //! checks read only durable state. To check a step, the writer replays the round on a copy of the player.
 
 mod actors;
@@ -58,7 +58,7 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// [`AppendError::Conflict`] means that the stream's version differs, or that a needed record of another partition
+    /// [`AppendError::Conflict`] has two causes: the stream's version differs, or a needed record of another partition
     /// has not reached this process.
     pub(crate) fn check(
         &self,

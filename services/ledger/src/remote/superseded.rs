@@ -1,4 +1,4 @@
-//! Checks that bets use a current rules version, or a superseded one that the configuration permits (PL-41).
+//! Checks that bets use a current rules version, or a superseded one permitted by the configuration (PL-41).
 
 use crate::append::AppendError;
 use motherlode_runtime::{Reason, config::Rules};

@@ -39,8 +39,7 @@ pub(super) struct Forwarder {
     outstanding: BTreeMap<u64, Proposed>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Proposals that the writer has committed, by the position of the commit. Each is answered after the replica has
-    /// applied its position.
+    /// Committed proposals, by the position of the commit. Each is answered after the replica has applied its position.
     decided: BTreeMap<Position, Vec<Unanswered>>,
 }
 

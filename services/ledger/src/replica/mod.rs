@@ -62,7 +62,7 @@ pub fn join(
                 return head;
             }
             fetch(&asking, &folder, head.chain.position).await;
-            // The checkpoint may cover records after the end that was read before, so the end is read again.
+            // The checkpoint may be ahead of the end read before, so the end is read again.
             asking.head().await
         });
         let Head { chain: head, partitions } = head.await.map_err(|error| OpenError::Origin(error.to_string()))?;

@@ -33,7 +33,7 @@ impl Sink for Feed {
         self.position
     }
 
-    /// After a reconnection, lines that were already written are not repeated.
+    /// After a reconnection, no line is written twice.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in self.tie.records(&message)? {

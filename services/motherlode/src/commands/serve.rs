@@ -190,7 +190,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
             () = reloads.run() => Err(Failure::found("the task that reloads the configuration has ended: start the process again")),
         }
     });
-    // Only a read of the log that the stop has interrupted may still be running.
+    // Only a task that reads the log may still be running.
     runtime.shutdown_timeout(LEAVE);
     served
 }

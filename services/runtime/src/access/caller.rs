@@ -52,7 +52,7 @@ pub(super) enum Kind {
 }
 
 impl Caller {
-    /// Caller of a service without operators, who may access all objects.
+    /// Caller of a service without operators. This caller may access all objects.
     pub const ANYONE: Self = Self(None);
 
     #[must_use]

@@ -113,8 +113,8 @@ fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Vec<&
     identities.iter().filter(is_given).collect()
 }
 
-/// Selects the operator that the call names, by default the credential's own. The refusal is the same whether or not
-/// the named operator exists.
+/// Selects the operator named in the call, by default the credential's own. The refusal is the same whether or not the
+/// named operator exists.
 fn select<'a>(credential: &[&'a Arc<Identity>], headers: &HeaderMap) -> Result<&'a Arc<Identity>, Refusal> {
     let mut named = headers.get_all(OPERATOR).iter();
     let is_selected =

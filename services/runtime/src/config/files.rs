@@ -1,4 +1,4 @@
-//! Checks the files that the configuration names, before `serve` or `config` opens any of them.
+//! Checks the files named in the configuration, before `serve` or `config` opens any of them.
 
 use super::{Config, ConfigError, Role};
 use std::{

@@ -1,6 +1,6 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Limit of file descriptors that the process requests at most. It is bounded because each descriptor costs kernel
+/// Highest limit of file descriptors that the process requests. It is bounded because each descriptor costs kernel
 /// memory.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 

@@ -29,7 +29,7 @@ where
     }
 }
 
-/// Number of warnings and errors that a call site may log in a burst.
+/// Burst of warnings and errors per call site.
 const BURST: u32 = 100;
 /// Time per further line of a call site after the burst.
 const REFILL: Duration = Duration::from_secs(6);
