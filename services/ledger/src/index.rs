@@ -368,7 +368,8 @@ impl Index {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns at least the latest `max` rounds below `below`, from the [groups](group) that start with `within`.
+    /// Returns a player's latest rounds with numbers below `below`, at least `max` if there are enough, from the
+    /// [groups](group) that start with `within`.
     pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
         let mut found = vec![];
         let runs = self.look(0, |notes| {

@@ -15,8 +15,7 @@ pub struct Options {
     pub batch_commits_max: usize,
     pub answer_wait_max: Option<Duration>,
     pub change_lapse_ms: i64,
-    /// Number of commits between the snapshots at startup and shutdown. At runtime, a snapshot is written after 20
-    /// times as many commits.
+    /// Number of commits after which startup or shutdown writes a snapshot. At runtime, the number is 20 times as high.
     pub snapshot_commits: u64,
     /// Maximum number of players in memory, not counting players with open rounds or with changes since the last
     /// snapshot.

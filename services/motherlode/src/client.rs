@@ -60,7 +60,8 @@ where
     call(request).await.map(Response::into_inner)
 }
 
-/// tonic reports a broken connection as `Unknown` and an expired deadline as `Cancelled`.
+/// Returns whether a retry can succeed. tonic reports a broken connection as `Unknown` and an expired deadline as
+/// `Cancelled`.
 #[must_use]
 pub fn may_pass(status: &Status) -> bool {
     matches!(

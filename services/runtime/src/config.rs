@@ -236,7 +236,7 @@ pub struct Interruption {
     pub sweep_ms: u64,
     /// Maps games to the hours before an abandoned round is resolved, instead of the game's default.
     pub hours: BTreeMap<String, u32>,
-    /// Maps jurisdictions and games to these hours; takes precedence over `hours`.
+    /// Maps jurisdictions and games to the hours before an abandoned round is resolved; takes precedence over `hours`.
     pub jurisdictions: BTreeMap<String, BTreeMap<String, u32>>,
 }
 

@@ -32,7 +32,7 @@ pub struct Operator {
     pub weight: u32,
     /// Limit of the open campaigns' total cost in whole EUR (PL-36); default: unlimited.
     pub campaign_liability_eur_max: Option<u32>,
-    /// Kind of wallet (PL-31). A player keeps the kind that applied when the first account was opened.
+    /// Kind of wallet (PL-31). A player keeps the kind that applied when the player's first account was opened.
     #[serde(default)]
     pub wallet: WalletKind,
     /// Settings of a seamless wallet.
@@ -55,7 +55,7 @@ pub struct Credential {
     pub certificate_sha256: Option<Digest>,
     /// Roles.
     pub roles: Roles,
-    /// Further operators served; a call names one in the header `motherlode-operator`.
+    /// Further operators that the credential serves; a call names one in the header `motherlode-operator`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operators: Vec<String>,
     /// Expiry in Unix milliseconds; the file has a date and time with offset.

@@ -23,7 +23,7 @@ pub struct Store {
     /// without a `key_file`.
     #[serde(skip)]
     pub own_key_file: Option<PathBuf>,
-    /// Maps each stream to its last message without a MAC, for a log older than the key.
+    /// Maps each stream to its last message without a MAC, for a log that is older than the stream key.
     pub unsigned_up_to: BTreeMap<String, u64>,
     /// Whether a missing stream is created.
     pub create: bool,
@@ -53,9 +53,9 @@ pub struct StoreTls {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllowUnsafe {
-    /// Fewer than 3 replicas: a lost disk can lose the log.
+    /// Fewer than 3 replicas, with which a lost disk can lose the log.
     pub replicas: bool,
-    /// Servers without `sync_always`, or without a monitoring address: a power cut can lose acknowledged rounds.
+    /// Servers without `sync_always`, or without a monitoring address. A power cut can then lose acknowledged rounds.
     pub sync_interval: bool,
     /// Servers before 2.15.1, which can lose messages.
     pub version: bool,

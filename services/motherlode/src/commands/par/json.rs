@@ -1,4 +1,4 @@
-//! Returns, probabilities and bets are decimal strings.
+//! Writes a game's mathematics as JSON, with decimal strings for figures.
 
 use super::{cash, spread};
 use crate::figures::chance;
