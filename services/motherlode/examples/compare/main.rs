@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Prints the ratio of the service to each lower bound in the same repeat, and the processor time per call, each as
-//! median and range over all repeats. Then measures latencies of rounds, echoes and appends at constant rates, which
-//! are fractions of the highest rate of rounds.
+//! Prints ratios of measurements in the same repeat, and the processor microseconds per call, each as median and range
+//! over all repeats. Then measures latencies of rounds, echoes and appends at constant rates, which are fractions of
+//! the highest rate of rounds.
 
 mod echo;
 mod file;
