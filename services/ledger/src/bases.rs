@@ -1,5 +1,5 @@
-//! Bases of partitions' logs (PL-37). The platform's admin records the digest of the state at a position; another credential
-//! confirms it after an audit of a copy of the log computed the same digest.
+//! Bases of partitions' logs: confirmed digests of the state at a position (PL-37). The platform's admin records the
+//! digest. A second credential confirms it after an audit of a copy of the log has computed the same digest.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},

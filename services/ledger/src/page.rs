@@ -1,6 +1,6 @@
 //! The page is a file in memory-backed storage with the end of a partition's log (PL-40), written before each group's
-//! answers. Its name is derived from the log's identity, so a process that serves a copy of the log finds the page of the
-//! original.
+//! answers. The file's name is derived from the log's identity, so a process that starts with a copy of the log finds
+//! the page of the original.
 
 use crate::{chain::ChainHead, evidence::EndMark};
 use data_encoding::HEXLOWER;
@@ -62,7 +62,8 @@ impl Page {
         }
     }
 
-    /// Writes the log's end. If this fails, the page is removed, so that the next start does not rely on an old page.
+    /// Writes the log's end to the page. If the write fails, the page is removed, so that the next start does not trust
+    /// an old page.
     pub(crate) fn write(&self, head: ChainHead) {
         let line = EndMark { head, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);

@@ -1,11 +1,11 @@
-//! Checks in the background a snapshot that another build has written: computes the states of a sample of players from the
-//! log and compares them.
+//! Checks a snapshot of another build in the background: computes the states of some players from the log and compares
+//! them with the snapshot.
 //!
-//! Builds with the same [state version](crate::snapshot) share snapshots. Figures that depend on all players, such as
-//! operators' totals, are not checked.
+//! Builds with the same [state version](crate::snapshot) share snapshots. Operators' totals and other figures over all
+//! players are not checked.
 //!
-//! When the sample is halved ([`BITS`]), a keyed hash selects the players that stay. A smaller sample is a subset of
-//! the larger sample, so each sampled player is computed from the first record on.
+//! The sample is halved when it is too large ([`BITS`]); a keyed hash selects the players that stay. A smaller sample
+//! is a subset of the larger one, so the states of its players were computed from the first record on.
 
 use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
@@ -18,8 +18,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// The sample begins with all players, and is halved when it exceeds [`PLAYERS_MIN`]; after this number of halvings, only
-/// when it exceeds [`PLAYERS_MAX`].
+/// Maximum number of halvings at [`PLAYERS_MIN`] players; after that, the sample is halved only above [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 

@@ -72,7 +72,7 @@ impl Target {
             }
             ConnectError::Nobody { ref reason, .. } => Failure::found(format!("{error}\n{}", self.next_step(reason))),
         })?;
-        // Any server can accept a connection, so a first call checks that it is a gRPC service.
+        // Any server may accept the connection, so a first call checks that it serves gRPC.
         let mut probe = Request::new(HealthCheckRequest::default());
         probe.set_timeout(PROBE_MAX);
         match HealthClient::new(connection.clone()).check(probe).await {

@@ -15,7 +15,8 @@ use tonic::{
 use tower::Service;
 
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Silence after which a ping is sent. After the same time without an answer, the connection fails.
+/// Time without received data after which a ping is sent. If the ping is not answered within the same time, the
+/// connection fails.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub struct Connection {
     authorization: Option<HeaderValue>,
 }
 
-/// `answer_max` limits the time of calls without a deadline.
+/// Connects to a server. `answer_max` limits the time of calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -87,7 +88,7 @@ pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connect
 
 pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError> {
     prepare(target, credentials).map(drop).map_err(|error| match error {
-        // The target comes from the configuration, so the message must not name the flag `--target`.
+        // The target comes from the configuration, so the message must not name `--target`.
         ConnectError::Unusable(fault) => ConnectError::Unusable(fault.trim_start_matches("--target ").to_owned()),
         other => other,
     })

@@ -1,5 +1,6 @@
-//! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The log filter
-//! affects only logs. Exports do not block requests: a thread batches spans, and drops them if the collector is slow.
+//! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The filter of
+//! the log does not affect spans and metrics. Exports do not block requests: a thread sends the spans in batches, and
+//! drops spans if the collector is slow.
 
 mod exports;
 mod lines;
@@ -39,8 +40,7 @@ use tracing_subscriber::{
 const SERVICE: &str = "motherlode";
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
-/// Registry of metrics for Prometheus, if the process serves metrics. The registry is global because OpenTelemetry's
-/// meters are global.
+/// Registry of metrics for Prometheus, if the process serves metrics. It is global, as are OpenTelemetry's meters.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
 /// Function that replaces the log filter; global like the subscriber.
@@ -57,7 +57,7 @@ impl Drop for Guard {
         let until = Instant::now() + LAST_EXPORT_MAX;
         let (sender, exported) = mpsc::channel();
         let other = sender.clone();
-        // The threads are not joined, so a slow collector does not delay the end of the process.
+        // The threads are not joined, so that a slow collector does not delay the end of the process.
         thread::spawn(move || sender.send(("spans", spans.shutdown())));
         thread::spawn(move || other.send(("metrics", metrics.shutdown())));
         let mut waiting = vec!["spans", "metrics"];
@@ -78,7 +78,7 @@ impl Drop for Guard {
 pub enum TelemetryError {
     #[error("telemetry.filter: {0}")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// The filter contains a word that is not a level. The parser would take the word for a target and silence all other
+    /// The filter contains a word that is not a level. The parser would read the word as a target and silence all other
     /// targets.
     #[error("telemetry.filter: {0:?} is neither a level (off, error, warn, info, debug, trace) nor TARGET=LEVEL")]
     Level(String),
@@ -124,12 +124,12 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
         return Err(TelemetryError::Level(word.to_owned()));
     }
     let targets: Targets = filter.parse()?;
-    // Unless the filter contains `opentelemetry`, OpenTelemetry's log lines are silenced.
+    // OpenTelemetry's own log lines are silenced unless the filter names `opentelemetry`.
     let is_asked = filter.contains("opentelemetry");
     Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
 }
 
-/// If an OTLP endpoint is configured, the caller must be in a tokio runtime.
+/// Starts the logs and exports. With an OTLP endpoint, it must be called in a tokio runtime.
 pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
     let (filter, replaceable) = reload::Layer::new(filter(settings)?);
     let resource = resource(role, instance);
@@ -137,7 +137,7 @@ pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard
     let endpoint = settings.otlp_endpoint.as_deref();
     let spans = endpoint.map(|endpoint| spans(&resource, endpoint, tls.clone(), settings)).transpose()?;
     let layer = spans.as_ref().map(|spans| {
-        // Excludes the spans that libraries create per packet.
+        // Libraries create spans per packet, which are excluded.
         let ours = Targets::new().with_target("motherlode", Level::DEBUG);
         tracing_opentelemetry::layer().with_tracer(spans.tracer(SERVICE)).with_filter(ours)
     });

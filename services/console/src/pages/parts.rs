@@ -258,7 +258,7 @@ fn own_actor(visit: &Visit) -> String {
     if who.operator == PLATFORM { who.credential.clone() } else { format!("{}/{}", who.operator, who.credential) }
 }
 
-/// Form field for the party that bears a paid award when the void of its round is approved (PL-38).
+/// Form field for the party that bears the cost of an already paid award, if the void of its round is approved (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {

@@ -1,5 +1,5 @@
-//! Players of the credential's operator with transactions on a day, as a list and as files of the shown rows (PL-34).
-//! Without a day, the page lists [all players](super::player_names).
+//! Lists an operator's players with transactions on a day (PL-34); the shown rows can be downloaded. Without a day, the
+//! page lists [all players](super::player_names).
 
 use super::{
     parts::{summed_table, texts},
@@ -39,7 +39,7 @@ struct Active {
     currency: String,
     last: Option<Timestamp>,
     rounds: u64,
-    /// Wins, jackpots and refunds, minus bets, minus wins taken back.
+    /// Wins, jackpots and refunds, minus bets and the wins that voids took back.
     net_minor: i64,
     balance: Option<Money>,
 }

@@ -1,4 +1,4 @@
-//! Daily reconciliation of pools' meters (PL-24), shown as a page and exported as files.
+//! Daily reconciliation of the pools' meters (PL-24), as a page and as files for download.
 
 use super::{parts::wide_table, reports};
 use crate::{

@@ -40,8 +40,8 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     })
 }
 
-/// Returns the verdict on a version's rounds: the stake-weighted sum in the currency with the most rounds, and the stakes
-/// whose returns are outside their bands.
+/// Compares the measured return of the game's version with its published return, and counts the stakes outside their
+/// bands.
 pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
     if !visit.may("ListReturns") {
         return Ok(Markup::default());
@@ -70,8 +70,8 @@ pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Mar
     })
 }
 
-/// Returns the first day up to which a stake's return was outside its band. The width of the band is inversely
-/// proportional to the square root of the number of rounds.
+/// Returns the first day at which the return measured so far was outside the stake's band. The width of the band is
+/// inversely proportional to the square root of the number of rounds.
 fn first_outside(of: &Return) -> Option<&str> {
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let bet = number(&of.bet.as_ref()?.amount_minor.to_string());
@@ -218,7 +218,8 @@ mod tests {
             held_theoretical_rtp: "0.9".into(),
             band: "0.1".into(),
             band_below: "0.2".into(),
-            // 4 rounds have ten times the band of 400: a return of 1.8 is within 0.9 + 1, and 1.3 in 100 rounds is outside 0.9 + 0.2.
+            // With 4 rounds the band is ten times as wide as with 400, so a return of 1.8 is inside 0.9 + 1; with 100
+            // rounds, 1.3 is outside 0.9 + 0.2.
             days: vec![day("2027-01-01", 4, "72"), day("2027-01-02", 100, "1300"), day("2027-01-03", 400, "9000")],
             ..Return::default()
         };

@@ -179,7 +179,7 @@ fn examine(data: &Path, partition: u32, done: &AtomicU64) -> Result<Examined, Sc
     Ok(Examined { end, head, bytes, torn, signed, findings })
 }
 
-/// Returns whether the tree matches the checkpoint; `None` if their sizes differ and so cannot be compared.
+/// Returns whether the tree matches the checkpoint; `None` if their sizes differ.
 fn compared(signed: Option<&Checkpoint>, tree: &Tree) -> Option<bool> {
     signed.filter(|signed| signed.size == tree.size()).map(|signed| signed.root == tree.root())
 }

@@ -53,8 +53,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&text(args, &archive, &restored))
 }
 
-/// Restores partition 0 last. The archive may grow in the meantime, and the other partitions must refer only to restored
-/// records of partition 0.
+/// Restores partition 0 last. The archive may grow during the restore, and the other partitions may refer only to
+/// restored records of partition 0.
 async fn all(
     args: &Args,
     archive: &Archive,

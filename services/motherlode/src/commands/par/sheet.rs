@@ -1,5 +1,3 @@
-//! Writes a game's mathematics as text in 80 columns.
-
 use super::{cash, spread as spreads};
 use crate::figures::{grouped, once_in, percent};
 use motherlode_picture::par::{

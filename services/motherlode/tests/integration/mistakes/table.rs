@@ -1,4 +1,4 @@
-//! [`super::world::World::run`] replaces names that start with `@`.
+//! [`super::world::World::run`] replaces the names that start with `@`.
 
 use super::Mistake;
 
@@ -9,7 +9,6 @@ const LISTENS: &str = "motherlode listens on";
 
 #[rustfmt::skip]
 pub const MISTAKES: &[Mistake] = &[
-    // Values of `--target` at which the called service does not run.
     ("play dwarf-mine --auto --target http://127.0.0.1:1", 1, ["no service answers", "refused", "motherlode serve --listen 127.0.0.1:1"]),
     ("watch jackpots --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
     ("health --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
