@@ -45,8 +45,7 @@ impl Ladders {
     }
 
     /// Creates the coin ladders of the enabled currencies (`None` for all) and of play money: the standard ladders, except
-    /// those that `replaced` replaces. Every bet of a replacing ladder must be a whole number of minor units, and its return
-    /// within 0.05 percentage points of the published return (DM-19).
+    /// those that `replaced` replaces. [`Self::check`] checks the replacing ladders.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,

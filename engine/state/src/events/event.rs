@@ -1,5 +1,5 @@
-//! Events of the log. They contain no data that can be derived from other events. A released variant or field never changes
-//! its meaning, so that old logs stay readable.
+//! Events of the log. An event contains no data that can be derived from earlier events. The meaning of a released variant
+//! or field never changes, so that old logs stay readable.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::void::{Incident, SettledRound, VoidedJackpot};
 use super::wallet::{DebitAsked, WalletAnswer};
 use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Event on a player's stream, unless its name or comment states another stream.
+/// Event on a player's stream, unless its name or comment names another stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     AccountOpened {
@@ -38,57 +38,57 @@ pub enum Event {
     },
     CollectionChanged {
         game: SmolStr,
-        /// Bet level whose figures change; empty if levels share figures.
+        /// Bet level to which the changed figures belong; empty if the figures apply to all bet levels.
         scope: SmolStr,
-        /// Changed keys with their new values; the value 0 removes a key.
+        /// Changed keys and their new values. The value 0 removes a key.
         changes: Vec<(SmolStr, i64)>,
     },
     RoundStarted(Arc<RoundStarted>),
     StepResolved(Box<StepResolved>),
-    /// Jackpot won by the previous step of this commit; a commit wins at most one jackpot (BW-15).
+    /// Jackpot hit by the step before this event in the commit. A commit contains at most one hit (BW-15).
     JackpotHit {
         round: u64,
         pool: SmolStr,
     },
-    /// Draw that was sealed outside a step.
+    /// Seal for a player's next draw, made without a step.
     DrawSealed(DrawSealed),
-    /// Reveals the draws of a round; directly follows its settlement or void.
+    /// Draws of a round, revealed right after the event that settles or voids the round.
     DrawsRevealed {
         round: u64,
-        /// Values dealt by the draws, in the order of their steps.
+        /// Values that the draws of the round produced, in the order of its steps.
         dealt: Vec<Dealt>,
     },
-    /// The draws of a voided round cannot be revealed because the draw key is lost; directly follows the void.
+    /// The draws of a voided round cannot be revealed because their key is lost. Follows the void directly.
     DrawsLost {
         round: u64,
     },
-    /// Credit of the secured part of an open round's win; directly follows the step that secured it (ME-16).
+    /// Credit of the part of an open round's win that the player has secured. Follows the step that secured it directly
+    /// (ME-16).
     WinCredited {
         round: u64,
-        /// Credited amount, above 0. The sum of the round's credits is at most the win at its latest step.
+        /// Credited amount, above 0. The sum of all credits of the round is at most its win after the latest step.
         amount: Minor,
     },
-    /// Credits the uncredited part of the round's win.
+    /// Settlement of a round: credits the part of the win that was not credited before.
     RoundSettled {
         round: u64,
         win: Minor,
     },
-    /// Void (PL-04, BW-28). If the round hit the jackpot, `ChangeApproved` precedes this event (PL-38).
+    /// Void of a round (PL-04, BW-28). If the round hit a jackpot, `ChangeApproved` precedes this event (PL-38).
     RoundVoided {
         round: u64,
         reason: String,
         actor: String,
-        /// Refunded amount; 0 for a free round, which is returned to its campaign (PL-18).
+        /// Refunded amount. 0 for a free round, which the campaign grants again (PL-18).
         refund: Minor,
-        /// Part of the credited win that is taken back (ME-16), at most the balance after the refund (PL-09).
+        /// Part of the already credited win that is debited (ME-16). At most the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
-        /// Facts of a round that was already settled (PL-37); `None` for an open round and in older logs.
+        /// Facts of a round that was settled before the void (PL-37); `None` if the round was open, and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Proposed void of a round that hit the jackpot. The round's unpaid awards are held until the platform approves or
-    /// rejects the void, for at most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The commit's position is the proposal's
-    /// id.
+    /// Proposal to void a round that hit a jackpot; its id is the commit's position. Until the platform approves or rejects
+    /// the void, for at most `VOID_HOLD_MS`, the round's unpaid awards are held (PL-38).
     VoidProposed {
         round: u64,
         reason: String,
@@ -101,7 +101,7 @@ pub enum Event {
         amount: Minor,
         currency: Currency,
     },
-    /// The award would exceed the account's limits, so it remains a debt.
+    /// Award that is not paid because the account's limits would be exceeded; it remains a debt to the player.
     AwardSetAside {
         round: u64,
         pool: SmolStr,
@@ -110,19 +110,19 @@ pub enum Event {
         currency: Currency,
         reason: String,
     },
-    /// Any stream: actor of the commit; always the commit's last event (PL-22, PL-27).
+    /// Any stream: actor of the commit. Always the last event of the commit (PL-22, PL-27).
     ActedBy {
         /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
-        /// Caller's remark, not verified.
+        /// Remark of the caller, which is not verified.
         reference: String,
     },
-    /// A session was opened, and replaces the player's earlier session in the game (PL-16).
+    /// Opening of a session. It ends the player's earlier session in the same game (PL-16).
     SessionOpened(SessionOpened),
-    /// A session was closed or disconnected (BW-27). Idle sessions expire without an event.
+    /// End of a session by closing or disconnecting (BW-27). An idle session expires without an event.
     SessionEnded {
         session: SessionName,
-        /// Time for which the game stays reserved for the session; 0 if the session was closed.
+        /// Time in ms for which only this session can continue the game; 0 if the session was closed.
         hold_ms: u32,
     },
     RealityCheckAcknowledged {
@@ -135,21 +135,20 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Player or system stream: the request, or its remaining commits (PL-42), are never applied (PL-33). Only
-    /// [`ActedBy`](Self::ActedBy) can follow in the commit.
+    /// Player or system stream: the commit's request, or the rest of its commits (PL-42), is never applied (PL-33). In this commit, only `ActedBy` may follow.
     RequestCancelled,
-    /// Player or system stream: the commit is part of a larger request, such as an Autospin series (PL-42), and is
-    /// refused once that request is cancelled.
+    /// Player or system stream: the commit is one of several of a larger request, such as an Autospin series (PL-42). It is
+    /// refused if that request was cancelled before.
     PartOf {
         request_id: SmolStr,
     },
-    /// The player uses a seamless wallet; part of the commit that opens the first real-money account (PL-31).
+    /// The player's real money is in a seamless wallet. Part of the commit that opens the first real-money account (PL-31).
     SeamlessChosen,
-    /// Requested debit, which is sent to the operator's wallet once this event is durable (PL-31).
+    /// Request to debit the operator's wallet, which is sent once this event is durable (PL-31).
     DebitAsked(DebitAsked),
     DebitConfirmed {
         amount: Minor,
-        /// Balance reported by the wallet; only forwarded to the caller.
+        /// Balance that the wallet reported. Only passed on to the caller.
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
