@@ -157,7 +157,7 @@ pub enum Event {
         /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
-    /// A debit must be rolled back, whatever the wallet answers.
+    /// Decision to roll a debit back, even if the wallet confirms it later.
     RollbackAsked {
         request_id: SmolStr,
         reason: String,
@@ -171,18 +171,18 @@ pub enum Event {
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
-    /// The end of a round was reported with `CloseRound` (PL-39).
+    /// The wallet accepted the report of a round's end, made with `CloseRound` (PL-39).
     CloseReported {
         request_id: SmolStr,
         currency: Currency,
         round: u64,
         skipped: bool,
     },
-    /// The wallet refused a call that it must accept; the call is held until an operator releases it.
+    /// The wallet refused a call that wallets must accept. The call is held until an operator releases it.
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
-        /// Round whose end the held call reports; 0 if the held call is a credit.
+        /// If the held call reports a round's end, the number of that round; 0 if the held call is a credit.
         close: u64,
         reason: String,
         code: u32,
@@ -197,7 +197,7 @@ pub enum Event {
     RoundReportsChosen {
         rounds: bool,
     },
-    /// Operator's session reference, which must not be a secret.
+    /// Operator's reference of its own session, which must not be a secret.
     OperatorSession {
         session: SmolStr,
     },
@@ -221,26 +221,26 @@ pub enum Event {
         pool: SmolStr,
         terms: PoolTerms,
     },
-    /// Pool's stream: contributions are added to the increments (BW-11).
+    /// Pool's stream: contributions of one partition are added to the increments (BW-11).
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Last position of the added contributions, before any undecided hit or void.
+        /// Position of the last added contribution. It is before any hit or void that is not yet decided.
         to: u64,
         amount: Nano,
     },
-    /// Pool's stream: the contribution of a voided round is taken back (BW-19).
+    /// Pool's stream: removal of a voided round's contribution (BW-19).
     ContributionTakenBack {
         partition: u32,
-        /// Position of the commit that voids the round.
+        /// Position of the void.
         position: u64,
-        /// Sum of the three amounts below, in EUR.
+        /// Removed contribution in EUR, the sum of the next three fields.
         amount: Nano,
         from_increments: Nano,
         from_reserve: Nano,
         from_house: Nano,
     },
-    /// Pool's stream: the award of a voided round is reversed (PL-38).
+    /// Pool's stream: the award of a voided round returns to the pool (PL-38).
     AwardReversed {
         partition: u32,
         position: u64,
@@ -250,8 +250,8 @@ pub enum Event {
     },
     /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: contributions are returned for rounds of one partition that were voided after an incident. The only
-    /// event of its commit.
+    /// Pool's stream: after an incident, return of the contributions of one partition's voided rounds. The only event of its
+    /// commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -261,12 +261,12 @@ pub enum Event {
         from_reserve: Nano,
         from_house: Nano,
     },
-    /// Pool's stream: hits up to the position of this commit may be awarded despite the suspension (BW-20).
+    /// Pool's stream: hits before this commit may be awarded although the pool is suspended (BW-20).
     HitsReleased {
         reason: String,
         actor: String,
     },
-    /// Pool's stream: the award for a hit was computed (BW-16, BW-17).
+    /// Pool's stream: computed award for a hit (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
     /// The pool's terms change from the next cycle on (BW-20).
     PoolTermsChanged {
@@ -279,7 +279,7 @@ pub enum Event {
     PoolResumed {
         actor: String,
     },
-    /// The pool's money moves to another pool (BW-20).
+    /// Retirement of the pool: its money moves to another pool (BW-20).
     PoolRetired {
         into: SmolStr,
         increments: Nano,
@@ -291,9 +291,9 @@ pub enum Event {
         increments: Nano,
         reserve: Nano,
     },
-    /// Pool's stream in the home partition: report of another partition.
+    /// Pool's stream in the home partition: report from another partition.
     PartitionReported(Box<PartitionReported>),
-    /// Pool's stream in another partition: copy of the home partition's decisions.
+    /// Pool's stream in another partition: copy of the pool's state in the home partition.
     PoolMirrored(Box<PoolMirrored>),
     /// System stream: the draw key changed (PL-28).
     GeneratorReseeded {
@@ -309,17 +309,17 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// System stream: failed check of the program, the books or a game's return (PL-22, PL-23, PL-29).
+    /// System stream: a check of the program, the books or a game's return failed (PL-22, PL-23, PL-29).
     IntegrityFailed {
         check: String,
         finding: String,
     },
-    /// System stream: a restart verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
+    /// System stream: after an `IntegrityFailed`, a restart checked the log successfully.
     LogVerified {
         /// Last verified position.
         to: u64,
     },
-    /// System stream: digest of the state at an earlier position (PL-37).
+    /// System stream: digest of the state at a position before this commit (PL-37).
     BaseTaken(Box<BaseTaken>),
     /// System stream (PL-37).
     BaseConfirmed(Box<BaseConfirmed>),
@@ -332,26 +332,26 @@ pub enum Event {
     },
     /// System stream (PL-27). The commit's position is the change's id.
     ChangeProposed(ChangeProposed),
-    /// Approves the next event, which is a change on a pool's or the system stream (PL-27), or a void on a player's stream
-    /// (PL-38).
+    /// Approval of the next event in the commit: a change on a pool's or the system stream (PL-27), or a void on a player's
+    /// stream (PL-38).
     ChangeApproved {
         /// Position of `ChangeProposed` or `VoidProposed`.
         change: u64,
         proposed_by: String,
-        /// Approver, who must not be the proposer.
+        /// Credential of the approver, which must differ from the proposer.
         actor: String,
     },
-    /// Rejects or withdraws a proposed change (system stream, PL-27) or void (player's stream, PL-38).
+    /// Rejection or withdrawal of a proposed change (system stream, PL-27) or void (player's stream, PL-38).
     ChangeRejected {
         change: u64,
         actor: String,
         reason: String,
     },
-    /// Part of a voided seamless round's win that the operator's wallet must give back (PL-39).
+    /// After the void of a settled round with a seamless wallet: win that the operator's wallet must debit again (PL-39).
     ReversalDue {
         /// Round that this commit voids.
         round: u64,
-        /// Win of the round less `win_taken_back`, above 0.
+        /// Win of the round minus `win_taken_back` of the void; above 0.
         amount: Minor,
     },
     ReversalTaken {
@@ -411,7 +411,7 @@ impl Event {
         })
     }
 
-    /// Returns the change, with figures that depend on its log position set to 0.
+    /// Returns the change without figures that depend on its log position: these are set to 0.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();
@@ -423,7 +423,7 @@ impl Event {
         change
     }
 
-    /// Returns whether the change switches a part off or suspends a pool, which needs no second actor (PL-25).
+    /// Returns whether the change switches something off or suspends a pool. Such a change needs no second actor (PL-25).
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::SwitchSet { on: false, .. } | Self::PoolSuspended { .. })
