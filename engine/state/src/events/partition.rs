@@ -32,7 +32,7 @@ pub enum StretchEnd {
     /// The range ends with a hit or void, at position `to`.
     Decision(Decision),
     Standing {
-        /// The range ends without a hit or void. Number of the partition's open rounds that can still hit the jackpot.
+        /// Number of open rounds in the partition that can still hit the jackpot.
         open_rounds: u64,
         /// Position in the home partition that the partition's latest mirror copies; 0 if it has no mirror.
         mirrored: u64,

@@ -5,7 +5,6 @@ pub fn day_of(time_ms: i64) -> i64 {
     time_ms.div_euclid(DAY_MS)
 }
 
-/// Algorithm: Hinnant, "chrono-compatible low-level date algorithms".
 #[must_use]
 pub fn text(day: i64) -> String {
     let shifted = day + 719_468;
