@@ -1,4 +1,4 @@
-/// Accepts 1 to 64 characters of `[A-Za-z0-9._~-]`.
+/// Returns whether a name has 1 to 64 characters, all of them from `[A-Za-z0-9._~-]`.
 #[must_use]
 pub fn is_id(name: &str) -> bool {
     (1..=64).contains(&name.len())
@@ -20,7 +20,7 @@ pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     digits.parse().ok()
 }
 
-/// Excludes Unicode 16's Cc, Cf, Zl, Zp, Co and default-ignorable characters.
+/// Returns whether a character is visible: not in Unicode 16's Cc, Cf, Zl, Zp or Co, and not default-ignorable.
 #[must_use]
 pub fn is_visible(letter: char) -> bool {
     !matches!(letter,
