@@ -23,7 +23,6 @@ CHOICES = {
 
 
 class Disagreement(AssertionError):
-    """Raised if the engine and this implementation differ."""
 
 
 def expect(holds, what):
