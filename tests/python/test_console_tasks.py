@@ -281,7 +281,7 @@ def test_each_of_twenty_tasks_of_daily_work_has_its_answer_within_a_few_clicks(b
 
 
 class Keys(Hand):
-    """Presses Tab until the link or button has the focus. All of these key presses together count as one click."""
+    """Uses links and buttons with only the keyboard: Tab moves the focus, and Enter counts as one click."""
 
     def click(self, role, name, within="main"):
         wanted = self.page.locator(within).get_by_role(role, name=name, exact=isinstance(name, str)).first.element_handle()

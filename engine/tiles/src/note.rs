@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr};
 
 pub const SIGNATURES_MAX: usize = 64;
 
-/// Text with signatures. The text is untrusted until it was [verified](Note::verify).
+/// Text with signatures. The text must not be trusted before [`verify`](Note::verify) has succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     text: String,

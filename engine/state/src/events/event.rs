@@ -197,7 +197,7 @@ pub enum Event {
     RoundReportsChosen {
         rounds: bool,
     },
-    /// Operator's reference of its own session, which must not be a secret.
+    /// Operator's session id, which must not be a secret.
     OperatorSession {
         session: SmolStr,
     },

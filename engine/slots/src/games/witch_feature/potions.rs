@@ -50,7 +50,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Reads a player's carried figures. 0 as a Potion stands for no Potion; `unlocked` is 0 for a new player.
+    /// Reads a player's carried figures. 0 as a Potion means no Potion; `unlocked` is 0 for a new player.
     #[must_use]
     pub fn new(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
