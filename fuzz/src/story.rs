@@ -14,7 +14,7 @@ use prost::Message;
 const POOL: &str = "bewitched";
 const CURRENCIES: [Currency; 4] = [Currency::EUR, Currency::JPY, Currency::KWD, Currency::PLAY];
 
-/// State that is computed twice: as a replay folds the commits, and as the writer stages them.
+/// State, computed twice: as a replay folds the commits, and as the writer stages them.
 #[derive(Default)]
 pub struct Story {
     books: Books,

@@ -19,7 +19,7 @@ TURNS_MAX = 10
 class MysteryElves:
     NAME = "mystery-elves"
     # Parts of an outcome that do not affect the win, and are therefore not compared: a card's symbol other than its colour
-    # (ME-17), symbols that are not held, and Bonus symbols outside the feature.
+    # (ME-17), symbols not held, and Bonus symbols outside the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 
     def __init__(self, version):

@@ -67,7 +67,7 @@ impl Tree {
         self.edge.iter().copied().rev().reduce(|right, left| node(&left, &right)).unwrap_or_else(empty)
     }
 
-    /// Appends an entry. Calls `tile` with level and hash of each subtree that is now complete and that tiles store, lowest
+    /// Appends an entry. Calls `tile` with level and hash of each newly complete subtree that tiles store, lowest
     /// level first.
     pub fn append(&mut self, entry: &[u8], mut tile: impl FnMut(u8, Hash)) {
         let mut hash = leaf(entry);

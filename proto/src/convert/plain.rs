@@ -3,7 +3,7 @@
 
 const VARINT: u8 = 0;
 const LENGTH: u8 = 2;
-/// Maximum nesting that is accepted. It bounds the stack; Motherlode's own messages are less deep.
+/// Maximum accepted nesting. It bounds the stack; Motherlode's own messages are less deep.
 const DEPTH_MAX: u8 = 32;
 
 pub(super) struct Out<'a>(pub(super) &'a mut Vec<u8>);
@@ -72,7 +72,7 @@ impl Out<'_> {
     }
 }
 
-/// Fields that are not read yet. Each read returns `None` if the next field is not in the plain form.
+/// Unread fields. Each read returns `None` if the next field is not in the plain form.
 pub(super) struct In<'a> {
     bytes: &'a [u8],
     depth: u8,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Logged {
     pub commit: Commit,
     pub balances_after: Vec<(Currency, Minor)>,
-    /// Credits that are due to the player's seamless wallet after the commit (PL-31); empty in older records.
+    /// Credits due to the player's seamless wallet after the commit (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,
     /// Process that proposed the commit; `None` if the writer made the commit itself.
     pub proposer: Option<Arc<Proposer>>,

@@ -37,7 +37,7 @@ macro_rules! take {
     };
 }
 
-/// Parts of events that have their own types and messages. Fields listed under `beside` are not encoded in the message of
+/// Parts of events with their own types and messages. Fields listed under `beside` are not encoded in the message of
 /// the part; the enclosing message contains them, and the function that it names under `then` sets them.
 macro_rules! messages {
     ($($message:literal $type:ident {

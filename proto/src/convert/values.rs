@@ -25,7 +25,7 @@ impl In<'_> {
     }
 }
 
-/// Value that is encoded as one field or as several consecutive fields.
+/// Value in one encoded field or in several consecutive fields.
 pub(super) trait Value: Sized {
     fn put(&self, out: &mut Out, number: u8);
     fn take(fields: &mut In, number: u8) -> Option<Self>;

@@ -1,4 +1,4 @@
-//! Finds fields of the serialized state that are none, zero or empty in all tests. A digest of the state does not test how
+//! Finds serialized fields of the state with only none, zero or empty values in all tests. A digest of the state does not test how
 //! such fields are encoded.
 
 use serde::{Serialize, Serializer, ser};

@@ -5,7 +5,7 @@ use crate::contract::par::Exact;
 pub struct HighestWin {
     /// Upper bound of the highest win, in total bets.
     pub bets: Exact,
-    /// Exponent `e` such that the probability of this win is at most 10^e.
+    /// Exponent `e` of the upper bound 10^e of this win's probability.
     pub chance_exponent: i32,
     /// Whether free spins can award free spins without limit. If they can, `bets` is the highest win without such awards.
     pub unlimited: bool,

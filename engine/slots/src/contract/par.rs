@@ -19,7 +19,7 @@ pub struct Par {
     pub rtp: Exact,
     pub rtp_without_jackpot: Exact,
     pub parts: Vec<ReturnPart>,
-    /// Probability that a round has a win or a feature.
+    /// Probability of a round with a win or a feature.
     pub hit_frequency: Exact,
     /// Standard deviation of a round, excluding jackpot and gamble.
     pub std_dev: f64,

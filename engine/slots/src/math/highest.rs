@@ -2,8 +2,7 @@
 //! limit, the highest win is that of a round without such awards.
 //!
 //! The probability is bounded by Chernoff's method: for suitable `t` and `c`, `e^(t won + c left)` is a supermartingale, where
-//! `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free spins, with all free spins that they
-//! award, win at least `W` bets with a probability of at most `e^(cn - tW)`.
+//! `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free spins, with all free spins awarded in them, win at least `W` bets with a probability of at most `e^(cn - tW)`.
 
 use num_traits::ToPrimitive;
 

@@ -55,7 +55,7 @@ pub enum LimitOn {
     /// The limit applies to the win after a correct guess: no further card is offered if a correct guess could win more.
     #[default]
     Result,
-    /// The limit applies to the amount that is risked (ME-14): a win above it ends the gamble (ME-15).
+    /// The limit applies to the risked amount (ME-14): a win above it ends the gamble (ME-15).
     Win,
 }
 

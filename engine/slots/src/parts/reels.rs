@@ -1,4 +1,4 @@
-//! Reels. A strip is a ring, and a stop is the strip position that is shown in the top row. All stops are equally likely
+//! Reels. A strip is a ring, and a stop is the strip position in the top row. All stops are equally likely
 //! (PL-14). Stops are drawn one reel at a time, from the left.
 
 use crate::contract::draws::Draws;

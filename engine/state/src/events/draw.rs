@@ -66,7 +66,7 @@ pub struct GenerationBegun {
     pub evidence: StartEvidence,
     /// Position of the last commit whose loss was accepted at this start; 0 if no loss was accepted.
     pub lost_to: u64,
-    /// Names of the draw keys that are new in this generation.
+    /// Names of the new draw keys of this generation.
     pub keys_added: Vec<Epoch>,
     pub keys_lost: Vec<Epoch>,
 }

@@ -55,7 +55,7 @@ pub enum Event {
     /// Draws of a round, revealed right after the event that settles or voids the round.
     DrawsRevealed {
         round: u64,
-        /// Values that the draws of the round produced, in the order of its steps.
+        /// Dealt values of the round's draws, in the order of its steps.
         dealt: Vec<Dealt>,
     },
     /// The draws of a voided round cannot be revealed because their key is lost. Follows the void directly.
@@ -69,7 +69,7 @@ pub enum Event {
         /// Credited amount, above 0. The sum of all credits of the round is at most its win after the latest step.
         amount: Minor,
     },
-    /// Settlement of a round: credits the part of the win that was not credited before.
+    /// Settlement of a round: credits the uncredited part of the win.
     RoundSettled {
         round: u64,
         win: Minor,
@@ -81,10 +81,10 @@ pub enum Event {
         actor: String,
         /// Refunded amount. 0 for a free round, which the campaign grants again (PL-18).
         refund: Minor,
-        /// Part of the already credited win that is debited (ME-16). At most the balance after the refund (PL-09).
+        /// Debited part of the credited win (ME-16). At most the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
-        /// Facts of a round that was settled before the void (PL-37); `None` if the round was open, and in older logs.
+        /// Facts of a round settled before the void (PL-37); `None` if the round was open, and in older logs.
         settled: Option<Box<SettledRound>>,
     },
     /// Proposal to void a round that hit a jackpot; its id is the commit's position. Until the platform approves or rejects
@@ -101,7 +101,7 @@ pub enum Event {
         amount: Minor,
         currency: Currency,
     },
-    /// Award that is not paid because the account's limits would be exceeded; it remains a debt to the player.
+    /// Award not paid because the account's limits would be exceeded; it remains a debt to the player.
     AwardSetAside {
         round: u64,
         pool: SmolStr,
@@ -225,7 +225,7 @@ pub enum Event {
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Position of the last added contribution. It is before any hit or void that is not yet decided.
+        /// Position of the last added contribution. It is before any undecided hit or void.
         to: u64,
         amount: Nano,
     },
@@ -347,7 +347,7 @@ pub enum Event {
         actor: String,
         reason: String,
     },
-    /// After the void of a settled round with a seamless wallet: win that the operator's wallet must debit again (PL-39).
+    /// After the void of a settled round with a seamless wallet: win for the operator's wallet to debit again (PL-39).
     ReversalDue {
         /// Round that this commit voids.
         round: u64,

@@ -44,9 +44,9 @@ pub struct PoolMirrored {
     pub home_position: u64,
     pub terms: PoolTerms,
     pub status: PoolStatus,
-    /// Position of the partition's last contribution that is in the pool.
+    /// Position of the partition's last pooled contribution.
     pub pooled_position: u64,
-    /// Position of the partition's last hit or void that is decided.
+    /// Position of the partition's last decided hit or void.
     pub decided_to: u64,
     pub awards: Vec<MirroredAward>,
     /// Contributions to return to operators' houses in this partition (PL-38).

@@ -27,12 +27,12 @@ pub struct DebitFacts {
     pub stake: Minor,
 }
 
-/// Parts of the wallet's answer that are logged together with its reported balance.
+/// Parts of the wallet's answer, logged together with its reported balance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalletAnswer {
     /// Id that the wallet gave the transaction; empty if the wallet sent none.
     pub transaction_id: SmolStr,
     pub balance_unknown: bool,
-    /// Part of the transaction's amount that is bonus money.
+    /// Bonus money in the transaction's amount.
     pub bonus: Minor,
 }

@@ -13,7 +13,7 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
 /// State of some of the players, so that several threads can fold a log.
 ///
-/// The main [`Books`] fold all streams that are not players' streams. For each commit of a player, in log order, the main
+/// The main [`Books`] fold all streams except players' streams. For each commit of a player, in log order, the main
 /// books apply the [`Left`] that the player's share returned, and at the end the [`Totals`] of all shares. [`Share::follow`]
 /// copies changes of pools, rates and system to a share. The result equals that of [`Books::apply_recorded`].
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use crate::events::{Commit, Refused, SettledRound};
 use crate::state::{Books, PlayerState};
 use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
-/// Commits that are decided but not durable yet, in groups. Each group builds on the previous one, the oldest on the durable
+/// Decided commits, not durable yet, in groups. Each group builds on the previous one, the oldest on the durable
 /// [`Books`]. After a failed write, the stage is invalid.
 ///
 /// ```

@@ -15,14 +15,14 @@ pub(super) struct Transition<'s, 'd> {
     pub stepped: Option<u64>,
     /// Whether a hit, void or report was already applied; a commit can contain only one.
     pub decided: bool,
-    /// Amount of a confirmed debit that is not yet spent on a round (PL-31).
+    /// Amount of a confirmed debit, not yet spent on a round (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
     /// Voided round, and the part of its win that the void could not debit.
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
-    /// Event that the commit has approved. It must be the next event (PL-27).
+    /// Event approved by the commit. It must be the next event (PL-27).
     pub approved: Option<Box<Event>>,
     /// Round whose void the commit has approved. The void must be the next event (PL-38).
     pub approved_void: Option<u64>,

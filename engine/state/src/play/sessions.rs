@@ -120,7 +120,7 @@ impl<K> Sessions<K> {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session. If the same request already opened a session that is still live, returns that session's id.
+    /// Opens a session. If the same request already opened a live session, returns that session's id.
     pub fn open(
         &mut self,
         of: SessionOf,

@@ -9,7 +9,7 @@ pub struct CampaignState {
     pub granted_at: u64,
     pub granted_ms: i64,
     pub begun: u64,
-    /// Number of free rounds that were voided, so that the player can play them again.
+    /// Number of voided free rounds, which the player can play again.
     pub given_back: u64,
     pub cancelled: bool,
 }

@@ -129,7 +129,7 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts players that have no open round, did not change, and were not used since age `used`. Returns the place from
+    /// Evicts players without open rounds, unchanged and not used since age `used`. Returns the place from
     /// which the next call should continue.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);

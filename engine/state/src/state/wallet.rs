@@ -8,7 +8,7 @@ use crate::values::{Currency, Minor, StreamId};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wallet {
     pub debit: Option<Debit>,
-    /// Calls to the wallet that it has not confirmed, in the order in which they became due. `next_credit` and `next_report`
+    /// Unconfirmed calls to the wallet, in the order in which they became due. `next_credit` and `next_report`
     /// return the calls to send next.
     pub dues: VecDeque<UnpaidCredit>,
     pub reports: bool,
@@ -41,7 +41,7 @@ impl Wallet {
         }
     }
 
-    /// Index of the oldest credit that is not held and does not wait for an earlier report of the same round.
+    /// Index of the oldest credit not held and not waiting for an earlier report of the same round.
     #[must_use]
     pub fn next_credit(&self) -> Option<usize> {
         let is_ready = |(index, due): &(usize, &UnpaidCredit)| {

@@ -20,7 +20,7 @@ pub enum Account<'a> {
     Promotion(&'a str),
     /// Credits due (PL-31).
     Transit(&'a str),
-    /// Contributions that are not in the pool yet, in EUR.
+    /// Contributions not yet in the pool, in EUR.
     ContributionsDue(&'a str),
     /// Contributions since the latest win (K), in EUR.
     Increments(&'a str),
@@ -34,7 +34,7 @@ pub enum Account<'a> {
     Exchange,
     /// Money that left a retired pool and has not reached the receiving pool yet, in EUR.
     Transfer,
-    /// Contributions that are owed to other partitions, minus awards that these owe, in EUR (see `PartitionReported`).
+    /// Contributions owed to other partitions, minus awards that these owe, in EUR (see `PartitionReported`).
     Interpartition,
 }
 

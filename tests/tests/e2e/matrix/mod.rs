@@ -1,4 +1,4 @@
-//! Tests every call with every kind of bad request (PL-12, PL-27). A call that has no row in the table fails the test. A
+//! Tests every call with every kind of bad request (PL-12, PL-27). A call without a row in the table fails the test. A
 //! refused call must not write to the log.
 
 mod json;

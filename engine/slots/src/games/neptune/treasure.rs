@@ -1,4 +1,4 @@
-//! Exact sums of the numbers of objects that can be picked, over all stop combinations. As an independent check, the code
+//! Exact sums of the numbers of objects in picks, over all stop combinations. As an independent check, the code
 //! that evaluates rounds is not used.
 
 use super::model::Model;

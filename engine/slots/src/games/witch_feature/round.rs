@@ -24,7 +24,7 @@ pub struct WitchRound<'a> {
     pub(super) bet: LineBet,
     awaiting: Awaiting,
     shelf: Shelf,
-    /// Win multiplier of the respins that are still to be played; `None` if there are none.
+    /// Win multiplier of the remaining respins; `None` if there are none.
     respins: Option<u64>,
     free_spins: FreeSpins,
     in_free_spins: bool,
