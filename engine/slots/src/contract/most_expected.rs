@@ -20,7 +20,8 @@ impl MostExpected {
         Self { own: rtp, collected: exact(0), collected_windows: exact(0), earlier: 0 }
     }
 
-    /// Returns the mean return in the best state at coin value `coin_micros`, if the coin value of no earlier round exceeded `carried_micros`.
+    /// Returns the mean return in the best state at coin value `coin_micros`, if the coin value of no earlier round exceeded
+    /// `carried_micros`.
     #[must_use]
     pub fn rtp(&self, coin_micros: u64, carried_micros: u64) -> Exact {
         let coin = coin_micros.max(1);

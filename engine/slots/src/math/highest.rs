@@ -1,8 +1,9 @@
 //! Upper bounds of a round's highest win and of its probability (WF-04, PL-13). If free spins can award free spins without
 //! limit, the highest win is that of a round without such awards.
 //!
-//! The probability is bounded by Chernoff's method: for suitable `t` and `c`, `e^(t won + c left)` is a supermartingale, where
-//! `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free spins, with all free spins awarded in them, win at least `W` bets with a probability of at most `e^(cn - tW)`.
+//! The probability is bounded by Chernoff's method: for suitable `t` and `c`, `e^(t won + c left)` is a supermartingale,
+//! where `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free spins, with all free spins
+//! awarded in them, win at least `W` bets with a probability of at most `e^(cn - tW)`.
 
 use num_traits::ToPrimitive;
 

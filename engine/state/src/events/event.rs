@@ -135,7 +135,8 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Player or system stream: the commit's request, or the rest of its commits (PL-42), is never applied (PL-33). In this commit, only `ActedBy` may follow.
+    /// Player or system stream: the commit's request, or the rest of its commits (PL-42), is never applied (PL-33). In this
+    /// commit, only `ActedBy` may follow.
     RequestCancelled,
     /// Player or system stream: the commit is one of several of a larger request, such as an Autospin series (PL-42). It is
     /// refused if that request was cancelled before.

@@ -67,7 +67,8 @@ impl Shelf {
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
-    /// Reverts the change of a voided round, from `before` to `after` (PL-04): removes the round's unused Potions, restores the Potions that the round used if there is room, and locks the features that it unlocked.
+    /// Reverts the change of a voided round, from `before` to `after` (PL-04): removes the round's unused Potions, restores
+    /// the Potions that the round used if there is room, and locks the features that it unlocked.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =
