@@ -302,7 +302,8 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """Returns the highest sustained constant rate, which is lower than a closed loop's, because its groups are smaller."""
+    """Returns the highest constant rate of bets that the service sustains. Callers that wait for each answer reach a higher
+    rate, because more bets are then written together."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):

@@ -1,4 +1,4 @@
-//! Converts events of the books to messages of the log. The [table](super::table) defines the encoding of both.
+//! Converts events between the engine's types and the messages of the log. The [table](super::table) defines the encoding.
 
 use super::{
     Malformed,

@@ -172,7 +172,7 @@ pub enum Event {
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
-    /// The wallet accepted the report of a round's end, made with `CloseRound` (PL-39).
+    /// End of a round, reported to the wallet with `CloseRound` (PL-39).
     CloseReported {
         request_id: SmolStr,
         currency: Currency,
@@ -348,7 +348,7 @@ pub enum Event {
         actor: String,
         reason: String,
     },
-    /// After the void of a settled round with a seamless wallet: win for the operator's wallet to debit again (PL-39).
+    /// After the void of a round with a seamless wallet: win for the operator's wallet to debit again (PL-39).
     ReversalDue {
         /// Round that this commit voids.
         round: u64,

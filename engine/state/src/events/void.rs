@@ -13,7 +13,7 @@ pub enum VoidedJackpot {
     /// The round's contribution stays in the pool unless an incident returns it. No award of the round was paid, and unpaid
     /// awards return to the pool.
     Kept,
-    /// As with [`VoidedJackpot::Kept`], but an award was paid, and the operator's house pays it back to the pool.
+    /// As with [`VoidedJackpot::Kept`], but an award was paid, and is charged to the operator's house.
     Charged,
     /// As with [`VoidedJackpot::Kept`], but an award was paid, and the platform bears its cost.
     Lost,

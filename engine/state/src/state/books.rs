@@ -145,7 +145,7 @@ impl Books {
         self.operators.get(operator).map_or(0, |operator| operator.open.len())
     }
 
-    /// Position, player and number of the [open rounds](Self::open_rounds), including those of evicted players.
+    /// Returns position, player and number of each [open round](Self::open_rounds), including rounds of evicted players.
     pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let listed =

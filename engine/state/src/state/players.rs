@@ -1,8 +1,8 @@
 //! Players of an operator. They are ordered by a hash of their names, so that a lookup compares numbers. In addition, a set
 //! contains the names in order, so that listing by prefix reads only the listed players.
 //!
-//! If books are [watched](super::watch), they record which players changed since the latest snapshot, and keep the
-//! former states of players for a snapshot in progress.
+//! For [snapshots](super::watch), the table records which players changed since the latest snapshot. It also keeps the
+//! former states that a running snapshot still has to write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

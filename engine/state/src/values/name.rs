@@ -32,7 +32,7 @@ pub fn is_visible(letter: char) -> bool {
         | '\u{e0000}'..='\u{10ffff}')
 }
 
-/// Accepts [visible](is_visible) characters and spaces; refuses a text of spaces only.
+/// Returns whether a text has only [visible](is_visible) characters and spaces, and at least one visible character.
 #[must_use]
 pub fn is_text(text: &str, characters_max: usize) -> bool {
     text.len() <= characters_max.saturating_mul(4)
