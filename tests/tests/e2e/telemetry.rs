@@ -286,7 +286,6 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     assert_eq!(points(&latest["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
     let significant = points(&latest["motherlode_significant_events_total"], "kind");
     assert_eq!(significant["parameter_changed"], 1);
-    // Alarms compute increases, so a counter must be exported while it is 0.
     assert_eq!((significant["clock_skewed"], significant["integrity_failed"]), (0, 0));
     let Some(Data::Histogram(calls)) = &latest["rpc_server_call_duration_seconds"].data else { panic!("no histogram") };
     let text = |point: &opentelemetry_proto::tonic::metrics::v1::HistogramDataPoint| format!("{:?}", point.attributes);
@@ -298,7 +297,6 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     for file in ["rules.yaml", "dashboard.json"] {
         let names = asked(&fs::read_to_string(folder.join(file)).unwrap());
         assert!(names.len() > 8, "{file} uses metrics");
-        // wallet/metrics.rs tests the metrics of seamless wallets, and telemetry_port.rs tests those of TLS.
         for name in names.into_iter().filter(|name| !name.starts_with(OF_WALLETS) && !name.contains("_tls_certificate"))
         {
             assert!(latest.contains_key(&name), "{file} uses {name}, which is not among {:?}", latest.keys());

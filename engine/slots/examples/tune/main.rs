@@ -1,9 +1,9 @@
-//! Writes the tuned part of a game's data file: strips and weights.
+//! Tunes the strips and weights in a game's data file, and prints the new file.
 //!
 //! `cargo run --release -p motherlode-slots --example tune -- GAME > new.toml`
 //!
-//! Deterministic and idempotent. Rewrites the part between `# tuned: begin` and `# tuned: end` in the latest rules
-//! version.
+//! The program is deterministic and idempotent. It replaces the lines between `# tuned: begin` and `# tuned: end` of the
+//! data file of the game's latest rules version.
 
 mod bewitched;
 mod dwarf_mine;

@@ -5,11 +5,12 @@ use crate::contract::par::Exact;
 pub struct HighestWin {
     /// Upper bound of the highest win, in total bets.
     pub bets: Exact,
-    /// Exponent of the power of ten that bounds this win's probability from above.
+    /// Exponent `e` of the upper bound 10^e of this win's probability.
     pub chance_exponent: i32,
-    /// Whether free spins can retrigger without limit. If so, `bets` is for a round without retriggers.
+    /// Whether free spins can award free spins without limit. If they can, `bets` is the highest win without such awards.
     pub unlimited: bool,
-    /// Highest windows that pay at the mean coin value of earlier rounds; `bets` assumes a constant coin value.
+    /// In a game that pays some spins at the mean coin value of earlier rounds: the highest windows, from which the highest
+    /// win at changing coin values follows. `bets` assumes a constant coin value.
     pub collected: Option<CollectedTop>,
     pub gamble: Option<GambleTop>,
 }
@@ -26,7 +27,7 @@ pub struct CollectedTop {
 pub struct TopWindows {
     pub windows: u32,
     pub coins: u64,
-    /// Decimal logarithm of the upper bound of a window's probability.
+    /// Decimal logarithm of an upper bound of the probability that a spin shows such a window.
     pub log_chance: f64,
     pub log_chance_rounded: f64,
 }

@@ -67,10 +67,10 @@ pub struct SymbolData {
     #[serde(default)]
     pub short: Option<String>,
     pub role: SymbolRole,
-    /// Pays for 1, 2, 3 and more of the symbol.
+    /// Pay for each number of the symbol, starting with one.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// Free spins for 1, 2, 3 and more scatters.
+    /// Free spins for each number of scatters, starting with one.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }
@@ -104,7 +104,7 @@ pub struct PrizeData {
     pub weight: u64,
 }
 
-/// `short` supplies short names for older data files, which have none.
+/// `short` contains short names for older data files, in which symbols have none.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());
@@ -158,7 +158,6 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     lines.rows.iter().map(line).collect()
 }
 
-/// Prepends the value 0 for zero symbols of a kind.
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
         return Err(ModelError::part(part, "a symbol's pays have more entries than there are reels"));

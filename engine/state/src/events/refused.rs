@@ -1,7 +1,8 @@
 //! Refusals of commits. A refused commit has no effect.
 //!
-//! Only the first fault is reported. The commit's positions in log and stream are checked first, then its events in order. A
-//! bet's checks are, in order: switches, account, amount, round, rate, campaign or money, contribution.
+//! Only the first error of a commit is reported. Checks run in this order: the commit's positions in log and stream, then
+//! its events one by one. A bet is checked for switches, account, amount, round, rate, campaign or money, and contribution,
+//! in this order.
 
 use smol_str::SmolStr;
 
@@ -44,7 +45,7 @@ pub enum Refused {
     #[error("the balance is {balance}, but {needed} is needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
-    /// The call needs a transfer wallet, but the player has a seamless wallet and cannot change it (PL-31).
+    /// The call requires a transfer wallet. The player has a seamless wallet, which cannot be changed (PL-31).
     #[error("the player has a seamless wallet, so the operator's wallet has the money")]
     SeamlessWallet,
     #[error("the player has a transfer wallet, not a seamless wallet")]
@@ -94,7 +95,7 @@ pub enum Refused {
     WrongStep { expected: u32, found: u32 },
     #[error("round {round} has no resolved step")]
     NothingResolved { round: u64 },
-    /// The step has no draw, or has both a draw and a seed.
+    /// The step has neither a draw nor a seed, or it has both.
     #[error("the step does not use the player's next draw, {number}")]
     DrawMissing { number: u64 },
     #[error("the commit has draw {found}, expected {expected}")]
@@ -149,7 +150,6 @@ pub enum Refused {
     PoolStatus { status: PoolStatus },
     #[error("the commit has version {found} of the pool's terms, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
-    /// The terms are out of range, or change the base coin.
     #[error("the pool terms are not allowed: {reason}")]
     BadTerms { reason: String },
     #[error("the contribution is {found}, but the bet requires {expected}")]
@@ -160,7 +160,7 @@ pub enum Refused {
     CoinTooLarge,
     #[error("the session does not exist or has ended")]
     NoSuchSession,
-    /// The bet exceeds the bet limit, or could exceed the day's loss limit (PL-26).
+    /// The bet exceeds the player's bet limit, or its loss could exceed the player's loss limit of the day (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
     #[error("round {round} cannot hit the pool: the commit has no step, or the round has no contribution")]
@@ -177,8 +177,6 @@ pub enum Refused {
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// `to` is above the partition's last durable position; for a partition other than the pool's own, above its last
-    /// reported position.
     #[error("the reported stretch of the log ends at position {to}, after the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("the hit or void at position {position} must be decided first")]

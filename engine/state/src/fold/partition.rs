@@ -164,7 +164,6 @@ fn pending_voids(
     let ReportedVoids { operator, game, rules_version, minute, voids: count, in_stretch, in_cycle, earlier } =
         voids.clone();
     let parts = [(BetPlace::InStretch, in_stretch), (BetPlace::InCycle(cycle), in_cycle), (BetPlace::Earlier, earlier)];
-    // Only the first part contains the number of voids, so that it is counted once.
     let counts = [count, 0, 0];
     parts.into_iter().zip(counts).filter(|((_, amount), count)| *amount != Nano::ZERO || *count > 0).map(
         move |((bet, amount), voids)| PendingVoid {

@@ -1,4 +1,5 @@
-//! Compiled data file of Bewitched. Compilation takes about a millisecond, and proves the return and the jackpot.
+//! Compiled data file of Bewitched. Compilation takes about a millisecond and checks the published return and jackpot odds
+//! exactly.
 
 use super::data::GameData;
 use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
@@ -51,7 +52,7 @@ pub struct Jackpot {
 }
 
 impl Model {
-    /// Compiles a data file without proving its return.
+    /// Compiles a data file without checking its published return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -123,7 +124,7 @@ impl Model {
     }
 }
 
-/// The published range of returns must equal the exact range.
+/// Fails unless the published range of returns equals the computed range.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

@@ -40,8 +40,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// One line suffices because all lines have the same mean, and the wheel's mean money prize does not depend on the
-/// stake.
+/// It suffices to compute the return for one line: all lines have the same mean win, and the mean money prize does not
+/// depend on the stake.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::new(model, 1);

@@ -38,7 +38,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Compiles a data file without proving its return.
+    /// Compiles a data file without checking its published return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;

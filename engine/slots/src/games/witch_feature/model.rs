@@ -62,7 +62,7 @@ pub enum FreeFeature {
         respin: Respin,
         multiplied: bool,
     },
-    /// Respins until a respin wins; the win is multiplied.
+    /// Respins until one wins; this win is multiplied.
     Multiplier,
 }
 
