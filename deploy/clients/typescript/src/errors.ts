@@ -1,4 +1,4 @@
-/** Refusals as exceptions, with their `google.rpc` details. */
+/** Exceptions for refused calls, with `google.rpc` details. */
 
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -43,7 +43,7 @@ export class Refused extends MotherlodeError {
   readonly metadata: Readonly<Record<string, string>>;
   /** Maps each invalid field's name to its fault. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Delay before a retry; undefined if a retry does not help. */
+  /** Delay before a retry, undefined if a retry does not help. */
   readonly retryAfterMs: number | undefined;
 
   constructor(refusal: Refusal, requestId = "", cause?: unknown) {
