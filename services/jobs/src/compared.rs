@@ -12,11 +12,11 @@ use std::time::Duration;
 /// Maximum probability that a simulation of a correct game reports a contradiction. It is divided among the figures that the
 /// simulation compares (Bonferroni correction).
 const FALSE_ALARMS: f64 = 1e-3;
-/// If the effective number of equal wins of a component is below this, the standard deviation of the whole win is used,
-/// unless the component's own standard deviation is larger.
+/// The standard deviation of a component is unreliable below this effective number of equal wins. Then the standard
+/// deviation of the whole win is used, unless the component's own one is larger.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
-/// Assumed maximum of the expected number of wins above the sample's highest win. If the expected number were larger, the
-/// probability of a sample without such a win would be below exp(-10), or 1 in 22,026.
+/// Assumed upper bound of the expected number of wins above the sample's highest win. If the expected number exceeded this
+/// bound, a sample without such a win would have a probability below exp(-10), or 1 in 22,026.
 const UNSEEN: f64 = 10.0;
 /// Number of standard errors by which the 95 % interval extends to each side of the mean.
 const Z_95: f64 = 1.959_963_985;
@@ -385,7 +385,7 @@ mod tests {
         assert!(jackpots.as_ref().is_some_and(|of| of.contains("jackpots is -")), "{jackpots:?}");
     }
 
-    /// 3,000 wins of 10 bets in 300,000 rounds have a variance of 0.99. Unseen wins may add 20 x 100 / 300,000 to the
+    /// 3,000 wins of 10 bets each in 300,000 rounds have a variance of 0.99. Unseen wins may add 20 x 100 / 300,000 to the
     /// variance.
     #[test]
     fn mf_d7_the_variance_is_judged_from_both_sides() {

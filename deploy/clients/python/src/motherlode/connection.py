@@ -29,6 +29,7 @@ class Target:
 
     `ca` (default: the system's), `certificate` and `key` are in PEM.
     `plain` connects without TLS, which exposes the token; an address other than loopback also needs `plain_remote`.
+    gRPC `options` override the client's defaults.
     """
 
     address: str
