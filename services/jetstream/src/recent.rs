@@ -1,4 +1,4 @@
-//! Cache of the records read last. Histories benefit from it, because they are read backwards, commit by commit.
+//! Cache of the records read last.
 
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
