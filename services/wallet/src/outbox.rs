@@ -78,7 +78,6 @@ impl Overdue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Done,
-    /// `progress` means that an earlier call of the turn succeeded.
     Failed {
         progress: bool,
     },
