@@ -85,8 +85,8 @@ class Bets:
             return self.connection.execute(insert, (name, time.time())).fetchone()[0]
 
     def end(self, name, ended):
-        """Records how a bet ended: ROLLED_BACK, or the reason of a refusal. A refusal does not replace an end that is
-        already recorded."""
+        """Records how a bet ended: ROLLED_BACK, or the reason of a refusal. A refusal does not replace an end
+        recorded earlier."""
         insert = "INSERT INTO bets VALUES (?, 0, ?) ON CONFLICT (id) DO UPDATE SET ended = excluded.ended"
         if ended != ROLLED_BACK:
             insert += " WHERE ended = ''"

@@ -64,7 +64,7 @@ impl Archive {
     }
 
     /// Returns the position up to which each partition is archived by the last upload that included all partitions. No
-    /// record up to these positions refers to a record of another partition that is not archived.
+    /// record up to these positions refers to an unarchived record of another partition.
     pub async fn ends(&self) -> Result<Option<Vec<Position>>, ArchiveError> {
         let Some(bytes) = self.get(ROOT, ROOT_BYTES_MAX).await? else { return Ok(None) };
         let text = String::from_utf8_lossy(&bytes);

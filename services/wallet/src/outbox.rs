@@ -78,9 +78,7 @@ impl Overdue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Done,
-    Failed {
-        progress: bool,
-    },
+    Failed { progress: bool },
 }
 
 impl WalletOutbox {
