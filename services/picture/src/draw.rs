@@ -34,7 +34,7 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     drawn(game, outcome, currency, Pen::new(colour))
 }
 
-/// Draws windows for a terminal of less than 80 columns; a symbol that does not fit is shown by its letter.
+/// Draws windows for a terminal of less than 80 columns; a symbol that does not fit is shown by its letters.
 #[must_use]
 pub fn outcome_in_columns(
     game: &GameInfo,
