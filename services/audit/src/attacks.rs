@@ -211,7 +211,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Later steps can draw cards and are excluded, because a different seed can give the same card.
+/// Attacks change only first steps: a later step can draw a card, and a different seed can give the same card.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }

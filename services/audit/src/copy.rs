@@ -67,8 +67,8 @@ impl Digesting {
     }
 }
 
-/// Returns the digest that a complete copy of the operator's records has. Records after a damaged record are omitted;
-/// [`audit`](crate::audit()) reports the damage.
+/// Returns the digest of a complete copy of the operator's records, computed from the log. Records after a damaged record
+/// are omitted; the audit reports the damage.
 pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusable> {
     let mut digesting = Digesting::new();
     for record in open(log)? {
@@ -95,7 +95,7 @@ pub struct CopyReport {
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
-    /// Returns of games to players. Awards are excluded, because they depend on pools.
+    /// Return to player of each game. Awards are excluded, because they depend on pools.
     pub returns: Vec<Return>,
     pub jackpots: PerCurrency<i128>,
     /// First divergence, with the position that its record has in the log; `None` if the copy has no divergence.

@@ -1,6 +1,6 @@
 //! Checks the messages about one pool between partition 0 ("home") and another partition. Reports must match the partition's
-//! log, and mirrors must match the pool's stream. Memory: the pending entries, and 8 bytes per commit of the pool that has
-//! no mirror yet.
+//! log, and mirrors must match the pool's stream. Memory grows with the pending entries, and by 8 bytes per commit of the
+//! pool that has no mirror yet.
 
 use crate::{
     divergence::Fault,
@@ -16,14 +16,14 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     unreported: VecDeque<Contributed>,
-    /// Position of each mirror, with the position at home whose state the mirror contains.
+    /// Positions of mirrors, each with the position in partition 0 whose state the mirror contains.
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    // The following fields contain items that no mirror contains yet, each with its position at home.
+    // The following fields contain items that are not in any mirror yet, each with its position in partition 0.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,

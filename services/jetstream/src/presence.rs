@@ -194,7 +194,8 @@ impl Presence {
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // Until the leader's latest contact with a majority, no other leader existed.
+                        // No newer leader existed before this leader's latest contact with a majority, so the authority is
+                        // confirmed up to that time.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }

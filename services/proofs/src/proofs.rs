@@ -63,7 +63,7 @@ pub(crate) struct Partition {
     growing: Mutex<Growing>,
     /// Size of the tree, readable while the tree grows.
     grown: AtomicU64,
-    /// Set at shutdown; the next start then does the work that can wait.
+    /// Set at shutdown; work that can wait is then left to the next start.
     ending: AtomicBool,
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
@@ -81,9 +81,9 @@ pub struct Extent {
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
-    /// Opens the trees. Call `open` before the first append, so that a log that contradicts its checkpoint stays
-    /// unchanged. Each checkpoint also updates the mark of the log's end (PL-40). A damaged checkpoint is renamed to
-    /// `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
+    /// Opens the trees. The caller must open the trees before the first append, so that a log that contradicts its
+    /// checkpoint stays unchanged. Each checkpoint also updates the mark of the log's end (PL-40). A damaged checkpoint is
+    /// renamed to `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -175,7 +175,6 @@ impl Partition {
         };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
-        // Earlier versions wrote this file.
         let _ = std::fs::remove_file(folder.join("sorted"));
         let published = watch::Sender::new(Published { last, ..Published::default() });
         Ok(Self {
@@ -313,7 +312,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Ends signing if a witness has cosigned more records than the log has, unless the loss of records was accepted.
+    /// If a witness has cosigned more records than the log contains, signing ends, unless the loss of records was accepted.
     pub(crate) fn lost(&self, witness: &str, cosigned: u64) {
         let (partition, end) = (self.ledger.partition(), self.ledger.durable());
         if cosigned <= end.max(self.ledger.generations().lost_to()) {

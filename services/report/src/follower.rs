@@ -97,7 +97,7 @@ impl Follower {
                             Ok(()) => {}
                             Err(_) => return,
                         },
-                        // A report call that waits may have found damaged tables, which must be rebuilt.
+                        // A waiting report call may have found damaged tables, which must be rebuilt.
                         () = partition.wanted.notified() => {}
                     }
                 }

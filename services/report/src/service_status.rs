@@ -66,7 +66,7 @@ pub struct ServiceStatus {
     file: Option<Arc<PathBuf>>,
 }
 
-/// Totals at the beginning of a minute, from which the minute's figures are counted.
+/// Totals at the beginning of a minute; the minute's figures are the later totals minus these totals.
 struct Minute {
     number: i64,
     calls: Histogram<u64>,

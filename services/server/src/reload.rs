@@ -28,7 +28,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
-/// Parts of a process that a reload changes. Clones share them and the configuration in force.
+/// Parts of a process that a reload changes, and the configuration in force. Clones share them.
 #[derive(Clone)]
 pub struct Reloader {
     pub(crate) config: Arc<tokio::sync::Mutex<Config>>,

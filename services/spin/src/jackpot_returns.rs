@@ -48,7 +48,6 @@ impl<'a> Returns<'a> {
         }
     }
 
-    /// The increments' return is proportional to the coin value, up to the coin value that wins the whole pool.
     pub(crate) fn shown(&self, ladder: Option<Ladder>, currency: Currency, now: &Now) -> JackpotReturns {
         let lowest = self.lowest();
         let highest = if self.wins_jackpot { &lowest + &self.increments_max } else { lowest.clone() };

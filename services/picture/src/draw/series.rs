@@ -12,7 +12,7 @@ use motherlode_state::Currency;
 use std::collections::BTreeSet;
 
 const ACROSS: usize = 4;
-/// Number of text columns of a small window; enough for five stops of three digits.
+/// Width of a small window in text columns, enough for five stops of three digits.
 const WIDTH: usize = 19;
 
 #[derive(Clone, Copy)]

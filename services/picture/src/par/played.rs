@@ -12,7 +12,7 @@ pub struct Played {
     pub tally: Tally,
     pub seed: Seed,
     pub command: String,
-    /// Whether the game carries figures between rounds; if so, simulated players first play uncounted rounds.
+    /// Whether the game carries figures from one round to the next; if so, simulated players first play uncounted rounds.
     pub carries: bool,
 }
 
