@@ -57,6 +57,11 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
 
 /// Computes the mean money prize that gives the target return, and from it the weights of the first two prizes and of the
 /// jackpot.
+///
+/// ```text
+/// T = (l + s + y m) + phi / (1 - phi) (k l + s + y m)    phi = z + y g
+/// T: return, m: mean money; the other letters are the means in `moments.rs`
+/// ```
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let whole = |n: u64| Exact::from_integer(n.into());

@@ -55,6 +55,11 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
 }
 
 /// Computes the mean treasure amount that gives the target return, and from it the weights of the first two amounts.
+///
+/// ```text
+/// R = (l + s + m n) + phi / (1 - phi) (k l + s + m n)
+/// R: return, m: mean amount, n: mean of `N` in `moments.rs`; the other letters are the means in `moments.rs`
+/// ```
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::new(model, 1);
     let phi = &window.spins;

@@ -1,9 +1,16 @@
 //! Upper bounds of a round's highest win and of its probability (WF-04, PL-13). If free spins can award free spins without
 //! limit, the highest win is that of a round without such awards.
 //!
-//! The probability is bounded by Chernoff's method: for suitable `t` and `c`, `e^(t won + c left)` is a supermartingale,
-//! where `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free spins, with all free spins
-//! awarded in them, win at least `W` bets with a probability of at most `e^(cn - tW)`.
+//! The probability is bounded by Chernoff's method. If `t` and `c` satisfy the last line, `e^(t won + c left)` is a
+//! supermartingale, where `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free spins,
+//! with all free spins awarded in them, win at least `W` bets with a probability of at most `e^(cn - tW)`.
+//!
+//! ```text
+//! a free spin wins X bets, 0 <= X <= M, with mean m, and awards A free spins
+//! e^tX - 1 <= (e^tM - 1) X / M                                     by convexity
+//! E[e^(tX + cA)] <= E[e^cA] + (e^tM - 1) e^ca m / M                for A <= a
+//!                <= e^c
+//! ```
 
 use num_traits::ToPrimitive;
 

@@ -3,6 +3,11 @@
 //! The window is enumerated by two figures: which reels show a Bonus, and the number of crystals in each reel's new cells.
 //! Given these, the reels are independent, so [`crate::math::ways_moments`] can sum the wins. There are about a hundred
 //! cases.
+//!
+//! ```text
+//! T(n) = W + (4 - n) c      weight from which a cell is drawn after n crystals; W: of all symbols, c: of a crystal
+//! sums are multiples of the weight of a combination of stops, divided by (T(0) T(1) ... T(4))^cells
+//! ```
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
