@@ -113,7 +113,7 @@ def missing_win(hand, daily):
 def round_in_progress(hand, daily):
     hand.search("alice")
     hand.click("link", "1 open round")
-    hand.sees(f"Round {daily.r2}", "Waits for", "Finished for the player at", "Close the round")
+    hand.sees(f"Round {daily.r2}", "Waits for", "Will be finished automatically at", "Close the round")
 
 
 @task(3, "acme/support")

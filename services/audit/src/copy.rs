@@ -28,9 +28,9 @@ use std::{
 };
 
 pub const NOT_CHECKED: [&str; 3] = [
-    "the pools, and their contributions and awards: pools depend on the bets of all operators",
-    "whether records after a stream's last record are missing: compare the digest with the platform's log",
-    "the log's own hash chain between records that are not adjacent in the log",
+    "the pools with their contributions and awards, because pools depend on the bets of all operators",
+    "whether records are missing at the end of a stream; to check this, compare the digest with the platform's log",
+    "the log's hash chain between two records of the copy that are not adjacent in the log",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]

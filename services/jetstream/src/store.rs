@@ -244,7 +244,8 @@ impl Store for JetStreamStore {
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
-                        let why = "messages of other NATS clients took the sequence number of every attempt to append";
+                        let why = "every attempt to append failed because another NATS client's message took the \
+                             sequence number";
                         return Err(AppendError::Unavailable(io::Error::other(why)));
                     }
                 }
@@ -302,7 +303,8 @@ impl Publish<'_> {
                 Err(failure) => failure,
             };
             unanswered |= matches!(failure, Failure::Unknown(_));
-            tracing::warn!(%failure, sequence, "an append was not acknowledged: reading the message with its sequence number");
+            tracing::warn!(%failure, sequence, "an append was not acknowledged: reading the message with its sequence \
+                 number");
             let there = self.stream.link.fetch(&self.stream.name, sequence, 1, 1).unwrap_or_default();
             match there.into_iter().next() {
                 Some(there) if there == message => return Published::Stands,

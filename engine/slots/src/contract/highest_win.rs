@@ -48,7 +48,8 @@ impl HighestWin {
         match (self.unlimited, self.collected.is_some()) {
             (true, _) => {
                 "highest win of a round in which no free spins are retriggered; a round with retriggers can win more, \
-                 because their number is unlimited; the chance to win this amount or more is at most the stated chance; the gamble and the jackpot are not included"
+                 because their number is unlimited; the chance to win this amount or more is at most the stated \
+                 chance; the gamble and the jackpot are not included"
             }
             (false, true) => {
                 "upper bound of a round's win; the chance to win this amount is at most the stated chance; the bound \

@@ -29,7 +29,9 @@ pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Res
     Ok(html! {
         section {
             h2 { "Switch off" }
-            p { "New rounds of the part that is switched off are refused at once. Open rounds continue and are paid. If operators are configured, a second actor must approve switching a part on again. The next page lists the affected games and players." }
+            p { "New rounds of the part that is switched off are refused at once. Open rounds continue and are paid. \
+                 If operators are configured, a second actor must approve switching a part on again. The next page \
+                 lists the affected games and players." }
             form.row method="get" action="/switches" {
                 p { (operators(visit, "off-operator", true).await?) }
                 p { label for="off-game" { "Games" }
@@ -135,7 +137,8 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "Before you switch rounds off, confirm the affected games and players. Choose the operator and games to switch off on the page Trust.",
+                "Before you switch rounds off, confirm the affected games and players. On the page Trust, choose the \
+                 operator and the games to switch off.",
             ));
         }
         "on" => State::On,

@@ -100,7 +100,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         .chain(chain.first_spins())
         .collect(),
         exactness: "returns, chances and rates are exact fractions, except the returns of a new player's first spins, \
-             whose error is below 10^-30. The standard deviation is exact, except for the second moments of High Symbols, Random Wilds, Mega Wild and the Explosion, which are each sampled from 100,000 windows",
+             whose error is below 10^-30. The standard deviation is exact, except for the second moments of High \
+             Symbols, Random Wilds, Mega Wild and the Explosion, which are each sampled from 100,000 windows",
     })
 }
 
