@@ -181,8 +181,7 @@ impl Exchange {
 pub(crate) fn past_end(partition: u32, named: Position, end: Position) -> Fault {
     Fault::new(
         format!(
-            "the record names position {named} of partition {partition}, past that partition's end: commits are \
-             missing there"
+            "the record names position {named} of partition {partition}, past that partition's end: commits are missing there"
         ),
         format!("a log of partition {partition} that ends at position {named} or later"),
         format!("the partition's end at position {end}"),

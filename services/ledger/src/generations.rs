@@ -37,14 +37,12 @@ pub struct StartPolicy {
 pub enum StartRefused {
     #[error(
         "partition {partition}: a record at position {lost_to} was acknowledged, but the log ends at position {end} without \
-         it. Revealed draws could be dealt again, so the service does not start. Start with the newest copy of the \
-         log. If there is none, \
+         it. Revealed draws could be dealt again, so the service does not start. Start with the newest copy of the log. If there is none, \
          `serve --restored` accepts the loss, revokes all unused seals, and records both in the log"
     )]
     Lost { partition: u32, lost_to: Position, end: Position },
     #[error(
-        "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open \
-         rounds depend on \
+        "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
          them. Restore the file. If the file is lost, `serve --draw-keys-lost` accepts the loss: these draws are \
          sealed again and these rounds can \
          only be voided", file.display()
@@ -198,8 +196,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
         _ => tracing::info!(partition, generation = number, ?evidence, "started a new draw generation"),
     }
     if !keys_lost.is_empty() {
-        tracing::error!(partition, keys = %EpochNames(keys_lost.clone()), "accepted the loss of draw keys: open \
-             rounds that need these keys can only be voided");
+        tracing::error!(partition, keys = %EpochNames(keys_lost.clone()), "accepted the loss of draw keys: open rounds that need these keys can only be voided");
     }
 }
 
@@ -226,8 +223,7 @@ fn read_mark(path: &Path) -> Result<Option<EndMark>, StartRefused> {
     };
     let mark = std::str::from_utf8(&bytes).ok().and_then(EndMark::parse);
     if mark.is_none() {
-        tracing::error!(file = %path.display(), "the mark that records the log's end is damaged: the mark is ignored \
-             and will be rewritten");
+        tracing::error!(file = %path.display(), "the mark that records the log's end is damaged: the mark is ignored and will be rewritten");
     }
     Ok(mark)
 }

@@ -96,8 +96,7 @@ fn symbols(game: &str, told: &GetGameResponse) -> Markup {
         let id = known.get(at).cloned().unwrap_or_default();
         html! {
             li {
-                svg.symbol viewBox="0 0 1 1" role="img" aria-label=(of.name) { (PreEscaped(format!("<use \
-                     href=\"#C{id}\"/>"))) }
+                svg.symbol viewBox="0 0 1 1" role="img" aria-label=(of.name) { (PreEscaped(format!("<use href=\"#C{id}\"/>"))) }
                 span { (of.name) }
             }
         }

@@ -100,8 +100,7 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
         }
         section {
             h2 { "Meters" }
-            p.note { "The sum of contributions and house funding equals the sum of payments, increments and reserve, \
-                 to a billionth of a EUR." }
+            p.note { "The sum of contributions and house funding equals the sum of payments, increments and reserve, to a billionth of a EUR." }
             (facts(&[
                 ("Increments K", html! { (eur(&pool.increments_eur)) }),
                 ("Reserve R", html! { (eur(&pool.reserve_eur)) }),
@@ -176,10 +175,8 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         html! {
             p.note { "The award of a hit is the pool's figure times the coin value, divided by the base coin. The \
                  figure is that at the hit's position in the log and includes the winner's own bet. "
-                "The award takes the coin's share of the increments. It takes the seed's share from the reserve \
-                 first, then from the house. The rest of the increments "
-                "goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the \
-                 seed's share "
+                "The award takes the coin's share of the increments. It takes the seed's share from the reserve first, then from the house. The rest of the increments "
+                "goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the seed's share "
                 "and all increments since the first hit." }
             @if answer.awards.is_empty() { p { "None." } }
             @else { (table("Awards", &head, answer.awards.iter().map(row).collect())) }

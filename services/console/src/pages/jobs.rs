@@ -37,8 +37,7 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
                 "while the service continues." }
             (audit_jobs(visit, &all))
             @if all.audits_elsewhere {
-                p.note { "The log is not in this process's data folder. " code { "motherlode audit" } " audits a copy \
-                     of the log." }
+                p.note { "The log is not in this process's data folder. " code { "motherlode audit" } " audits a copy of the log." }
             } @else {
                 form.act method="post" action="/jobs/audit" {
                     (layout::word(visit))
@@ -66,8 +65,7 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
     Ok(html! {
         section {
             h2 { "Simulations" }
-            p { "A simulation plays whole rounds with the code that serves players, and compares their results with \
-                 the exact mathematics." }
+            p { "A simulation plays whole rounds with the code that serves players, and compares their results with the exact mathematics." }
             (simulation_jobs(visit, game, &all))
             form.act method="post" action="/jobs/simulation" {
                 (layout::word(visit))

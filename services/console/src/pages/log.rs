@@ -114,8 +114,7 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
         query(page, &[&[("partition", &*partition.to_string()), ("to", to)], &filters[..]].concat())
     };
     let content = html! {
-        @if records.is_empty() { p { "No record between positions " (count(after)) " and " (count(end)) " that you \
-             may see matches." } }
+        @if records.is_empty() { p { "No record that you may see between positions " (count(after)) " and " (count(end)) " matches." } }
         @else { (table("Records, the latest first", &["Position", "Time", "Stream", "Events"], records.iter().map(|record| line(visit, record)).collect())) }
         ul.links {
             @if after > 0 { li { a href=(path("/log", &after.to_string())) rel="next" { "Earlier" } } }
@@ -135,8 +134,7 @@ fn choose(visit: &Visit, partitions: &[PartitionStatus], partition: u32) -> Mark
             p { label for="partition" { "Partition" }
                 select #partition name="partition" {
                     @for part in partitions {
-                        option value=(part.partition) selected[part.partition == partition] { (part.partition) ", up \
-                             to " (part.position) }
+                        option value=(part.partition) selected[part.partition == partition] { (part.partition) ", up to " (part.position) }
                     }
                 } }
             p { label for="stream" { "Stream contains" } input #stream name="stream" value=(get("stream")) maxlength="140" size="20" placeholder="player/operator/name"; }

@@ -178,8 +178,7 @@ fn behind(part: &PartitionStatus) -> Vec<Alert> {
 fn away(of: &WalletStatus) -> Alert {
     let told = html! {
         "The wallet of " (of.operator_id) " does not answer: its circuit is open, and bets are refused. Last error: " (of.last_error)
-        ". " (count(of.players_pending)) " players have a pending debit or credit, " (count(of.players_overdue)) " of \
-         them overdue. Next try: "
+        ". " (count(of.players_pending)) " players have a pending debit or credit, " (count(of.players_overdue)) " of them overdue. Next try: "
         @if of.next_call_ms == 0 { "with the operator's next wallet call" } @else { "in " (of.next_call_ms.div_ceil(1_000)) " s" } "."
     };
     Alert::new(Severity::Page, "MotherlodeWalletAway", told).since(of.failing_since_time)

@@ -69,8 +69,7 @@ async fn unknown(visit: &Visit, operator: &str, player: &str) -> Result<Response
     let content = html! {
         p { "There is no such player. Players with a similar name:" }
         ul.links { @for name in names { li { a href={ "/player/" (operator) "/" (name) } { (name) } } } }
-        p { a href=(query("/players", &[("operator", operator), ("prefix", player)])) { "Players whose name begins \
-             with " (player) } }
+        p { a href=(query("/players", &[("operator", operator), ("prefix", player)])) { "Players whose name begins with " (player) } }
     };
     let mut page = layout::page(visit, "Not found", content).await;
     *page.status_mut() = StatusCode::NOT_FOUND;
@@ -150,8 +149,7 @@ async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let players = answer.map(|answer| answer.into_inner().players).unwrap_or_default();
     html! {
         @if let [of] = players.as_slice() { p { (count(of.open_rounds)) " rounds are open." } }
-        p.notice { "The rounds of " (operator_id) " are visible to its own credentials only. This list is empty even \
-             if rounds are open." }
+        p.notice { "The rounds of " (operator_id) " are visible to its own credentials only. This list is empty even if rounds are open." }
     }
 }
 

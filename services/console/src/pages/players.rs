@@ -133,8 +133,7 @@ fn ways(visit: &Visit, operator: &str) -> Markup {
 async fn day(visit: &Visit, operator: &str) -> Result<Markup, Failure> {
     let (rows, whole) = rows(visit).await?;
     Ok(html! {
-        @if !whole { p.notice { "The day has more transactions than this page reads: the list has only the players of \
-             the day's latest transactions." } }
+        @if !whole { p.notice { "The day has more transactions than this page reads: the list has only the players of the day's latest transactions." } }
         @if rows.is_empty() { p { "No player has a transaction on this day." } }
         @else { (shown(operator, &rows)) }
     })

@@ -58,8 +58,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let asked = ["from", "to"].map(|name| (name, visit.query.get(name)));
     let file = |form: &str| query(&format!("/reports/reconciliation.{form}"), &asked);
     let content = html! {
-        p { "The difference is a pool's income (contributions, house funding, money of retired pools) less its \
-             outgoings, less the increase of "
+        p { "The difference is a pool's income (contributions, house funding, money of retired pools) less its outgoings, less the increase of "
             "its balance. If the difference is not zero, the pool's meters are wrong. Records count on the day of \
              their commit, in UTC; meters are as of the day's end." }
         form.row method="get" action="/reports/reconciliation" {
@@ -116,12 +115,10 @@ fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
     match rows {
         [] => html! { p { "No activity." } },
         rows => html! {
-            @if rows.iter().all(|of| is_zero(&of.difference_eur)) { p.notice { "Reconciled: every difference is 0.00 \
-                 EUR." } }
+            @if rows.iter().all(|of| is_zero(&of.difference_eur)) { p.notice { "Reconciled: every difference is 0.00 EUR." } }
             @else { p.notice { strong.bad { "Not reconciled: at least one difference is not zero." } } }
             (wide_table("Reconciliation by day", &head, rows.iter().take(SHOWN).map(row).collect()))
-            @if rows.len() > SHOWN { p.note { "The latest " (SHOWN) " of " (count(rows.len())) " rows; the files \
-                 contain all rows." } }
+            @if rows.len() > SHOWN { p.note { "The latest " (SHOWN) " of " (count(rows.len())) " rows; the files contain all rows." } }
         },
     }
 }

@@ -90,8 +90,7 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
     let tile = |name: &str, figure: Markup| html! { div.tile { span { (name) } b { (figure) } } };
     html! {
         div.tiles {
-            (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", \
-                 " (count(out)) " of the rows in the tables below" } }))
+            (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", " (count(out)) " of the rows in the tables below" } }))
             @if let Some(first) = first { (tile("First day out of a stake's band", html! { (first) })) }
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Returned in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
@@ -141,8 +140,7 @@ fn at_stakes(mut all: Vec<Return>) -> Markup {
         h3 { "At each stake" }
         (table("Returns at each stake", &head, all.iter().take(STAKES_MAX).map(row).collect()))
         @if all.len() > STAKES_MAX {
-            p { "The table shows " (count(STAKES_MAX)) " stakes of " (count(all.len())) ". " a href="/reports" { "The \
-                 report" } " has all." }
+            p { "The table shows " (count(STAKES_MAX)) " stakes of " (count(all.len())) ". " a href="/reports" { "The report" } " has all." }
         }
     }
 }
@@ -167,8 +165,7 @@ fn band(of: &Return) -> Markup {
     html! {
         svg.gauge viewBox="0 0 120 16" role="img" aria-label={ "Band " (told) } {
             (PreEscaped(format!(
-                "<rect class=\"band\" x=\"10\" y=\"4\" width=\"100\" height=\"8\" rx=\"4\"/><line class=\"exact\" \
-                 x1=\"60\" y1=\"2\" x2=\"60\" y2=\"14\"/><circle class=\"{}\" cx=\"{at}\" cy=\"8\" r=\"4\"/>",
+                "<rect class=\"band\" x=\"10\" y=\"4\" width=\"100\" height=\"8\" rx=\"4\"/><line class=\"exact\" x1=\"60\" y1=\"2\" x2=\"60\" y2=\"14\"/><circle class=\"{}\" cx=\"{at}\" cy=\"8\" r=\"4\"/>",
                 if of.out_of_band { "out" } else { "bar" }
             )))
         }
@@ -223,8 +220,7 @@ mod tests {
             held_theoretical_rtp: "0.9".into(),
             band: "0.1".into(),
             band_below: "0.2".into(),
-            // 4 rounds have ten times the band of 400: a return of 1.8 is within 0.9 + 1, and 1.3 in 100 rounds is
-            // outside 0.9 + 0.2.
+            // 4 rounds have ten times the band of 400: a return of 1.8 is within 0.9 + 1, and 1.3 in 100 rounds is outside 0.9 + 0.2.
             days: vec![day("2027-01-01", 4, "72"), day("2027-01-02", 100, "1300"), day("2027-01-03", 400, "9000")],
             ..Return::default()
         };
