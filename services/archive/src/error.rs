@@ -23,7 +23,9 @@ pub enum ArchiveError {
     Altered { place: String, object: String },
     #[error("archive {place}: another run has written {object}; repeat the command when it has ended")]
     Raced { place: String, object: String },
-    #[error("archive {place} belongs to another log: the two logs differ at position {position} of partition {partition}")]
+    #[error(
+        "archive {place} belongs to another log: the two logs differ at position {position} of partition {partition}"
+    )]
     OtherLog { place: String, partition: u32, position: Position },
     #[error("partition {partition} of the log ends at position {end}, but the archive has records up to {archived}")]
     Shorter { partition: u32, end: Position, archived: Position },

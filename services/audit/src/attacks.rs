@@ -190,11 +190,16 @@ fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64
         let mut log = tale.log.clone();
         change(number, &mut log[at]);
         assert!(log[at] != tale.log[at], "attack {number} does not change the log");
-        let found = judged(&log).unwrap_or_else(|| panic!("the check did not detect attack {number} on position {}", at + 1));
+        let found =
+            judged(&log).unwrap_or_else(|| panic!("the check did not detect attack {number} on position {}", at + 1));
         assert!(found.position > at as u64, "attack {number}: {found}");
         if number % VERIFIED == 0 {
             assert!(!refuted(&linked(&tale.log), at), "attack {number}: the original round was refuted");
-            assert!(refuted(&linked(&log), at), "`verify` accepted the log after attack {number} on position {}", at + 1);
+            assert!(
+                refuted(&linked(&log), at),
+                "`verify` accepted the log after attack {number} on position {}",
+                at + 1
+            );
         }
     }
 }
@@ -311,8 +316,13 @@ fn a_step_that_names_another_record_for_its_seal_is_found() {
             }
         }
         let log = chained_as_they_are(&log);
-        let found = judged_with(&log).unwrap_or_else(|| panic!("the check did not detect attack {number} on position \
-             {}", at + 1));
+        let found = judged_with(&log).unwrap_or_else(|| {
+            panic!(
+                "the check did not detect attack {number} on position \
+             {}",
+                at + 1
+            )
+        });
         assert!(found.position == at as u64 + 1, "attack {number}: {found}");
         assert!(
             number % VERIFIED > 0 || refuted(&log, at),
@@ -379,7 +389,11 @@ fn a_record_rewritten_with_its_chain_and_tree_redone_is_caught_by_a_kept_checkpo
         let forged = rewritten(&tale.log, at, number);
         let checkpoint = tree_of(&honest[..kept]);
         assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the honest log was refused");
-        assert!(against(&checkpoint, &forged).is_err(), "the check did not detect attack {number} on position {}", at + 1);
+        assert!(
+            against(&checkpoint, &forged).is_err(),
+            "the check did not detect attack {number} on position {}",
+            at + 1
+        );
         if number % VERIFIED == 0 {
             let said = witnessed(number / VERIFIED, &checkpoint, &honest[..kept], &forged);
             assert!(said.is_err(), "the witness cosigned the log after attack {number}: {said:?}");

@@ -88,8 +88,7 @@ impl Campaigns {
             played.jackpot || started.contribution.is_some(),
         );
         if granted != found {
-            let what =
-                "PL-18: the stake of a free round differs from its campaign's stake, or the round has a jackpot \
+            let what = "PL-18: the stake of a free round differs from its campaign's stake, or the round has a jackpot \
                  contribution";
             return Err(Fault::new(what, format!("{granted:?}"), format!("{found:?}")));
         }

@@ -193,8 +193,10 @@ fn stretch_end(end: &StretchEnd) -> String {
         StretchEnd::Decision(Decision::Hit(hit)) => {
             let (position, stream, round, currency) = (hit.position, &hit.stream, hit.round, hit.currency);
             let (coin, rate, time_ms) = (hit.coin_value, hit.rate, hit.time_ms);
-            format!("the hit at position {position} in round {round} of {stream}: coin value {coin} {currency}, rate \
-                 {rate}, time {time_ms} ms")
+            format!(
+                "the hit at position {position} in round {round} of {stream}: coin value {coin} {currency}, rate \
+                 {rate}, time {time_ms} ms"
+            )
         }
         StretchEnd::Decision(Decision::TakeBack(void)) => {
             format!(

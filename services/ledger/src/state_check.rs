@@ -105,7 +105,9 @@ impl StateCheck {
                 match sample.take(&*self.reader, record) {
                     Ok(()) => {}
                     Err(OpenError::Read(error)) => return Err(error.into()),
-                    Err(refused) => return Ok(Err(format!("this build cannot compute its state from the log: {refused}"))),
+                    Err(refused) => {
+                        return Ok(Err(format!("this build cannot compute its state from the log: {refused}")));
+                    }
                 }
                 next = record.position + 1;
             }
@@ -126,14 +128,19 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("the snapshot and the state that this build computes from the log differ in {what}")));
+            return Ok(Err(format!(
+                "the snapshot and the state that this build computes from the log differ in {what}"
+            )));
         }
         for player in sample.players.values() {
             if stop() {
                 return Err(Unchecked::Closing);
             }
             if self.players.find(&player.stream)?.as_ref() != Some(&player.state) {
-                return Ok(Err(format!("the state of {} differs from the state that this build computes from the log", player.stream)));
+                return Ok(Err(format!(
+                    "the state of {} differs from the state that this build computes from the log",
+                    player.stream
+                )));
             }
         }
         Ok(Ok(sample.players.len()))

@@ -70,8 +70,10 @@ impl ReportView {
     /// Replaces all figures by empty ones if a table of events is damaged. Only the folding task may call this.
     pub(crate) fn reset_damaged(&self) {
         if self.figures.read().significant.events.are_damaged() {
-            tracing::warn!("the tables of significant events are damaged: computing the figures of the reports again \
-                 from the log");
+            tracing::warn!(
+                "the tables of significant events are damaged: computing the figures of the reports again \
+                 from the log"
+            );
             let mut figures = self.figures.write();
             *figures = Figures::new(&self.config);
             self.written.store(0, Ordering::Relaxed);

@@ -125,7 +125,8 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
             let tls = ClientTlsConfig::new();
             let mut tls = match ca {
                 Some(ca) => {
-                    roots::named(ca).map_err(|fault| unusable(&format!("cannot use the root certificate (--ca): {fault}")))?;
+                    roots::named(ca)
+                        .map_err(|fault| unusable(&format!("cannot use the root certificate (--ca): {fault}")))?;
                     tls.ca_certificate(Certificate::from_pem(ca))
                 }
                 None => tls.trust_anchors(roots::of_system().map_err(|fault| unusable(&fault))?.roots),

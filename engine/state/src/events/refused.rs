@@ -195,8 +195,10 @@ pub enum Refused {
     VoidUnapproved { round: u64 },
     #[error("the void of round {round} states an effect on awards that differs from the one required by the log")]
     VoidedJackpotWrong { round: u64 },
-    #[error("the void of round {round} must repeat facts of the settled round, but these are missing or differ from \
-         the log")]
+    #[error(
+        "the void of round {round} must repeat facts of the settled round, but these are missing or differ from \
+         the log"
+    )]
     VoidFactsWrong { round: u64 },
     #[error("the award of the hit at {hit} is not priced yet")]
     AwardPending { hit: u64 },

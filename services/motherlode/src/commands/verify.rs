@@ -111,8 +111,12 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         [] => say("inclusion", in_log, "SHA-256"),
         _ => {
             let found = format!("{in_log}; records proven by their hashes in later records: {}", places(named.clone()));
-            say("inclusion", found, "that SHA-256 has no collisions; only an audit shows that the log has these \
-                 records at these positions");
+            say(
+                "inclusion",
+                found,
+                "that SHA-256 has no collisions; only an audit shows that the log has these \
+                 records at these positions",
+            );
         }
     }
     let (steps, wrong) = (replayed.differs.len(), replayed.differs.iter().flatten().count());

@@ -46,7 +46,10 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::new(model, 1);
     if window.awarded(&wheel) >= Exact::one() {
-        return Err(ModelError::part("free_spins", "a free spin must award fewer than one further free spin on average"));
+        return Err(ModelError::part(
+            "free_spins",
+            "a free spin must award fewer than one further free spin on average",
+        ));
     }
     let round = RoundMoments::new(model, &window, &wheel);
     let promised = ratio(model.rtp_micros, 1_000_000);

@@ -190,8 +190,11 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
         if at.is_empty() == BONUS_REELS.contains(&reel) || at.iter().enumerate().map(gap).any(|gap| gap < ROWS) {
             return Err(ModelError::part(
                 "reels",
-                format!("reel {} must have Bonus symbols but has none, must have none but has some, or has two in one \
-                     window", reel + 1),
+                format!(
+                    "reel {} must have Bonus symbols but has none, must have none but has some, or has two in one \
+                     window",
+                    reel + 1
+                ),
             ));
         }
     }

@@ -74,8 +74,10 @@ impl Returns<'_> {
         for (colour, symbol) in model.super_high.iter().enumerate() {
             let name = &model.symbols[usize::from(*symbol)].name;
             let key = format!("collection_win_{}", crate::parts::collection::KEYS[colour]);
-            let title = format!("mean win of a completed collection with {name}, in bets at the collection's mean \
-                 coin value");
+            let title = format!(
+                "mean win of a completed collection with {name}, in bets at the collection's mean \
+                 coin value"
+            );
             rates.push(Rate::new(key, title, self.collection_worth(colour)));
         }
         rates.push(Rate::new(

@@ -82,7 +82,11 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     let of_feature = |of: &dyn Fn(usize, usize) -> Exact| window.feature(needs, &at_end(feature, of)) / &starts;
     vec![
         Rate::new("full_screen", "chance that a feature ends with a full screen", of_feature(&full)),
-        Rate::new("grand", "chance that a feature wins the GRAND", of_feature(&|outer, middle| ends.grand(outer, middle))),
+        Rate::new(
+            "grand",
+            "chance that a feature wins the GRAND",
+            of_feature(&|outer, middle| ends.grand(outer, middle)),
+        ),
         Rate::new(
             "bonus_symbols",
             "mean number of Bonus symbols held at the end of a feature",

@@ -48,7 +48,10 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::new(model, 1);
     if window.spins >= Exact::one() {
-        return Err(ModelError::part("free_spins", "a free spin must award fewer than one further free spin on average"));
+        return Err(ModelError::part(
+            "free_spins",
+            "a free spin must award fewer than one further free spin on average",
+        ));
     }
     let actual = RoundMoments::new(model, &window, &Amount::new(&model.objects)).mean;
     let promised = ratio(model.rtp_micros, 1_000_000);

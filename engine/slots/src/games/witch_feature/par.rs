@@ -22,7 +22,10 @@ const UNLOCK_COST: &str = "mean loss in bets until a player who is new to a bet 
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let means = Means::new(model);
     if means.awarded >= Exact::one() {
-        return Err(ModelError::part("free_spins", "a free spin must award fewer than one further free spin on average"));
+        return Err(ModelError::part(
+            "free_spins",
+            "a free spin must award fewer than one further free spin on average",
+        ));
     }
     let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
     // The Explosion's probability is a multiple of 10^-15, so the return is exact only to this precision.
