@@ -30,7 +30,7 @@ use std::{
 pub const NOT_CHECKED: [&str; 3] = [
     "the pools with their contributions and awards, because pools depend on the bets of all operators",
     "whether records are missing at the end of a stream; to check this, compare the digest with the platform's log",
-    "the log's hash chain between two records of the copy that are not adjacent in the log",
+    "the log's hash chain across the log records missing from the copy",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]

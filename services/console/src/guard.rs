@@ -60,7 +60,7 @@ fn check(app: &App, request: &Request) -> Result<(), Failure> {
     }
     if !app.names.allow(host) {
         return Err(Failure::bad(
-            "The console does not accept this host name. Use the address that the console printed at startup.",
+            "The console does not accept this host name. Use the address printed by the console at startup.",
         ));
     }
     match *request.method() {

@@ -245,7 +245,7 @@ impl Report {
         match &self.variance {
             Some(of) => lines.extend([
                 format!("  variance {:.4} bets², exactly {:.4}: {:+.2} sigma", of.simulated, of.exact, of.sigmas),
-                format!("  wins that are too rare to occur in these rounds may increase the variance by {unseen:.4}"),
+                format!("  wins too rare to occur in these rounds may increase the variance by {unseen:.4}"),
             ]),
             None => lines.push("  the variance is not checked, because a few rounds account for most of it".to_owned()),
         }

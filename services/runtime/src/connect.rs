@@ -140,7 +140,7 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
             endpoint = endpoint.tls_config(tls).map_err(|error| {
                 let named = match (&credentials.identity, &credentials.server_name) {
                     (Some(_), _) => "the certificate and its key (--cert, --key) must be PEM and match: ",
-                    (None, Some(_)) => "the name of the certificate (--server-name): ",
+                    (None, Some(_)) => "the name of the certificate (--server-name) is not valid: ",
                     (None, None) => "",
                 };
                 unusable(&format!("{named}{}", cause(&error)))

@@ -128,7 +128,7 @@ impl Store {
         run.ok_or_else(|| {
             ViewError::unusable(
                 &self.tables(),
-                "the tables that the checkpoint lists do not form the run that the checkpoint names",
+                "the tables listed in the checkpoint do not form the run named in the checkpoint",
             )
         })
     }

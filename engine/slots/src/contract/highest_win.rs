@@ -53,7 +53,7 @@ impl HighestWin {
             }
             (false, true) => {
                 "upper bound of a round's win; the chance to win this amount is at most the stated chance; the bound \
-                 also covers a collection that is begun at the currency's highest coin value and completed at its lowest"
+                 also covers a collection begun at the currency's highest coin value and completed at its lowest"
             }
             (false, false) => {
                 "upper bound of a round's win; the chance to win this amount is at most the stated chance; the gamble \

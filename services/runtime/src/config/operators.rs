@@ -200,7 +200,7 @@ impl Credential {
 fn check_served(operators: &[Operator], own: &Operator, credential: &Credential) -> Result<(), &'static str> {
     let served = &credential.operators;
     if served.iter().collect::<BTreeSet<_>>().len() < served.len() || served.contains(&own.id) {
-        return Err("the operators that a credential serves must be operators other than its own, each listed once");
+        return Err("a credential must serve operators other than its own, and must list each once");
     }
     if credential.serves(own).any(|id| id == PLATFORM) && !served.is_empty() {
         return Err("a credential of the platform must not serve other operators, and no other credential may serve \

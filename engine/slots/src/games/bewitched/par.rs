@@ -87,10 +87,10 @@ pub fn parts(
 
 fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Rate> {
     let mut rates = vec![
-        Rate::new("bonus", "chance per paid or free spin that a bonus starts", window.bonus.clone()),
+        Rate::new("bonus", "chance of a bonus per paid or free spin", window.bonus.clone()),
         Rate::new(
             "scatter_free_spins",
-            "chance per paid or free spin that scatters trigger free spins",
+            "chance of free spins started by scatters, per paid or free spin",
             window.scatter_trigger.clone(),
         ),
         Rate::new(

@@ -56,7 +56,7 @@ impl Returns<'_> {
                 "mean number of free spins per paid spin",
                 paid.bonuses(3) * exact(model.free_spins),
             ),
-            Rate::new("crystal", "chance that a paid spin gives a crystal of a given colour", paid.crystal()),
+            Rate::new("crystal", "chance of winning a crystal of a given colour in a paid spin", paid.crystal()),
             Rate::new(
                 "collections_per_paid_spin",
                 "mean number of collections completed per paid spin, in the long run",

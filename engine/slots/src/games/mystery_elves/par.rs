@@ -81,10 +81,10 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     let full = |outer, middle| if outer + middle == OUTER + MIDDLE { exact(1) } else { Exact::zero() };
     let of_feature = |of: &dyn Fn(usize, usize) -> Exact| window.feature(needs, &at_end(feature, of)) / &starts;
     vec![
-        Rate::new("full_screen", "chance that a feature ends with a full screen", of_feature(&full)),
+        Rate::new("full_screen", "chance of a full screen at the end of a feature", of_feature(&full)),
         Rate::new(
             "grand",
-            "chance that a feature wins the GRAND",
+            "chance of winning the GRAND in a feature",
             of_feature(&|outer, middle| ends.grand(outer, middle)),
         ),
         Rate::new(

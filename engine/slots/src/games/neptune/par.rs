@@ -64,8 +64,8 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
 fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) -> Vec<Rate> {
     let spins = Exact::one() + &round.free_spins;
     let mut rates = vec![
-        Rate::new("treasure", "chance per paid or free spin that a Treasure bonus starts", window.treasure.clone()),
-        Rate::new("free_spins", "chance per paid or free spin that free spins are triggered", window.trigger.clone()),
+        Rate::new("treasure", "chance of a Treasure bonus per paid or free spin", window.treasure.clone()),
+        Rate::new("free_spins", "chance of triggering free spins per paid or free spin", window.trigger.clone()),
         Rate::new(
             "treasures_per_paid_spin",
             "mean number of spins with a Treasure bonus per paid spin, including its free spins",

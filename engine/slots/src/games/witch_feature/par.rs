@@ -123,7 +123,7 @@ fn rates(model: &Model, means: &Means) -> Vec<Rate> {
             "mean number of free spins per paid spin",
             &(&means.trigger * exact(model.free_spins) / (Exact::one() - &means.awarded)),
         ),
-        rate("respin_wins", "chance that a window of the respin reels has a win", &means.respin_wins),
+        rate("respin_wins", "chance of a win in one spin of the respin reels", &means.respin_wins),
         rate("high_symbols_mean", "mean win of a High Symbols Respin, in bets", &means.features[0]),
         rate("random_wilds_mean", "mean win of a Random Wilds Respin, in bets", &means.features[1]),
         rate("multiplier_mean", "mean win of a Multiplier feature, in bets", &means.features[2]),

@@ -214,7 +214,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     });
     let off: Vec<_> = books().take(1).flat_map(|books| books.switched_off()).collect();
     let off_lines = off.iter().map(|(switch, off)| {
-        format!("  off: {switch}, since position {} by {}: {}", off.position, off.actor, off.reason)
+        format!("  switched off: {switch}, since position {} by {}: {}", off.position, off.actor, off.reason)
     });
     let mut lines = section("Waiting").to_vec();
     lines.push(row("awards to be paid", &count(unpaid.len())));
