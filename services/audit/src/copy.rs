@@ -261,7 +261,7 @@ impl<'a> Auditing<'a> {
             && (last..*position).contains(previous)
             && (*version == last_version + 1) == (*previous == last);
         if !whole && !with_gaps {
-            let place = |version, previous| format!("version {version} after position {previous}");
+            let place = |version, previous| format!("version {version} of the stream, after position {previous}");
             let (expected, found) = (place(last_version + 1, last), place(*version, *previous));
             return Err(Fault::new(format!("a record of {stream} is missing or out of place"), expected, found));
         }

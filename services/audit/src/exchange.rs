@@ -101,7 +101,11 @@ impl Exchange {
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
             let what = "the report's end differs from the end of its stretch of the partition's log";
-            return Err(Fault::new(what, stretch_end(&expected), format!("{} up to {to}", stretch_end(end))));
+            return Err(Fault::new(
+                what,
+                stretch_end(&expected),
+                format!("{}, reported up to position {to}", stretch_end(end)),
+            ));
         }
         self.contributions.push_back((to, contributions));
         if let StretchEnd::Decision(Decision::TakeBack(void)) = end {

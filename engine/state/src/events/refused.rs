@@ -179,7 +179,7 @@ pub enum Refused {
     WrongStretch { expected: u64, found: u64 },
     /// `to` is above the partition's last durable position; for a partition other than the pool's own, above its last
     /// reported position.
-    #[error("the reported stretch of the log ends at position {to}, after the durable end {end}")]
+    #[error("the reported stretch of the log ends at position {to}, which is after the last durable position, {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("the hit or void at position {position} must be decided first")]
     DecisionWaits { position: u64 },
@@ -214,7 +214,7 @@ pub enum Refused {
     UnknownIncident { id: SmolStr },
     #[error("the pool already has {most} incidents, which is the maximum")]
     TooManyIncidents { most: usize },
-    #[error("the pool still has open rounds, unpooled contributions or undecided hits or voids")]
+    #[error("the pool still has open rounds, contributions not yet pooled, or undecided hits or voids")]
     PoolOutstanding,
     #[error("no money is in transfer from {pool}")]
     NoSuchTransfer { pool: SmolStr },

@@ -91,7 +91,7 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
     html! {
         div.tiles {
             (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", " (count(out)) " of the rows in the tables below" } }))
-            @if let Some(first) = first { (tile("First day out of a stake's band", html! { (first) })) }
+            @if let Some(first) = first { (tile("First day with a stake's return out of its band", html! { (first) })) }
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Returned in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
