@@ -210,7 +210,7 @@ def returns(hand, daily):
     # On a busy machine, updates of the page would replace the link between its search and the click.
     hand.page.goto(hand.page.url.partition("?")[0] + "?live=off")
     hand.click("link", re.compile("^dwarf-mine"))
-    hand.sees("Published", "Returned", "Band around", "Rounds, and weighted", "Out of its band", "First day out of", "takes new rounds")
+    hand.sees("Published", "Returned", "Band around", "Rounds, and weighted", "Out of its band", "First day with a stake's return out of its band", "takes new rounds")
 
 
 @task(15, "platform/audit")

@@ -131,8 +131,8 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the mirror names a position where the home partition has no commit of the pool, or a position \
-                 from before the partition joined the pool";
+            let what = "the mirror names a position without a commit of the pool in the home partition, or one from \
+                 before the partition joined the pool";
             return Err(Fault::new(what, "the position of a commit of the pool in the home partition", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {

@@ -262,10 +262,7 @@ impl SnapshotWriter {
         // The state check may have failed and removed the snapshot in the meantime.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
-            return Err(io::Error::other(
-                "the snapshot's state differs from the state that this build computes from \
-                 the log",
-            ));
+            return Err(io::Error::other("the snapshot's state differs from the state recomputed from the log"));
         }
         Ok(())
     }

@@ -57,8 +57,7 @@ impl StateCheck {
         tracing::info!(
             partition,
             position,
-            "another build wrote the snapshot: checking it in the background by computing the players' states again \
-             from the log"
+            "another build wrote the snapshot: checking it in the background by recomputing the players' states from the log"
         );
         match self.check(&stop) {
             Ok(Ok(players)) => {
@@ -68,7 +67,7 @@ impl StateCheck {
                     position,
                     players,
                     seconds,
-                    "the snapshot of another build matches the state that this build computes from the log"
+                    "the snapshot of another build matches the state recomputed from the log"
                 );
                 provenance.set_own(true);
             }
@@ -78,7 +77,7 @@ impl StateCheck {
                     partition,
                     position,
                     failure,
-                    "the snapshot differs from the state that this build computes from the log: no new rounds start, \
+                    "the snapshot differs from the state recomputed from the log: no new rounds start, \
                      and the next start replays the log"
                 );
                 provenance.fail(failure);
@@ -119,7 +118,7 @@ impl StateCheck {
                     position = next - 1,
                     to = self.position,
                     players,
-                    "still computing the players' states again from the log"
+                    "still recomputing the players' states from the log"
                 );
             }
         }
@@ -128,9 +127,7 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!(
-                "the snapshot and the state that this build computes from the log differ in {what}"
-            )));
+            return Ok(Err(format!("the snapshot and the state recomputed from the log differ in {what}")));
         }
         for player in sample.players.values() {
             if stop() {
@@ -138,7 +135,7 @@ impl StateCheck {
             }
             if self.players.find(&player.stream)?.as_ref() != Some(&player.state) {
                 return Ok(Err(format!(
-                    "the state of {} differs from the state that this build computes from the log",
+                    "the state of {} differs from the state recomputed from the log",
                     player.stream
                 )));
             }

@@ -201,7 +201,7 @@ impl Partition {
         if let (Err(error), false) = (written, failed_before) {
             let partition = self.ledger.partition();
             tracing::warn!(partition, %error, "failed to write the mark that records the log's end: the next start \
-                 can detect lost records only with the page in memory-backed storage that also records the end");
+                 can detect lost records only with the page in memory-backed storage");
         }
     }
 
