@@ -316,13 +316,8 @@ fn a_step_that_names_another_record_for_its_seal_is_found() {
             }
         }
         let log = chained_as_they_are(&log);
-        let found = judged_with(&log).unwrap_or_else(|| {
-            panic!(
-                "the check did not detect attack {number} on position \
-             {}",
-                at + 1
-            )
-        });
+        let found = judged_with(&log)
+            .unwrap_or_else(|| panic!("the check did not detect attack {number} on position {}", at + 1));
         assert!(found.position == at as u64 + 1, "attack {number}: {found}");
         assert!(
             number % VERIFIED > 0 || refuted(&log, at),

@@ -56,8 +56,7 @@ impl HighestWin {
                  also covers a collection begun at the currency's highest coin value and completed at its lowest"
             }
             (false, false) => {
-                "upper bound of a round's win; the chance to win this amount is at most the stated chance; the gamble \
-                 is not \
+                "upper bound of a round's win; the chance to win this amount is at most the stated chance; the gamble is not \
                  included"
             }
         }

@@ -77,7 +77,7 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     // DM-12: three crystals at coin values that sum to 0.4.
     let mean = Some(MeanCoinValue { sum: "0.4".to_owned(), count: 3, value: "0.133333".to_owned() });
     let drawn = drawn_of(game, vec![spin; 5], Outcome { mean_coin_value: mean, ..Outcome::default() });
-    let stated = "\n  Played at the mean coin value 0.133333 EUR: 0.4 EUR over 3 crystals\n";
+    let stated = "\n  Played at the mean coin value 0.133333 EUR, which is 0.4 EUR divided by 3 crystals\n";
     assert!(drawn.contains(stated), "{drawn}");
     let title = "\n  Collection free spins, 7 rows, 16,807 ways, with the Ruby Dwarf\n";
     assert!(drawn.starts_with(title), "{drawn}");
