@@ -114,7 +114,7 @@ def missing_win(hand, daily):
 def round_in_progress(hand, daily):
     hand.search("alice")
     hand.click("link", "1 open round")
-    hand.sees(f"Round {daily.r2}", "Waits for", "Finished for the player at", "Close the round")
+    hand.sees(f"Round {daily.r2}", "Waits for", "Will be finished automatically at", "Close the round")
 
 
 @task(3, "acme/support")
@@ -211,7 +211,7 @@ def returns(hand, daily):
     # With live updates, a busy machine could replace the link after it was found and before it is clicked.
     hand.page.goto(hand.page.url.partition("?")[0] + "?live=off")
     hand.click("link", re.compile("^dwarf-mine"))
-    hand.sees("Published", "Returned", "Band around", "Rounds, and weighted", "Out of its band", "First day out of", "takes new rounds")
+    hand.sees("Published", "Returned", "Band around", "Rounds, and weighted", "Out of its band", "First day with a stake's return out of its band", "takes new rounds")
 
 
 @task(15, "platform/audit")

@@ -95,7 +95,7 @@ fn read(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malfo
     let (credential, roles): (SmolStr, SmolStr) =
         (take(&mut fields, 12, "proposer")?, take(&mut fields, 13, "proposer_roles")?);
     let due_after = take(&mut fields, 14, "due_after")?;
-    fields.ended("with an unknown number")?;
+    fields.ended("(unknown number)")?;
     let proposer = (!credential.is_empty() || !roles.is_empty()).then(|| Proposer { credential, roles }.into());
     Ok(Logged { commit, balances_after, due_after, proposer })
 }

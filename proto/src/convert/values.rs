@@ -45,7 +45,7 @@ pub(super) trait Message: Sized {
     #[inline]
     fn read_whole(mut fields: In) -> Result<Self> {
         let read = Self::read(&mut fields)?;
-        fields.ended("with an unknown number")?;
+        fields.ended("(unknown number)")?;
         Ok(read)
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     };
     let (projection, not_compared) = match &options.index {
         Some(folder) => projection::read(folder, options.partition),
-        None => Err("no index was named".to_owned()),
+        None => Err("no index folder was given".to_owned()),
     }
     .map_or_else(|why| (Projection::default(), Some(why)), |projection| (projection, None));
     let mark = projection.head;

@@ -28,9 +28,9 @@ use std::{
 };
 
 pub const NOT_CHECKED: [&str; 3] = [
-    "the pools, and their contributions and awards: pools depend on the bets of all operators",
-    "whether records after a stream's last record are missing: compare the digest with the platform's log",
-    "the log's own hash chain between records that are not adjacent in the log",
+    "the pools with their contributions and awards, because pools depend on the bets of all operators",
+    "whether records are missing at the end of a stream; to check this, compare the digest with the platform's log",
+    "the log's hash chain across the log records missing from the copy",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -261,7 +261,7 @@ impl<'a> Auditing<'a> {
             && (last..*position).contains(previous)
             && (*version == last_version + 1) == (*previous == last);
         if !whole && !with_gaps {
-            let place = |version, previous| format!("version {version} after position {previous}");
+            let place = |version, previous| format!("version {version} of the stream, after position {previous}");
             let (expected, found) = (place(last_version + 1, last), place(*version, *previous));
             return Err(Fault::new(format!("a record of {stream} is missing or out of place"), expected, found));
         }

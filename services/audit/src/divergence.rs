@@ -63,7 +63,7 @@ impl Fault {
 
 impl From<NotCanonical> for Fault {
     fn from(reason: NotCanonical) -> Self {
-        Self::new("the state cannot be digested", "a digest", reason)
+        Self::new("the state's digest cannot be computed", "a digest", reason)
     }
 }
 

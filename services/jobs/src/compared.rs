@@ -185,7 +185,8 @@ impl Report {
             out.map(|(name, of)| format!("{} is {:+.2} sigma", name.replace('_', " "), of.judged)).collect();
         let from = || {
             format!(
-                "{} from the exact figure; each of {} figures may differ by at most {most:.2} sigma",
+                "{} from its exact figure; each of the {} figures may differ from its exact figure by at most \
+                 {most:.2} sigma",
                 told.join(", "),
                 figures.len()
             )
@@ -242,15 +243,15 @@ impl Report {
         match &self.variance {
             Some(of) => lines.extend([
                 format!("  variance {:.4} bets², exactly {:.4}: {:+.2} sigma", of.simulated, of.exact, of.sigmas),
-                format!("  wins too rare to occur in these rounds may add {unseen:.4}"),
+                format!("  wins too rare to occur in these rounds may increase the variance by {unseen:.4}"),
             ]),
-            None => lines.push("  the variance is not judged: a few rounds account for most of it".to_owned()),
+            None => lines.push("  the variance is not checked, because a few rounds account for most of it".to_owned()),
         }
         lines.extend([
             String::new(),
-            "  ~ sigma of the sample's spread; without ~, sigma of the exact spread".to_owned(),
+            "  ~: sigma computed from the sample's spread; without ~: sigma computed from the exact spread".to_owned(),
             format!(
-                "  each of {} figures may differ by at most {:.2} sigma from its exact value",
+                "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),
                 self.sigmas_max()
             ),

@@ -42,7 +42,8 @@ pub enum StartRefused {
     Lost { partition: u32, lost_to: Position, end: Position },
     #[error(
         "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
-         them. Restore the file. If it is lost, `serve --draw-keys-lost` accepts the loss: these draws are sealed again and these rounds can \
+         them. Restore the file. If the file is lost, `serve --draw-keys-lost` accepts the loss: these draws are \
+         sealed again and these rounds can \
          only be voided", file.display()
     )]
     KeysMissing { partition: u32, file: PathBuf, keys: EpochNames, draws: u64, rounds: u64 },

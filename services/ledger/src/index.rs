@@ -158,7 +158,9 @@ impl Index {
                         to = run.to();
                         index.state.write().runs[number].push(run);
                     }
-                    Err(error) => tracing::warn!(%error, "cannot open a run of the index: rebuilding it from the log"),
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot open a run of the index: rebuilding the run from the log")
+                    }
                 }
             }
             index.rebuild(number, to, checkpoint.position)?;

@@ -261,7 +261,7 @@ impl SnapshotWriter {
         // The check of the old snapshot's state may have failed in the meantime and removed the snapshot.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
-            return Err(io::Error::other("the snapshot's state differs from this build's fold of the log"));
+            return Err(io::Error::other("the snapshot's state differs from the state recomputed from the log"));
         }
         Ok(())
     }

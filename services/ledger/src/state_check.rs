@@ -56,7 +56,7 @@ impl StateCheck {
         tracing::info!(
             partition,
             position,
-            "another build wrote the snapshot: checking it in the background by folding players again"
+            "another build wrote the snapshot: checking it in the background by recomputing the players' states from the log"
         );
         match self.check(&stop) {
             Ok(Ok(players)) => {
@@ -66,7 +66,7 @@ impl StateCheck {
                     position,
                     players,
                     seconds,
-                    "the snapshot of another build matches this build's fold of the log"
+                    "the snapshot of another build matches the state recomputed from the log"
                 );
                 provenance.set_own(true);
             }
@@ -76,7 +76,8 @@ impl StateCheck {
                     partition,
                     position,
                     failure,
-                    "the snapshot differs from this build's fold of the log: no new rounds start, and the next start replays the log"
+                    "the snapshot differs from the state recomputed from the log: no new rounds start, \
+                     and the next start replays the log"
                 );
                 provenance.fail(failure);
                 remove();
@@ -102,7 +103,9 @@ impl StateCheck {
                 match sample.take(&*self.reader, record) {
                     Ok(()) => {}
                     Err(OpenError::Read(error)) => return Err(error.into()),
-                    Err(refused) => return Ok(Err(format!("this build cannot fold the log: {refused}"))),
+                    Err(refused) => {
+                        return Ok(Err(format!("this build cannot compute its state from the log: {refused}")));
+                    }
                 }
                 next = record.position + 1;
             }
@@ -114,7 +117,7 @@ impl StateCheck {
                     position = next - 1,
                     to = self.position,
                     players,
-                    "still folding players again"
+                    "still recomputing the players' states from the log"
                 );
             }
         }
@@ -123,14 +126,17 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("the snapshot and this build's fold of the log differ in {what}")));
+            return Ok(Err(format!("the snapshot and the state recomputed from the log differ in {what}")));
         }
         for player in sample.players.values() {
             if stop() {
                 return Err(Unchecked::Closing);
             }
             if self.players.find(&player.stream)?.as_ref() != Some(&player.state) {
-                return Ok(Err(format!("the state of {} differs from this build's fold of the log", player.stream)));
+                return Ok(Err(format!(
+                    "the state of {} differs from the state recomputed from the log",
+                    player.stream
+                )));
             }
         }
         Ok(Ok(sample.players.len()))

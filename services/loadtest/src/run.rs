@@ -203,7 +203,7 @@ impl Service {
             Ok(player)
         });
         let players = stream::iter(found).buffer_unordered(self.concurrency).try_collect();
-        players.await.map_err(Error::setup("looking the players up"))
+        players.await.map_err(Error::setup("looking up the players"))
     }
 
     fn account(&self, player_id: String) -> Account {

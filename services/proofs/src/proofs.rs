@@ -31,7 +31,8 @@ pub enum ProofsError {
     Name(#[from] Malformed),
     #[error(
         "proofs: {found}. Two versions of one log must never be signed, so the service does not start. Restore the signed log from a copy, a \
-         replica or the old disk. If it is lost, continue the remaining log as a new one: move the key {} away{}, so that holders of \
+         replica or the old disk. If the signed log is lost, continue the remaining log as a new one: move the key {} \
+         away{}, so that holders of \
          the old key see where the old log ended. Then start once with `serve --restored --new-log-key`, which prevents a revealed draw from being dealt again", key.display(), if *named { ", and name a new key file in [proofs]" } else { "" }
     )]
     Contradiction { found: Contradiction, key: PathBuf, named: bool },
@@ -198,7 +199,8 @@ impl Partition {
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
         if let (Err(error), false) = (written, failed_before) {
             let partition = self.ledger.partition();
-            tracing::warn!(partition, %error, "failed to write the mark of the log's end: the next start can detect lost records only with the page in memory-backed storage");
+            tracing::warn!(partition, %error, "failed to write the mark that records the log's end: the next start \
+                 can detect lost records only with the page in memory-backed storage");
         }
     }
 

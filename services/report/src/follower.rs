@@ -81,7 +81,8 @@ impl Follower {
             partition.ledger.follower_views().wake();
         };
         if let Err(error) = apart("reports", folding).await {
-            tracing::warn!(%error, "failed to fold the existing log on a separate thread: folding it in the background");
+            tracing::warn!(%error, "failed to process the existing log on a separate thread: processing it in the \
+                 background");
         }
     }
 
@@ -102,7 +103,7 @@ impl Follower {
                     }
                 }
                 Err(error) => {
-                    tracing::error!(%error, "failed to fold the log: the reports are behind");
+                    tracing::error!(%error, "failed to compute the reports from the log: the reports are behind the log");
                     sleep(PAUSE).await;
                 }
             }

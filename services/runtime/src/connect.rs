@@ -132,7 +132,7 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
         (Some("http"), None) if credentials.identity.is_none() => {}
         (Some("http"), _) => return Err(unusable("--ca, --cert and --key are for https targets only")),
         (Some("https"), ca) => {
-            let named = if ca.is_some() { "the root certificate (--ca): " } else { "" };
+            let named = if ca.is_some() { "cannot use the root certificate (--ca): " } else { "" };
             let mut tls = tls(ca.as_deref()).map_err(|fault| unusable(&format!("{named}{fault}")))?;
             if let Some((certificate, key)) = &credentials.identity {
                 tls = tls.identity(Identity::from_pem(certificate, key));
@@ -143,7 +143,7 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
             endpoint = endpoint.tls_config(tls).map_err(|error| {
                 let named = match (&credentials.identity, &credentials.server_name) {
                     (Some(_), _) => "the certificate and its key (--cert, --key) must be PEM and match: ",
-                    (None, Some(_)) => "the name of the certificate (--server-name): ",
+                    (None, Some(_)) => "the name of the certificate (--server-name) is not valid: ",
                     (None, None) => "",
                 };
                 unusable(&format!("{named}{}", cause(&error)))

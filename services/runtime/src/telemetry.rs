@@ -48,7 +48,7 @@ static REPLACE_FILTER: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::
 
 /// Guard that exports the remaining spans and metrics on drop.
 #[derive(Debug, Default)]
-#[must_use = "the last data is exported when this is dropped"]
+#[must_use = "dropping the guard exports the last data"]
 pub struct Guard(Option<SdkTracerProvider>, Option<SdkMeterProvider>);
 
 impl Drop for Guard {

@@ -188,7 +188,7 @@ impl Reloader {
         }
         let changed = prepared.changed;
         if let Err(error) = telemetry::set_filter(&changed.telemetry) {
-            tracing::error!(%error, "the log filter was not changed");
+            tracing::error!(%error, "failed to change the log filter");
         }
         self.wallets.replace(prepared.wallets);
         self.operators.replace(&changed);

@@ -127,7 +127,7 @@ impl Store {
         run.ok_or_else(|| {
             ViewError::unusable(
                 &self.tables(),
-                "the tables that the checkpoint lists do not form the run that it names",
+                "the tables listed in the checkpoint do not form the run named in the checkpoint",
             )
         })
     }

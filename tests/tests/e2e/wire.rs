@@ -542,7 +542,7 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     let game = client.spin.get_game(request).await.unwrap().into_inner();
     let returns = game.jackpot_returns.unwrap();
     assert_eq!((&*game.rtp, &*returns.rtp_min, &*returns.rtp_max), ("0.948500", "0.9485", "0.9510"));
-    assert!(returns.assumes.contains("30000 EUR and grows by 0.25 %"), "{}", returns.assumes);
+    assert!(returns.assumes.contains("30000 EUR, and it grows by 0.25 %"), "{}", returns.assumes);
     assert_eq!(returns.coins.last().unwrap().rtp, "0.95100000");
     server.stop().await.unwrap();
 }

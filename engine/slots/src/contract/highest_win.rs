@@ -48,13 +48,13 @@ impl HighestWin {
     pub fn definition(&self) -> &'static str {
         match (self.unlimited, self.collected.is_some()) {
             (true, _) => {
-                "highest win of a round without retriggered free spins; retriggers are unlimited, so a higher win is \
-                 possible; the chance to win this amount or more is at most the stated chance; gamble and jackpot are not \
-                 included"
+                "highest win of a round in which no free spins are retriggered; a round with retriggers can win more, \
+                 because their number is unlimited; the chance to win this amount or more is at most the stated \
+                 chance; the gamble and the jackpot are not included"
             }
             (false, true) => {
-                "upper bound of a round's win; the chance to win this amount is at most the stated chance; includes \
-                 collections begun at the highest coin value of the currency and completed at the lowest"
+                "upper bound of a round's win; the chance to win this amount is at most the stated chance; the bound \
+                 also covers a collection begun at the currency's highest coin value and completed at its lowest"
             }
             (false, false) => {
                 "upper bound of a round's win; the chance to win this amount is at most the stated chance; the gamble is not \

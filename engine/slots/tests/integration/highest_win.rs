@@ -40,7 +40,7 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
         assert!(of.chance_exponent < -12, "{}: {}", game.name(), of.chance());
         let without_limit = ["bewitched", "neptune", "witch-feature"].contains(&game.name());
         assert_eq!(of.unlimited, without_limit, "{}", game.name());
-        assert_eq!(of.definition().contains("retriggers are unlimited"), without_limit);
+        assert_eq!(of.definition().contains("their number is unlimited"), without_limit);
     }
 }
 

@@ -11,7 +11,7 @@ use super::pool::{Award, PoolStatus};
 use crate::values::{Currency, Minor, MoneyError, Nano, Switch};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages explain the fields")]
+#[allow(missing_docs, reason = "the messages of the variants explain the fields")]
 pub enum Refused {
     #[error("the commit has position {found}, expected {expected}")]
     WrongPosition { expected: u64, found: u64 },
@@ -36,7 +36,7 @@ pub enum Refused {
     AccountExists { currency: Currency },
     #[error("unknown player")]
     UnknownPlayer,
-    #[error("the cancellation of a request must have no other events")]
+    #[error("a commit that cancels a request must contain no other events")]
     NotCancelled,
     #[error("amount {amount} is not allowed")]
     BadAmount { amount: Minor },
@@ -46,7 +46,7 @@ pub enum Refused {
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
     /// The call requires a transfer wallet. The player has a seamless wallet, which cannot be changed (PL-31).
-    #[error("the player has a seamless wallet, so the operator's wallet has the money")]
+    #[error("the player has a seamless wallet, so the player's money is in the operator's wallet")]
     SeamlessWallet,
     #[error("the player has a transfer wallet, not a seamless wallet")]
     TransferWallet,
@@ -100,7 +100,7 @@ pub enum Refused {
     DrawMissing { number: u64 },
     #[error("the commit has draw {found}, expected {expected}")]
     WrongDraw { expected: u64, found: u64 },
-    #[error("the record that the step names did not seal draw {number}")]
+    #[error("the step names a record as the seal of draw {number}, but that record did not seal the draw")]
     SealedElsewhere { number: u64 },
     #[error("the stated reason does not permit a seal of draw {number}")]
     SealUnfounded { number: u64 },
@@ -110,7 +110,7 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error("position {position} has no unconfirmed base with this digest, or a base cannot be taken at it")]
+    #[error("no unconfirmed base with this digest exists at position {position}, or no base can be taken there")]
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
@@ -172,12 +172,12 @@ pub enum Refused {
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
-    #[error("the mirror is of position {found} of the home partition, expected {expected} or later")]
+    #[error("the mirror shows position {found} of the home partition, expected position {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    #[error("the reported stretch of the log ends at position {to}, after the durable end {end}")]
+    #[error("the reported stretch of the log ends at position {to}, which is after the last durable position, {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("the hit or void at position {position} must be decided first")]
     DecisionWaits { position: u64 },
@@ -193,7 +193,10 @@ pub enum Refused {
     VoidUnapproved { round: u64 },
     #[error("the void of round {round} states an effect on awards that differs from the one required by the log")]
     VoidedJackpotWrong { round: u64 },
-    #[error("the void of round {round} lacks the facts of the settled round, or they differ from the log")]
+    #[error(
+        "the void of round {round} must repeat facts of the settled round, but these are missing or differ from \
+         the log"
+    )]
     VoidFactsWrong { round: u64 },
     #[error("the award of the hit at {hit} is not priced yet")]
     AwardPending { hit: u64 },
@@ -209,7 +212,7 @@ pub enum Refused {
     UnknownIncident { id: SmolStr },
     #[error("the pool already has {most} incidents, which is the maximum")]
     TooManyIncidents { most: usize },
-    #[error("the pool still has open rounds, unpooled contributions or undecided hits or voids")]
+    #[error("the pool still has open rounds, contributions not yet pooled, or undecided hits or voids")]
     PoolOutstanding,
     #[error("no money is in transfer from {pool}")]
     NoSuchTransfer { pool: SmolStr },
@@ -230,7 +233,8 @@ pub enum Refused {
     OtherActors { change: u64 },
 
     #[error(
-        "open campaigns can cost {open} EUR and this campaign {max_liability} EUR, together more than the cap of {cap} EUR"
+        "open campaigns can cost {open} EUR and this campaign can cost {max_liability} EUR, which together exceed the \
+         cap of {cap} EUR"
     )]
     LiabilityAboveCap { open: Nano, max_liability: Nano, cap: Nano },
 

@@ -187,7 +187,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     };
     let reason = match end {
         _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
-            "a sum of the report's voids is negative, or counts no void"
+            "a total of voids in the report is negative, or covers no void"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }
@@ -200,7 +200,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
             "the hit or void is not at the end of the reported stretch of the log"
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
-            "the void takes back a negative amount, or a contribution that is not before the void"
+            "the void takes back a negative amount, or a contribution that was not made before the void"
         }
         StretchEnd::Decision(Decision::Reversal(reversal))
             if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>

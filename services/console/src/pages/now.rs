@@ -124,7 +124,7 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         told.extend(status.wallets.iter().filter(|of| of.circuit_open).map(away));
         told.extend(status.disk.iter().filter(|of| of.days_left.is_some_and(|days| days < trends::DAYS_LEFT_MIN)).map(
             |of| {
-                let text = html! { "The disk of the data is filling: " (trends::space(of)) "." };
+                let text = html! { "The disk that contains the data folder is filling: " (trends::space(of)) "." };
                 Alert::new(Severity::Ticket, "MotherlodeDiskFills", text)
             },
         ));
@@ -204,7 +204,8 @@ async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     told.extend(wait.take(NAMED_MAX.into()).map(|event| {
         let text = html! {
             "An award is set aside, not paid: " (round(visit, &event.subject, Some((event.partition, event.position)))) ", " (event.before) ": " (event.reason)
-            ". The award is paid when the account has room, after a withdrawal (role wallet). A void (role support) that the platform approves cancels the award."
+            ". The award is paid when a withdrawal (role wallet) has made room in the account. A void (role support) \
+             that the platform approves cancels the award."
         };
         Alert::new(Severity::Ticket, "MotherlodeAwardsWait", text).since(event.time)
     }));
@@ -298,7 +299,7 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
             h3 { "The last hour and day" }
             (trends::shown(&told))
             h3 { "Partitions" }
-            (table("Partitions and their followers, in records", &head, told.partitions.iter().map(row).collect()))
+            (table("Partitions and their followers, measured in records", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))
             (wallets(&told.wallets))
         }

@@ -35,7 +35,7 @@ async fn part(
             li { a href={ (path) (other) } { (link) } }
         }
         @if part == SheetPart::Reels {
-            p.note { "The strips themselves, stop by stop, are on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
+            p.note { "Every stop of each reel strip is listed on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
         }
         (sheet(visit, &told, part).await?)
     };

@@ -195,7 +195,7 @@ pub(crate) fn position(visit: &Visit, partition: u32, position: u64) -> Markup {
 pub(crate) async fn switches(visit: &Visit) -> Result<Markup, Failure> {
     let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
     section("Switched off", answer, |answer| match answer.switched_off.as_slice() {
-        [] => html! { p { "Nothing: all games accept new rounds." } },
+        [] => html! { p { "Nothing is switched off: all games accept new rounds." } },
         all => html! {
             (table("Switched off", &["Part", "Reason", "By", "Since", "Action"], all.iter().map(|off| switched_off(visit, off)).collect()))
         },

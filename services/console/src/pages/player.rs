@@ -170,7 +170,7 @@ fn waiting(visit: &Visit, rounds: &[OpenRound]) -> Markup {
         [] => html! { p { "None is open." } },
         all => table(
             "Open rounds",
-            &["Round", "Game", "Bet", "Current win", "Waits for", "Bet at", "Finished for the player at"],
+            &["Round", "Game", "Bet", "Current win", "Waits for", "Bet at", "Will be finished automatically at"],
             all.iter().map(row).collect(),
         ),
     }

@@ -29,8 +29,10 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
         html! {
             @if answer.totals.is_empty() { p { "No round is settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
-            p.note { "By mathematics: the expected return of the rounds played, without jackpots. Rows by round also leave out features that players collect over "
-                "many rounds, so their figure can be far below the published return, which includes them. Rows by stake include them." }
+            p.note { "By mathematics: the expected return of the rounds played, without jackpots. Rows by round also \
+                 exclude features that players collect over "
+                "many rounds, so the expected return in these rows can be far below the published return, which \
+                 includes such features. Rows by stake include them." }
             @if !game.is_empty() {
                 @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
                 (days::at_stakes(&answer.returns))
@@ -89,7 +91,7 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
     html! {
         div.tiles {
             (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", " (count(out)) " of the rows in the tables below" } }))
-            @if let Some(first) = first { (tile("First day out of a stake's band", html! { (first) })) }
+            @if let Some(first) = first { (tile("First day with a stake's return out of its band", html! { (first) })) }
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Returned in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))

@@ -135,7 +135,8 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "Before you switch rounds off, confirm the affected games and players. Choose the operator and games to switch off on the page Trust.",
+                "Before you switch rounds off, confirm the affected games and players. On the page Trust, choose the \
+                 operator and the games to switch off.",
             ));
         }
         "on" => State::On,

@@ -76,7 +76,9 @@ impl Requests {
                     filters -= run.filter_bytes();
                     runs.push(run);
                 }
-                Err(error) => tracing::warn!(%error, "cannot open a run of request ids: rebuilding it from the log"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot open a run of request ids: rebuilding the run from the log")
+                }
             }
         }
         runs.reverse();

@@ -196,7 +196,8 @@ fn text(data: &Path, examined: &[Examined], folder: &[Finding]) -> String {
             let _ = writeln!(text, "    checkpoint for {size} records: its root matches the log");
         }
         if *torn > 0 {
-            let _ = writeln!(text, "    {torn} bytes of an unacknowledged append at the end, which a start removes");
+            let _ =
+                writeln!(text, "    {torn} bytes of an unacknowledged append at the end, which the next start removes");
         }
         for finding in findings {
             let _ = writeln!(text, "    {finding}");

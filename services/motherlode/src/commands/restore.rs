@@ -81,7 +81,7 @@ impl Target {
     fn new(data: &Path) -> Result<Self, Failure> {
         if data.join("log").exists() {
             let what = format!("{} already contains a log", data.display());
-            return Err(Failure::unusable(what).with_step("Name a data folder without a log with --to"));
+            return Err(Failure::unusable(what).with_step("With --to, name a data folder that contains no log"));
         }
         let location = config_file::location(&data.join("restoring").to_string_lossy(), &Config::default())?;
         Ok(Self { data: data.to_owned(), location })

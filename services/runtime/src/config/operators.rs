@@ -198,10 +198,11 @@ impl Credential {
 fn check_served(operators: &[Operator], own: &Operator, credential: &Credential) -> Result<(), &'static str> {
     let served = &credential.operators;
     if served.iter().collect::<BTreeSet<_>>().len() < served.len() || served.contains(&own.id) {
-        return Err("a credential's operators must be other operators, each once");
+        return Err("a credential must serve operators other than its own, and must list each once");
     }
     if credential.serves(own).any(|id| id == PLATFORM) && !served.is_empty() {
-        return Err("a credential of the platform cannot be shared");
+        return Err("a credential of the platform must not serve other operators, and no other credential may serve \
+             the platform");
     }
     if !served.iter().all(|id| operators.iter().any(|operator| operator.id == *id)) {
         return Err("a credential's operators must be configured");
@@ -212,7 +213,7 @@ fn check_served(operators: &[Operator], own: &Operator, credential: &Credential)
     };
     let mut others = operators.iter().filter(|of| of.id != own.id);
     if others.any(|of| of.credentials.iter().any(|other| is_same(of, other))) {
-        return Err("a served operator has another credential of the same name");
+        return Err("an operator that this credential serves has another credential of the same name");
     }
     Ok(())
 }

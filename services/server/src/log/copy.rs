@@ -33,7 +33,7 @@ pub enum CopyError {
     Records(#[from] RecordsError),
     #[error(transparent)]
     Target(#[from] LogError),
-    #[error("{target} is not a prefix of the source: at position {position} {}", differs(*.ends))]
+    #[error("{target} is not a prefix of the source: at position {position}, {}", differs(*.ends))]
     NoPrefix { target: Box<LogLocation>, position: Position, ends: bool },
     #[error("cannot copy to {0}: another process is writing there")]
     Written(Box<LogLocation>),

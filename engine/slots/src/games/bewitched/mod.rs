@@ -25,7 +25,7 @@ pub const VERSIONS: [RulesVersion; 2] = [
 ];
 const FEATURES: [Feature; 2] = [
     Feature::cash("bonus", "Bonus", Sign::Bonus),
-    Feature::cash("scatter_free_spins", "Free spins by scatters", Sign::FreeSpins),
+    Feature::cash("scatter_free_spins", "Free spins started by scatters", Sign::FreeSpins),
 ];
 
 #[derive(Debug)]

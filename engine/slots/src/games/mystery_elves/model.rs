@@ -96,10 +96,10 @@ impl Model {
         let odds = exact(self.windows.reels.cycle()) / exact(windows.max(1));
         let bought = self.buy_rtp.clone();
         vec![
-            Fact { key: "max_win_bets", title: "highest win of a base game window, in bets", value: decimal(&bets, 2) },
+            Fact { key: "max_win_bets", title: "highest line win of a paid spin, in bets", value: decimal(&bets, 2) },
             Fact {
                 key: "max_win_odds",
-                title: "average number of paid spins per highest win of a base game window",
+                title: "mean number of paid spins until the highest line win occurs",
                 value: decimal(&odds, 0),
             },
             Fact {

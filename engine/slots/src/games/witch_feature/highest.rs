@@ -23,7 +23,7 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
         };
         exact(moments::max_win_at(of, stake.lines, stops).0) / exact(stake.lines)
     };
-    debug_assert_eq!(FREE_SPINS_NEED, 2, "free spins need one symbol on each outer reel");
+    debug_assert_eq!(FREE_SPINS_NEED, 2, "two Free Spins symbols are needed, one on reel 1 and one on reel 5");
     let all_wild = exact(model.base.lines.pays()[usize::from(model.wild)][REELS]);
     let multiplied = exact(highest_multiplier(model)) * most(&model.respin, None);
     let paid_feature = all_wild.max(multiplied);
