@@ -107,8 +107,8 @@ fn key(args: &Args, partition: u32) -> Result<Option<VerifierKey>, Failure> {
     args.key.as_ref().map(|key| of_partition(key, partition)).transpose().map_err(Failure::unusable)
 }
 
-/// Restores partition 0 last. The archive may grow in the meantime, and the other partitions must refer only to restored
-/// records of partition 0.
+/// Restores partition 0 last. The archive may grow during the restore, and the other partitions may refer only to
+/// restored records of partition 0.
 async fn all(
     args: &Args,
     archive: &Archive,
@@ -203,7 +203,7 @@ impl Target {
     fn new(data: &Path, to: Option<&To>, from: &str) -> Result<Self, Failure> {
         if data.join("log").exists() {
             let what = format!("{} already contains a log", data.display());
-            return Err(Failure::unusable(what).with_step("Name a data folder without a log with --to"));
+            return Err(Failure::unusable(what).with_step("With --to, name a data folder that contains no log"));
         }
         let derived = ["index", "proofs"].iter().map(|name| data.join(name)).find(|path| path.exists());
         if let (Some(path), Some(_)) = (derived, to) {

@@ -258,3 +258,98 @@ impl Pending {
         self.due = due.map(|(currency, due)| (*currency, due.0)).collect();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_state::{Commit, DebitAsked};
+    use serde_json::Value;
+
+    fn logged(position: u64, request_id: &str, event: Event, due: i64) -> Logged {
+        let commit = Commit {
+            partition: 1,
+            position,
+            stream: StreamId::player("acme", "alice"),
+            version: position,
+            previous: 0,
+            request_id: request_id.into(),
+            fingerprint: [0; 16],
+            time_ms: 0,
+            events: vec![event],
+        };
+        let due_after = if due > 0 { vec![(Currency::EUR, Minor(due))] } else { vec![] };
+        Logged { commit, balances_after: vec![], due_after, proposer: None }
+    }
+
+    fn asked(request_id: &str) -> Event {
+        let (fingerprint, currency, amount) = ([0; 16], Currency::EUR, Minor(30));
+        Event::DebitAsked(DebitAsked { request_id: request_id.into(), fingerprint, currency, amount, facts: None })
+    }
+
+    fn confirmed() -> Event {
+        Event::DebitConfirmed { amount: Minor(30), reported_balance: Minor(0), answer: None }
+    }
+
+    fn settled(win: i64) -> Event {
+        Event::RoundSettled { round: 1, win: Minor(win) }
+    }
+
+    fn paid(request_id: &str, amount: i64) -> Event {
+        let (currency, reported_balance) = (Currency::EUR, Minor(0));
+        let request_id = request_id.into();
+        Event::CreditPaid { request_id, currency, amount: Minor(amount), reported_balance, answer: None }
+    }
+
+    #[test]
+    fn pl_37_undone_transactions_state_which_are_sent_again_and_which_are_unanswered() {
+        let at = tempfile::tempdir().unwrap();
+        let path = at.path().join("undone");
+        let mut undone = Undone::new(Some(&path)).unwrap();
+        let log = [
+            logged(1, "debit/a", asked("a"), 0),
+            logged(2, "a", confirmed(), 0),
+            logged(3, "win", settled(50), 50),
+            logged(4, "debit/b", asked("b"), 50),
+            logged(5, "b", confirmed(), 50),
+            logged(6, "credit/win", paid("win", 50), 0),
+            logged(7, "debit/c", asked("c"), 0),
+            logged(8, "c", Event::DebitRefused { reason: String::new(), code: 0 }, 0),
+            logged(9, "debit/d", asked("d"), 0),
+            logged(10, "d", confirmed(), 0),
+            logged(11, "more", settled(70), 70),
+            logged(12, "most", settled(5), 75),
+            logged(13, "credit/more", paid("more", 70), 5),
+            logged(14, "debit/e", asked("e"), 5),
+        ];
+        for logged in &log {
+            let cut = (logged.commit.position > 4).then_some(4);
+            undone.take(logged, &Restores::default(), cut);
+        }
+        undone.end_partition(1, 4);
+        let text = undone.finish().unwrap();
+        assert!(text.contains("acme: 3 debits of 90 minor units of EUR; 1 without an answer, 1 sent again"), "{text}");
+        assert!(
+            text.contains("acme: 3 credits of 125 minor units of EUR; 1 without an answer, 1 sent again"),
+            "{text}"
+        );
+        let lines = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let found = |line: &Value| {
+            let id = line["transaction_id"].as_str().unwrap().to_owned();
+            (id, line["amount_minor"].as_i64(), line["confirmed"].as_bool(), line["repeated"].as_bool())
+        };
+        let of = |id: &str, amount, confirmed, repeated| (id.to_owned(), Some(amount), Some(confirmed), Some(repeated));
+        assert_eq!(
+            lines.iter().map(found).collect::<Vec<_>>(),
+            [
+                of("debit/acme/alice/b", 30, true, true),
+                of("credit/acme/alice/EUR/win", 50, true, true),
+                of("debit/acme/alice/d", 30, true, false),
+                of("credit/acme/alice/EUR/more", 70, true, false),
+                of("debit/acme/alice/e", 30, false, false),
+                of("credit/acme/alice/EUR/most", 5, false, false),
+            ]
+        );
+        assert_eq!(lines[0]["transaction_uuid"], uuid("debit/acme/alice/b"));
+    }
+}
