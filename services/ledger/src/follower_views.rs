@@ -8,7 +8,7 @@ use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewErr
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 
-const OWN: [&str; 5] = ["requests", "players", "rounds", "awards", "hashes"];
+const OWN: [&str; 6] = ["requests", "players", "rounds", "awards", "hashes", "names"];
 
 pub trait FollowerView: Send + Sync {
     /// Returns the number of commits that the view's tables lack; `u64::MAX` if the tables must be written now.

@@ -66,11 +66,7 @@ async fn unknown(visit: &Visit, operator: &str, player: &str) -> Result<Response
     if names.is_empty() {
         return Err(Failure::unknown("There is no such player."));
     }
-    let content = html! {
-        p { "There is no such player. Players with a similar name:" }
-        ul.links { @for name in names { li { a href={ "/player/" (operator) "/" (name) } { (name) } } } }
-        p { a href=(query("/players", &[("operator", operator), ("prefix", player)])) { "Players whose name begins with " (player) } }
-    };
+    let content = html! { p { "There is no such player." } (player_names::similar(operator, player, &names)) };
     let mut page = layout::page(visit, "Not found", content).await;
     *page.status_mut() = StatusCode::NOT_FOUND;
     Ok(page)
