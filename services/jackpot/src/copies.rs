@@ -1,5 +1,5 @@
-//! Copies rates and switches from partition 0 to all other partitions. The copy of a commit has a request id with the
-//! original's position, so no commit is copied twice.
+//! Copies rates and switches from partition 0 to all other partitions. The request id of a copied commit contains the
+//! original's position, so that no commit is copied twice.
 
 use crate::proposal::{append_there, proposal};
 use motherlode_ledger::{AppendError, FetchError, Handle, is_copied};

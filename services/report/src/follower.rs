@@ -81,7 +81,8 @@ impl Follower {
             partition.ledger.follower_views().wake();
         };
         if let Err(error) = apart("reports", folding).await {
-            tracing::warn!(%error, "failed to fold the existing log on a separate thread: folding it in the background");
+            tracing::warn!(%error, "failed to process the existing log on a separate thread: processing it in the \
+                 background");
         }
     }
 
@@ -97,12 +98,12 @@ impl Follower {
                             Ok(()) => {}
                             Err(_) => return,
                         },
-                        // A report call that waits may have found damaged tables, which must be rebuilt.
+                        // A waiting report call may have found damaged tables, which must be rebuilt.
                         () = partition.wanted.notified() => {}
                     }
                 }
                 Err(error) => {
-                    tracing::error!(%error, "failed to fold the log: the reports are behind");
+                    tracing::error!(%error, "failed to compute the reports from the log: the reports are behind the log");
                     sleep(PAUSE).await;
                 }
             }

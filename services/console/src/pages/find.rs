@@ -17,7 +17,6 @@ use motherlode_proto::{
 };
 use tonic::{Code, Status};
 
-/// Reason of a request whose debit the operator's wallet rolled back.
 const ROLLED_BACK: &str = "DEBIT_ROLLED_BACK";
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
