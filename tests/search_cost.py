@@ -46,7 +46,8 @@ def ids(read, rounds):
     found = {
         "player": [f"loadtest/{player}" for player in players],
         "round": [f"loadtest/{player}/1" for player in players],
-        "request": [f"loadtest/{player} {player.split('-')[0]}r1" for player in players],
+        "request": [f"loadtest/{player} r1" for player in players],
+        "request alone": [f"r{at + 1}" for at in range(SAMPLES)],
         "position": [f"0:{position + 1}" for position in positions],
         "hash": hashes,
         "unknown": [f"loadtest/nobody-{at}" for at in range(SAMPLES)],
@@ -70,7 +71,7 @@ def main():
     motherlode, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10_000_000
     with tempfile.TemporaryDirectory() as data:
         with serving(motherlode, data) as (target, console):
-            played = [motherlode, "loadtest", "--target", target, "--rounds", str(rounds)]
+            played = [motherlode, "loadtest", "--target", target, "--rounds", str(rounds), "--seconds-max", "36000"]
             players = max(PLAYERS_MIN, rounds // ROUNDS_PER_PLAYER)
             subprocess.run([*played, "--players", str(players)], stdout=subprocess.DEVNULL, check=True)
             paths = ids(opened(console), rounds)

@@ -9,7 +9,7 @@ use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewErr
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 
-const OWN: [&str; 5] = ["requests", "players", "rounds", "awards", "hashes"];
+const OWN: [&str; 6] = ["requests", "players", "rounds", "awards", "hashes", "names"];
 
 pub trait FollowerView: Send + Sync {
     /// Number of commits missing from the view's tables; `u64::MAX` demands an immediate write.

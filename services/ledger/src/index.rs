@@ -1,5 +1,5 @@
-//! Index of the log: finds the commits of a round, the awards of a pool, and records by their hash. It consists of
-//! three keyspaces in the store of views.
+//! Index of the log: finds the commits of a round, the awards of a pool, and records by their hash or [names](names). It
+//! consists of four keyspaces in the store of views.
 //!
 //! A commit is indexed when it is published, so the index is never behind the log. The newest entries ("notes") are in
 //! memory; older entries are in sorted files ("runs"). A missing, damaged or outdated run is rebuilt from the log.
@@ -10,6 +10,7 @@
 //! | rounds | player, 0, round (8), position (8) | positions of the round's commits after its bet |
 //! | awards | pool, 0, operator (empty for all operators), 0, position (8) | empty |
 //! | hashes | first 8 bytes of the record's hash, position (5) | empty |
+//! | names | operator and name (8-byte hash), position (5) | empty |
 //!
 //! Keys contain only a part of each hash, so callers compare the stream or the whole hash with the record.
 
@@ -28,11 +29,14 @@ use std::{
     },
 };
 
-const KEYSPACES: usize = 3;
+mod names;
+
+const KEYSPACES: usize = 4;
 static ROUNDS: Keyspace = Keyspace { name: "rounds", version: 1, widths: None, filtered: 8 };
 static AWARDS: Keyspace = Keyspace { name: "awards", version: 1, widths: None, filtered: 0 };
 static HASHES: Keyspace = Keyspace { name: "hashes", version: 1, widths: Some((13, 0)), filtered: 0 };
-const ALL: [&Keyspace; KEYSPACES] = [&ROUNDS, &AWARDS, &HASHES];
+static NAMES: Keyspace = Keyspace { name: "names", version: 1, widths: Some((13, 0)), filtered: 0 };
+const ALL: [&Keyspace; KEYSPACES] = [&ROUNDS, &AWARDS, &HASHES, &NAMES];
 
 const PORTION: usize = 64;
 const NOTED: u64 = 1 << 16;
@@ -64,6 +68,7 @@ struct Notes {
     later: BTreeMap<([u8; 8], u64), Vec<Position>>,
     awards: BTreeSet<Vec<u8>>,
     hashes: Vec<[u8; 8]>,
+    names: Vec<([u8; 8], Position)>,
 }
 
 impl Notes {
@@ -101,12 +106,17 @@ impl Notes {
             }
         }
         self.hashes.push(prefix(hash));
+        names::of_commit(commit, |operator, name| self.names.push((names::key(operator, name), position)));
     }
 
     fn entries(&self, keyspace: &Keyspace) -> Result<Vec<Entry>, ViewError> {
         let wrong = |reason| move || ViewError::Entry { keyspace: keyspace.name, reason };
         let encoded =
             |positions: Result<Vec<u8>, postcard::Error>| positions.map_err(|_| wrong("the entry cannot be encoded")());
+        let at = |hash: &[u8; 8], position: Position| match position.to_be_bytes() {
+            [0, 0, 0, short @ ..] => Ok([&hash[..], &short].concat()),
+            _ => Err(wrong("the position of a record has more than 40 bits")()),
+        };
         let mut entries = vec![];
         match keyspace.name {
             "rounds" => {
@@ -123,14 +133,14 @@ impl Notes {
                 }
             }
             "awards" => entries.extend(self.awards.iter().map(|key| (key.clone(), vec![]))),
+            "names" => {
+                for (name, position) in &self.names {
+                    entries.push((at(name, *position)?, vec![]));
+                }
+            }
             _ => {
                 for (hash, position) in self.hashes.iter().zip(self.from + 1..) {
-                    let position = position.to_be_bytes();
-                    let (_, short) = position
-                        .split_first_chunk::<3>()
-                        .filter(|(high, _)| **high == [0; 3])
-                        .ok_or_else(wrong("the position of a record has more than 40 bits"))?;
-                    entries.push(([&hash[..], short].concat(), vec![]));
+                    entries.push((at(hash, position)?, vec![]));
                 }
             }
         }
@@ -415,6 +425,29 @@ impl Index {
         Ok(found)
     }
 
+    /// Returns positions of commits that may have the name, the latest first: at most `max` per run.
+    pub(crate) fn with_name(&self, operator: &str, name: &str, max: usize) -> Result<Vec<Position>, ViewError> {
+        let (wanted, mut found) = (names::key(operator, name), vec![]);
+        let runs = self.look(3, |notes| {
+            let all = notes.names.iter().rev().filter(|(of, _)| *of == wanted);
+            found.extend(all.take(max).map(|(_, position)| *position));
+        });
+        for run in runs {
+            let mut left = max;
+            run.scan(&wanted, |key, _| {
+                let is_wanted = key.starts_with(&wanted) && left > 0;
+                if is_wanted {
+                    left -= 1;
+                    found.push(short_position(key));
+                }
+                is_wanted
+            })?;
+        }
+        found.sort_unstable_by(|one, other| other.cmp(one));
+        found.dedup();
+        Ok(found)
+    }
+
     pub(crate) fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, ViewError> {
         let (wanted, mut found) = (prefix(hash), vec![]);
         let runs = self.look(2, |notes| {
@@ -422,7 +455,7 @@ impl Index {
             found.extend(all.filter(|(of, _)| **of == wanted).map(|(_, position)| position));
         });
         for run in runs {
-            run.find(&wanted, |key, _| found.push(number(key) & ((1 << 40) - 1)))?;
+            run.find(&wanted, |key, _| found.push(short_position(key)))?;
         }
         found.sort_unstable_by(|one, other| other.cmp(one));
         Ok(found)
@@ -544,9 +577,15 @@ fn number(key: &[u8]) -> u64 {
     key.last_chunk().copied().map_or(0, u64::from_be_bytes)
 }
 
+fn short_position(key: &[u8]) -> Position {
+    number(key) & ((1 << 40) - 1)
+}
+
 fn prefix(hash: &Hash) -> [u8; 8] {
     hash.first_chunk().copied().unwrap_or_default()
 }
+
+pub(crate) use names::of_commit as names_of;
 
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,7 @@ mod generations;
 mod handle;
 mod hashes;
 mod history;
+mod ids;
 mod index;
 pub mod known;
 mod ledgers;

@@ -5,6 +5,7 @@ use crate::{
     follow::{self, Followers},
     handle::Handle,
     history::{self, HistoryFilter},
+    ids,
     ledgers::Ledgers,
     offer,
     outcomes::{self, transaction},
@@ -397,6 +398,10 @@ impl LedgerService for LedgerApi {
     async fn list_players(&self, request: Request<wire::ListPlayersRequest>) -> RpcResult<wire::ListPlayersResponse> {
         let caller = Caller::from_request(&request);
         Ok(Response::new(player_list::list(&self.ledgers, &caller, request.get_ref()).await?))
+    }
+
+    async fn find_id(&self, request: Request<wire::FindIdRequest>) -> RpcResult<wire::FindIdResponse> {
+        Ok(Response::new(ids::find(&self.ledgers, &Caller::from_request(&request), request.get_ref()).await?))
     }
 
     async fn void_round(&self, request: Request<wire::VoidRoundRequest>) -> RpcResult<wire::VoidRoundResponse> {

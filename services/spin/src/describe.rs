@@ -89,6 +89,13 @@ pub(crate) fn one(
     Ok(response)
 }
 
+/// Computes the descriptions of the latest versions, so that the first calls and pages need not wait for them.
+pub fn describe_latest() {
+    for game in games().iter().filter_map(|game| find_game(game.name(), "").ok()) {
+        stated(game);
+    }
+}
+
 pub(crate) fn stated(game: &dyn Game) -> Option<&'static StatedFigures> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }

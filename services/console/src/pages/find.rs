@@ -1,4 +1,4 @@
-use super::{day, parts::facts};
+use super::{day, ids, parts::facts, player_names};
 use crate::{
     failure::{Failure, capital},
     fields::query,
@@ -10,13 +10,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use motherlode_proto::{
     ledger::v1::{
-        GetLogStatusRequest, GetRequestRequest, ListSwitchesRequest, RequestOutcome, Transaction,
-        request_outcome::State,
+        GetLogStatusRequest, GetRequestRequest, RequestOutcome, Transaction, found_id::Kind, request_outcome::State,
     },
     proof::v1::{FindRecordRequest, FindRecordResponse},
     round::v1::{Account, Money},
 };
-use motherlode_runtime::config::PLATFORM;
 use tonic::{Code, Status};
 
 const ROLLED_BACK: &str = "DEBIT_ROLLED_BACK";
@@ -26,25 +24,34 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     if !asked.is_empty() {
         visit.session.add_search(asked);
     }
-    let own = if visit.sees_all() { only_operator(&visit).await } else { visit.who().operator.clone() };
+    let own = if visit.sees_all() { player_names::only_operator(&visit).await } else { visit.who().operator.clone() };
+    let of = visit.query.get("of");
+    if is_name(of) && is_name(asked) {
+        return of_operator(&visit, of, asked).await;
+    }
     match sought(asked, &own) {
         Sought::Nothing => Ok(layout::page(&visit, "Find", form(&visit, Markup::default())).await),
         Sought::Page(path) => Ok(Redirect::to(&path).into_response()),
+        Sought::Id { operator, id } => by_id(&visit, operator, id).await,
         Sought::Position(Some(partition), number) => {
             Ok(Redirect::to(&format!("/log/{partition}/{number}")).into_response())
         }
-        Sought::Position(None, number) => match partitions(&visit).await? {
-            0 | 1 => Ok(Redirect::to(&format!("/log/0/{number}")).into_response()),
-            several => {
-                let links = html! {
-                    section {
-                        h2 { "Position " (number) }
-                        ul.links { @for partition in 0..several { li { a href={ "/log/" (partition) "/" (number) } { "Partition " (partition) } } } }
-                    }
-                };
-                Ok(layout::page(&visit, "Find", form(&visit, links)).await)
+        Sought::Position(None, number) => {
+            let found = ids::find(&visit, "", &number.to_string()).await?;
+            match (partitions(&visit).await?, found.as_slice()) {
+                (0 | 1, []) => Ok(Redirect::to(&format!("/log/0/{number}")).into_response()),
+                (several, found) => {
+                    let links = html! {
+                        section {
+                            h2 { "Position " (number) }
+                            ul.links { @for partition in 0..several.max(1) { li { a href={ "/log/" (partition) "/" (number) } { "Partition " (partition) } } } }
+                        }
+                        @if !found.is_empty() { (ids::links(&visit, &number.to_string(), found)) }
+                    };
+                    Ok(layout::page(&visit, "Find", form(&visit, links)).await)
+                }
             }
-        },
+        }
         Sought::Hash(hash) => match visit.api.proof().find_record(FindRecordRequest { hash }).await {
             Ok(found) => {
                 let FindRecordResponse { partition, position } = found.into_inner();
@@ -61,6 +68,42 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             let told = html! { p.notice role="status" { "No page, round, player, request or record has this name. Use one of the forms below." } };
             Ok(layout::page(&visit, "Find", form(&visit, told)).await)
         }
+    }
+}
+
+async fn by_id(visit: &Visit, operator: &str, id: &str) -> Result<Response, Failure> {
+    if !visit.may("FindId") && !operator.is_empty() {
+        return Ok(Redirect::to(&format!("/player/{operator}/{id}")).into_response());
+    }
+    let found = ids::find(visit, operator, id).await?;
+    match found.as_slice() {
+        [] => unknown(visit, operator, id).await,
+        [one] if one.kind() != Kind::Session => Ok(Redirect::to(&ids::path(one, id)).into_response()),
+        all => Ok(layout::page(visit, "Find", form(visit, ids::links(visit, id, all))).await),
+    }
+}
+
+async fn unknown(visit: &Visit, operator: &str, id: &str) -> Result<Response, Failure> {
+    let own = !operator.is_empty() && visit.owns(operator) && visit.may("ListPlayers");
+    let names = if own { player_names::near(visit, operator, id).await } else { vec![] };
+    let told = html! {
+        p.notice role="status" { "No player, request, session or campaign that you may see has this id." }
+        @if !visit.may("FindId") { p { "Needed for requests, sessions and campaigns: wallet, support or audit." } }
+        (player_names::similar(operator, id, &names))
+    };
+    Ok(layout::page(visit, "Find", form(visit, told)).await)
+}
+
+/// Shows the outcome of an operator's request that concerns no single player.
+async fn of_operator(visit: &Visit, operator: &str, request: &str) -> Result<Response, Failure> {
+    let (operator_id, request_id) = (operator.to_owned(), request.to_owned());
+    let asked = GetRequestRequest { operator_id, request_id, ..Default::default() };
+    match visit.api.ledger().get_request(asked).await {
+        Ok(answer) => {
+            let found = outcome(request, "", &answer.into_inner().outcome.unwrap_or_default());
+            Ok(layout::page(visit, "Find", form(visit, found)).await)
+        }
+        Err(status) => refused(visit, status).await,
     }
 }
 
@@ -91,13 +134,6 @@ async fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
     Ok(layout::page(visit, "Find", form(visit, told)).await)
 }
 
-pub(super) async fn only_operator(visit: &Visit) -> String {
-    let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
-    let mut operators = answer.map(|answer| answer.into_inner().operator_ids).unwrap_or_default();
-    operators.retain(|operator| operator != PLATFORM);
-    if operators.len() == 1 { operators.swap_remove(0) } else { String::new() }
-}
-
 async fn partitions(visit: &Visit) -> Result<u32, Failure> {
     match visit.api.ledger().get_log_status(GetLogStatusRequest {}).await {
         Ok(status) => Ok(status.into_inner().partition_count.max(1)),
@@ -112,7 +148,16 @@ enum Sought<'a> {
     Page(String),
     Position(Option<u32>, u64),
     Hash(Vec<u8>),
-    Request { operator: &'a str, player: &'a str, request: &'a str },
+    /// Player, request, session or campaign; of any of the caller's operators if `operator` is empty.
+    Id {
+        operator: &'a str,
+        id: &'a str,
+    },
+    Request {
+        operator: &'a str,
+        player: &'a str,
+        request: &'a str,
+    },
     Unclear,
 }
 
@@ -159,14 +204,14 @@ fn sought<'a>(asked: &'a str, own: &'a str) -> Sought<'a> {
         ([""], _) => Sought::Nothing,
         ([digits], "") if digits.len() == 64 => hash(digits).unwrap_or(Sought::Unclear),
         ([number], "") if position(number).is_some() => position(number).unwrap_or(Sought::Unclear),
-        ([player], "") if whole && !own.is_empty() => Sought::Page(format!("/player/{own}/{player}")),
+        ([id], "") if whole => Sought::Id { operator: own, id },
         ([player], request) if whole && !own.is_empty() && name(&request) => {
             Sought::Request { operator: own, player, request }
         }
         ([player, number], "") if whole && !own.is_empty() && *player != own && number.parse::<u64>().is_ok() => {
             Sought::Page(format!("/round/{own}/{player}/{number}"))
         }
-        ([operator, player], "") if whole => Sought::Page(format!("/player/{operator}/{player}")),
+        ([operator, id], "") if whole => Sought::Id { operator, id },
         ([operator, player], request) if whole && name(&request) => Sought::Request { operator, player, request },
         ([operator, player, number], "") if whole && number.parse::<u64>().is_ok() => {
             Sought::Page(format!("/round/{operator}/{player}/{number}"))
@@ -180,7 +225,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
     let currency = visit.query.get("currency");
     html! {
         form.row method="get" action="/find" {
-            p { label for="what" { "Round, player, request, transaction, position or hash" }
+            p { label for="what" { "Round, player, request, session, campaign, position or hash" }
                 input #what name="q" value=(asked) maxlength="200" autocomplete="off" spellcheck="false" size="48"; }
             p { label for="currency" { "Currency" }
                 input #currency name="currency" value=(currency) maxlength="3" size="4" placeholder="EUR"; }
@@ -193,7 +238,8 @@ fn form(visit: &Visit, found: Markup) -> Markup {
                 ("A page", html! { "the address of a page of this console" }),
                 ("A round", html! { code { "operator/player/number" } ", as in answers and events; the operator can be left out if only one operator is possible" }),
                 ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
-                ("A request or a transaction", html! { code { "operator/player request-id" } ": the outcome of a bet, choice, deposit or withdrawal, and its bookings, for the account in the selected currency" }),
+                ("A request or a transaction", html! { code { "request-id" } " or " code { "operator/player request-id" } ": the outcome of a bet, choice, deposit or withdrawal, and its bookings" }),
+                ("A session or a campaign", html! { "its id: the player's limits and sessions, or free rounds" }),
                 ("A record by its hash", html! { "64 hexadecimal digits: the record's SHA-256, which the next record or the log's head contains" }),
                 ("A position", html! { "a number: the record at that position of the log; " code { "2:42" } " of partition 2" }),
             ]))
@@ -266,7 +312,8 @@ mod tests {
     fn pl_20_what_is_looked_for_is_known_by_its_form() {
         assert_eq!(sought_by_all(""), Sought::Nothing);
         assert_eq!(sought_by_all("acme/alice/7"), Sought::Page("/round/acme/alice/7".to_owned()));
-        assert_eq!(sought_by_all("acme/alice"), Sought::Page("/player/acme/alice".to_owned()));
+        assert_eq!(sought_by_all("acme/alice"), Sought::Id { operator: "acme", id: "alice" });
+        assert_eq!(sought_by_all("req-1"), Sought::Id { operator: "", id: "req-1" });
         assert_eq!(sought_by_all("42"), Sought::Position(None, 42));
         assert_eq!(sought_by_all("2:42"), Sought::Position(Some(2), 42));
         assert_eq!(sought_by_all(&"0F".repeat(32)), Sought::Hash(vec![15; 32]));
@@ -275,10 +322,8 @@ mod tests {
         let found = Sought::Request { operator: "acme", player: "alice", request: "d-1" };
         assert_eq!(sought_by_all("acme/alice   d-1"), found);
         for unclear in [
-            "acme",
             ":42",
             "2:",
-            "-1",
             "1:2:3",
             "acme/",
             "//evil.example",
@@ -295,10 +340,10 @@ mod tests {
     #[test]
     fn pl_20_names_without_an_operator_are_of_the_only_one() {
         let sought = |asked| sought(asked, "acme");
-        assert_eq!(sought("alice"), Sought::Page("/player/acme/alice".to_owned()));
+        assert_eq!(sought("alice"), Sought::Id { operator: "acme", id: "alice" });
         assert_eq!(sought("alice/7"), Sought::Page("/round/acme/alice/7".to_owned()));
-        assert_eq!(sought("acme/7"), Sought::Page("/player/acme/7".to_owned()));
-        assert_eq!(sought("bravo/gina"), Sought::Page("/player/bravo/gina".to_owned()));
+        assert_eq!(sought("acme/7"), Sought::Id { operator: "acme", id: "7" });
+        assert_eq!(sought("bravo/gina"), Sought::Id { operator: "bravo", id: "gina" });
         assert_eq!(sought("alice r-1"), Sought::Request { operator: "acme", player: "alice", request: "r-1" });
         assert_eq!(sought("42"), Sought::Position(None, 42));
         assert_eq!(sought("a b/c"), Sought::Unclear);

@@ -6,6 +6,7 @@ mod event;
 pub(crate) mod find;
 mod frames;
 pub(crate) mod games;
+mod ids;
 pub(crate) mod incidents;
 pub(crate) mod jackpots;
 pub(crate) mod jobs;

@@ -1,4 +1,4 @@
-use super::parts::{changes, events, kind, round, section, switches, table, tile, time};
+use super::parts::{changes, events, in_units, kind, round, section, switches, table, tile, time};
 use super::trends;
 use crate::{
     days,
@@ -222,7 +222,7 @@ async fn alarming(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
         let entry = ALARMING.iter().find(|(kind, _)| *kind == event.kind()).map_or("", |(_, entry)| entry);
         let text = html! {
             (capital(&kind(event.kind()))) ", " (event.subject)
-            @if !event.after.is_empty() { ": " (event.after) }
+            @if !event.after.is_empty() { ": " (in_units(&event.after)) }
             @if !event.reason.is_empty() { " (" (event.reason) ")" }
             "."
         };

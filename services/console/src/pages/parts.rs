@@ -4,7 +4,7 @@ use crate::{
     sessions::request_id,
     stops::part,
     terms::explained,
-    text::when,
+    text::{money, when},
     visit::Visit,
 };
 use maud::{Markup, html};
@@ -12,6 +12,7 @@ use motherlode_proto::{
     ledger::v1::{Change, ListChangesRequest, ListSwitchesRequest, SwitchedOff},
     log::v1::event::Kind,
     report::v1::{SignificantEvent, SignificantKind},
+    round::v1::Money,
 };
 use motherlode_runtime::config::PLATFORM;
 use prost::Message;
@@ -285,7 +286,7 @@ pub(crate) fn events(visit: &Visit, events: &[SignificantEvent]) -> Markup {
             when(event.time.as_ref()),
             html! { (kind(event.kind())) },
             subject,
-            html! { (event.before) @if !event.before.is_empty() { " → " } (event.after) },
+            html! { (in_units(&event.before)) @if !event.before.is_empty() { " → " } (in_units(&event.after)) },
             html! { (by) },
             html! { (event.reason) },
             position(visit, event.partition, event.position),
@@ -301,6 +302,24 @@ pub(crate) fn events(visit: &Visit, events: &[SignificantEvent]) -> Markup {
     }
 }
 
+/// Replaces each amount such as `100 EUR minor units` with `1.00 EUR`.
+pub(super) fn in_units(text: &str) -> String {
+    let words: Vec<_> = text.split(' ').collect();
+    let (mut shown, mut at) = (vec![], 0);
+    while let Some(word) = words.get(at) {
+        let amount = match words.get(at..at + 4) {
+            Some([amount, currency, "minor", units]) => units.strip_prefix("units").and_then(|rest| {
+                let (amount_minor, currency_code) = (amount.parse().ok()?, (*currency).to_owned());
+                Some(money(Some(&Money { amount_minor, currency_code })) + rest)
+            }),
+            _ => None,
+        };
+        at += if amount.is_some() { 4 } else { 1 };
+        shown.push(amount.unwrap_or_else(|| (*word).to_owned()));
+    }
+    shown.join(" ")
+}
+
 pub(crate) fn kind(kind: SignificantKind) -> String {
     crate::text::words(kind.as_str_name(), "SIGNIFICANT_KIND_")
 }
@@ -308,6 +327,22 @@ pub(crate) fn kind(kind: SignificantKind) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pl_22_amounts_of_significant_events_are_shown_in_their_currency() {
+        for (stored, shown) in [
+            ("won 1234 EUR minor units", "won 12.34 EUR"),
+            (
+                "jackpot of pool bewitched: 500 JPY minor units, -5 SEK minor units",
+                "jackpot of pool bewitched: 500 JPY, -0.05 SEK",
+            ),
+            ("void: 15 minor units refunded, 0 taken back", "void: 15 minor units refunded, 0 taken back"),
+            ("x EUR minor units", "x EUR minor units"),
+            ("", ""),
+        ] {
+            assert_eq!(in_units(stored), shown);
+        }
+    }
 
     #[test]
     fn columns_of_figures_are_aligned_to_the_right() {

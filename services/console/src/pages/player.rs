@@ -25,6 +25,7 @@ use motherlode_proto::{
         Campaign, CampaignLiability, ListCampaignsRequest, ListOpenRoundsRequest, ListOpenRoundsResponse, OpenRound,
     },
 };
+use motherlode_runtime::config::PLATFORM;
 use std::collections::{BTreeMap, BTreeSet};
 use tonic::{Code, Status};
 
@@ -63,13 +64,18 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
 async fn unknown(visit: &Visit, operator: &str, player: &str) -> Result<Response, Failure> {
     let own = visit.owns(operator) && visit.may("ListPlayers");
     let names = if own { player_names::near(visit, operator, player).await } else { vec![] };
-    if names.is_empty() {
+    let is_platform = visit.who().operator == PLATFORM && operator != PLATFORM;
+    if names.is_empty() && !is_platform {
         return Err(Failure::unknown("There is no such player."));
     }
     let content = html! {
-        p { "There is no such player. Players with a similar name:" }
-        ul.links { @for name in names { li { a href={ "/player/" (operator) "/" (name) } { (name) } } } }
-        p { a href=(query("/players", &[("operator", operator), ("prefix", player)])) { "Players whose name begins with " (player) } }
+        @if is_platform {
+            p { "Only credentials of " (operator) " see its players." }
+            @if visit.may("FollowLog") {
+                p { a href=(query("/log", &[("stream", &format!("player/{operator}/{player}"))])) { "Records of this player in the log" } }
+            }
+        } @else { p { "There is no such player." } }
+        (player_names::similar(operator, player, &names))
     };
     let mut page = layout::page(visit, "Not found", content).await;
     *page.status_mut() = StatusCode::NOT_FOUND;

@@ -1,7 +1,6 @@
 //! Pages of an operator's players in the order of their names (PL-20), and suggestions for the search field.
 
 use super::{
-    find::only_operator,
     parts::{summed_table, texts},
     reports,
 };
@@ -14,7 +13,8 @@ use crate::{
 };
 use axum::response::Response;
 use maud::{Markup, html};
-use motherlode_proto::ledger::v1::{ListPlayersRequest, ListPlayersResponse, Player};
+use motherlode_proto::ledger::v1::{ListPlayersRequest, ListPlayersResponse, ListSwitchesRequest, Player};
+use motherlode_runtime::config::PLATFORM;
 use motherlode_tables::{Column, Kind, Value, column};
 
 const PAGE: i32 = 50;
@@ -22,6 +22,13 @@ const SUGGESTED: i32 = 8;
 const NEAR: i32 = 10;
 /// Maximum number of calls per search for similar names.
 const NEAR_READS_MAX: usize = 4;
+
+pub(super) async fn only_operator(visit: &Visit) -> String {
+    let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
+    let mut operators = answer.map(|answer| answer.into_inner().operator_ids).unwrap_or_default();
+    operators.retain(|operator| operator != PLATFORM);
+    if operators.len() == 1 { operators.swap_remove(0) } else { String::new() }
+}
 
 pub(super) async fn operator(visit: &Visit) -> String {
     let chosen = visit.query.get("operator");
@@ -48,6 +55,16 @@ pub(super) async fn near(visit: &Visit, operator: &str, text: &str) -> Vec<Strin
         }
     }
     vec![]
+}
+
+pub(super) fn similar(operator: &str, text: &str, names: &[String]) -> Markup {
+    html! {
+        @if !names.is_empty() {
+            p { "Players with a similar name:" }
+            ul.links { @for name in names { li { a href={ "/player/" (operator) "/" (name) } { (name) } } } }
+            p { a href=(query("/players", &[("operator", operator), ("prefix", text)])) { "Players whose name begins with " (text) } }
+        }
+    }
 }
 
 /// Suggests players whose names begin with the text in the search field.

@@ -132,6 +132,11 @@ impl Handle {
         Ok(self.shared.index.with_hash(hash)?)
     }
 
+    /// Returns positions of commits that may have the name, the latest first. The caller must compare the whole name.
+    pub(crate) fn with_name(&self, operator: &str, name: &str, max: usize) -> Result<Vec<Position>, FetchError> {
+        Ok(self.shared.index.with_name(operator, name, max)?)
+    }
+
     /// Returns hashes of consecutive records. The last records may not be durable yet.
     #[must_use]
     pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {

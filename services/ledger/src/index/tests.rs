@@ -51,6 +51,11 @@ impl Opened {
             let (commit, stream) = (&logged.commit, logged.commit.stream.to_string());
             streams.insert(stream.clone(), commit.stream.clone());
             assert!(self.index.with_hash(&hash(bytes)).unwrap().contains(&commit.position));
+            names_of(commit, |operator, name| {
+                assert!(self.index.with_name(operator, name, usize::MAX).unwrap().contains(&commit.position));
+                assert!(!self.index.with_name("nobody", name, usize::MAX).unwrap().contains(&commit.position));
+                assert!(!self.index.with_name(operator, name, 1).unwrap().is_empty());
+            });
             for event in &commit.events {
                 if let Event::RoundStarted(started) = event {
                     let group = group(&commit.stream, started.currency, &started.game);
@@ -162,6 +167,11 @@ fn pl_30_damaged_short_missing_and_swapped_runs_are_rebuilt_from_the_log() {
                 if let Ok(found) = opened.index.with_hash(&hash(bytes)) {
                     assert!(found.contains(&logged.commit.position), "{what}");
                 }
+                names_of(&logged.commit, |operator, name| {
+                    if let Ok(found) = opened.index.with_name(operator, name, usize::MAX) {
+                        assert!(found.contains(&logged.commit.position), "{what}");
+                    }
+                });
                 for round in 0..99 {
                     let _ = opened.index.round(&logged.commit.stream, round, None);
                 }

@@ -359,5 +359,5 @@ async fn pl_30_a_snapshot_whose_players_are_damaged_missing_or_anothers_is_not_u
         assert_eq!(first, 41, "a new snapshot must have been written");
         ledger.close().await;
     }
-    assert_eq!(files(folder.views().join("tables")).count(), 5, "unused files must be removed");
+    assert_eq!(files(folder.views().join("tables")).count(), 6, "unused files must be removed");
 }

@@ -64,6 +64,7 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.ledger.v1.LedgerService/ListRounds", VIEW),
     own("/motherlode.ledger.v1.LedgerService/ListCollections", VIEW),
     own("/motherlode.ledger.v1.LedgerService/ListPlayers", WALLET.or(SUPPORT).or(AUDIT)),
+    own("/motherlode.ledger.v1.LedgerService/FindId", WALLET.or(SUPPORT).or(AUDIT)),
     own("/motherlode.ledger.v1.LedgerService/GetPlayerDay", SUPPORT.or(AUDIT)),
     own("/motherlode.ledger.v1.LedgerService/VoidRound", SUPPORT),
     platform("/motherlode.ledger.v1.LedgerService/SetExchangeRate"),

@@ -2,6 +2,7 @@ mod alike;
 mod apart;
 pub mod browser;
 mod calls;
+mod ids;
 mod limits;
 mod lists;
 mod matrix;

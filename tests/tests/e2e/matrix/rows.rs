@@ -184,6 +184,9 @@ pub const ROWS: &[Row] = &[
         ledger::ListPlayersRequest { operator_id: it.operator.clone(), prefix: it.player.clone(), ..Default::default() }
             .encode_to_vec()
     }),
+    row("/motherlode.ledger.v1.LedgerService/FindId", Some((Fine, "")), |it| {
+        ledger::FindIdRequest { operator_id: it.operator.clone(), id: it.player.clone() }.encode_to_vec()
+    }),
     row("/motherlode.ledger.v1.LedgerService/GetPlayerDay", NO_ACCOUNT, |it| {
         ledger::GetPlayerDayRequest { account: account(it) }.encode_to_vec()
     }),
