@@ -10,6 +10,7 @@ mod autoplay;
 mod autospin;
 mod award;
 mod backup;
+mod base;
 mod buffers;
 mod campaigns;
 mod campaigns_many;
