@@ -9,7 +9,7 @@ use crate::{
     handle::Handle,
     page::{Page, PageError},
 };
-use motherlode_log::{Hash, Position, ReadError, hash};
+use motherlode_log::{Position, ReadError, hash};
 use motherlode_state::{Epoch, Event, GenerationBegun, InternalRequest, StartEvidence, StreamId};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -96,7 +96,7 @@ pub fn judge_start(
     let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
     let end = *ledger.head().borrow();
-    let (page, remembered) = match (&policy.pages, first(ledger)?) {
+    let (page, remembered) = match (&policy.pages, ledger.identity()?) {
         (Some(folder), Some(log)) => {
             let (page, remembered) = Page::open(folder, (log, partition), policy.log.is_some())?;
             (Some(page), remembered)
@@ -167,7 +167,7 @@ impl JudgedStart {
             events: vec![Event::GenerationBegun(begun.into())],
         };
         ledger.append(proposal).await.map_err(|source| StartRefused::Append { partition, source })?;
-        let page = match (page, &policy.pages, first(&ledger)?) {
+        let page = match (page, &policy.pages, ledger.identity()?) {
             (None, Some(folder), Some(log)) => Some(Page::open(folder, (log, partition), policy.log.is_some())?.0),
             (page, ..) => page,
         };
@@ -199,19 +199,16 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
-    if ledger.durable() == 0 {
-        return Ok(None);
-    }
-    Ok(ledger.records(1, 1, BYTES)?.first().map(|record| hash(&record.bytes)))
-}
-
 fn has(ledger: &Handle, head: ChainHead) -> Result<bool, ReadError> {
     if head.position == 0 || head.position > ledger.durable() {
         return Ok(head.position == 0);
     }
-    let found = ledger.records(head.position, 1, BYTES)?;
-    Ok(found.first().is_some_and(|found| hash(&found.bytes) == head.hash))
+    match ledger.records(head.position, 1, BYTES) {
+        Ok(found) => Ok(found.first().is_some_and(|found| hash(&found.bytes) == head.hash)),
+        // The log continued after this record, and a prune removed only archived records.
+        Err(ReadError::Archived { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 fn read_mark(path: &Path) -> Result<Option<EndMark>, StartRefused> {

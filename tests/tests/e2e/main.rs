@@ -64,6 +64,7 @@ mod proofs;
 mod proofs_apart;
 mod proofs_files;
 mod proofs_key;
+mod prune;
 mod races;
 mod reload;
 mod repeats;

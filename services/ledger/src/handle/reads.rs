@@ -127,6 +127,10 @@ impl Handle {
         self.shared.reader.read(from, max, bytes_max)
     }
 
+    pub(crate) fn identity(&self) -> Result<Option<Hash>, ReadError> {
+        if self.durable() == 0 { Ok(None) } else { self.shared.reader.identity() }
+    }
+
     /// Returns the positions of records that may have the hash, latest first. The caller must compare the whole hash.
     pub fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, FetchError> {
         Ok(self.shared.index.with_hash(hash)?)
