@@ -1,4 +1,4 @@
-//! Verifies a partition's log from a program: all bytes, each step's outcome, and the books.
+//! Verifies the log of a partition from a Rust program: the bytes, the outcome of each step, and the state.
 //!
 //! `cargo run --example audit -- FOLDER`, where FOLDER contains the segments, such as `data/log/0` of a stopped service.
 

@@ -1,4 +1,5 @@
-//! A platform's first round over gRPC: account, deposit, spin. Each request has an id, so a retry has no second effect.
+//! Plays a platform's first round over gRPC: opens an account, deposits and spins. Each request has an id, so a retry has no
+//! second effect.
 //!
 //! `cargo run --profile quick -- serve`, then `cargo run --example play -- [URL]`
 

@@ -1,5 +1,5 @@
-//! Resolves a round's first step with the engine alone, without a service or a log. The same seed gives the same outcome
-//! on every machine.
+//! Resolves the first step of a round with only the engine, without service and log. The outcome depends only on seed and
+//! arguments, not on the machine.
 //!
 //! `cargo run --example resolve -- [GAME] [SEED]`
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Verifies a round's proof with Python's standard library and one package for Ed25519, and prints its facts.
+"""Verifies the proof of a round with Python's standard library and one package for Ed25519, and prints the facts of the
+round.
 
     verify_round.py FILE VKEY
 
-FILE is the output of `motherlode proof`, VKEY the log's public key from a trusted source. Written from the
-specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto). Checks
-each draw against its seal in the log. Only `motherlode verify` recomputes outcomes.
+FILE is the output of `motherlode proof`; VKEY is the log's public key, from a trusted source. The script was written only
+from the specifications: c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto. It checks
+each draw against its seal in the log. It does not recompute outcomes; `motherlode verify` does.
 """
 
 import base64
@@ -34,7 +35,7 @@ def decode(text):
 
 
 def checkpoint(note, vkey):
-    """Returns the size and the root of a checkpoint signed with the key."""
+    """Checks a checkpoint's signature by the key, and returns the size and the root of the tree."""
     name, key_id, key = vkey.split("+", 2)
     key = decode(key)
     check(len(key) == 33 and key[0] == 1, "the key is not a log's public key")
@@ -58,7 +59,7 @@ def checkpoint(note, vkey):
 
 
 def root_of(entry, index, size, path):
-    """Returns the root computed from an entry and its path (RFC 9162, section 2.1.3.2)."""
+    """Returns the root of the tree, computed from an entry and its inclusion path (RFC 9162, section 2.1.3.2)."""
     check(0 <= index < size, "the entry is not in a tree of this size")
     last, reached = size - 1, sha256(b"\x00", entry)
     for sibling in path:
@@ -136,7 +137,8 @@ def records_of(extra, *kinds):
 
 
 def whole(number, records):
-    """Checks that the records have the round's bet, all steps and its end, and returns whether it was settled."""
+    """Checks that the records contain the round's bet, all of its steps, and its end. Returns whether the round was
+    settled."""
     events = [event for _, record in records for event in parts(record, 10)]
     steps = [one(event, 6, 2) for event in events if one(event, 6, 1) == number]
     started, settled, voided = (any(one(event, kind, 1) == number for event in events) for kind in (5, 8, 9))
@@ -147,8 +149,8 @@ def whole(number, records):
 
 
 def draws(round_id, records, sealing):
-    """Returns draw number, seed and position of the seal for each sealed step of the round; None for a seal that is not
-    in the proof."""
+    """Returns, for each sealed step of the round, the draw's number, seed, and position of the seal, or None if the proof
+    lacks the seal."""
     number, seals, used, dealt, lost = int(round_id.rpartition("/")[2]), {}, [], [], False
     settled = whole(number, records)
     for position, record in sealing + records:
@@ -167,7 +169,7 @@ def draws(round_id, records, sealing):
             if one(event, 44, 1) == number:
                 dealt += parts(event, 44, 2)
             lost = lost or one(event, 45, 1) == number
-    # A settled round has revealed its draws, even if it was voided after its end.
+    # The draws of a settled round are revealed even if the round is voided later.
     check(lost and not settled or len(dealt) == len(used), "a dealt value was not revealed")
     found = []
     for (draw, step, client_seed, position, sealed_by), value in zip(used, dealt):
@@ -182,7 +184,7 @@ def draws(round_id, records, sealing):
 
 
 def verify(proof, vkey):
-    """Returns the proven round, the log's size, the records' positions and bytes, oldest first, and the draws."""
+    """Returns the proven round, the size of the log, the position and bytes of each record, oldest first, and the draws."""
     try:
         return proven(proof, vkey)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -201,7 +203,8 @@ def proven(proof, vkey):
     for some in found:
         positions = [position for position, _, _ in some]
         check(positions == sorted(set(positions)), "the records are not in the log's order")
-    # The inclusion proof covers the round's last record. Another record needs no path if a proven record contains its hash.
+    # A path proves that the log includes the last record of the round. Each earlier record either has such a path, or its
+    # hash is in a proven record.
     last = int(index.removeprefix("index ")) + 1
     check(records and records[-1][0] == last and not records[-1][2], "the index of the proof belongs to another record")
     check(all(position < last for position, _, _ in sealing), "the index of the proof belongs to another record")

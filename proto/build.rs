@@ -1,4 +1,4 @@
-//! Compiles the protos with a compiler written in Rust, so the build does not need protoc.
+//! Compiles the `.proto` files with a compiler in Rust, so the build does not need protoc.
 
 use prost::Message;
 use prost_build::ServiceGenerator;
@@ -32,7 +32,7 @@ const PROTOS: [&str; 20] = [
     "motherlode/wallet/v1/wallet.proto",
     "motherlode/job/v1/job.proto",
     "motherlode/admin/v1/admin.proto",
-    // The JSON form of refusals needs the descriptors of their details.
+    // The descriptors of these messages are needed to write refusals as JSON.
     "google/rpc/error_details.proto",
 ];
 
@@ -51,9 +51,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tonic_prost_build::configure()
         .build_client(false)
         .build_server(false)
-        // Uses the types of tonic-types, because generated types would be incompatible with them.
+        // Uses the types in tonic-types. Types generated here would be different types.
         .extern_path(".google.rpc", "::tonic_types::pb")
-        // Boxed because `Played` is by far the largest answer, and is moved often.
         .boxed(".motherlode.spin.v1.PlayStreamResponse.answer.played")
         .compile_fds_with_config(descriptors, config)?;
     for service in &contract.0 {
@@ -63,7 +62,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Call whose trait and codec are in `src/play_stream.rs`.
 const PLAY_STREAM: &str = "PlayStream";
 
 struct Served(Box<dyn ServiceGenerator>);
@@ -86,7 +84,6 @@ struct Service {
 struct Method {
     kind: &'static str,
     name: String,
-    /// Number of the request's field `request_id`; 0 if it has none.
     request_id: i32,
     request: String,
     answer: String,

@@ -40,7 +40,7 @@ PLAYERS = 5_000
 CONSOLES = 50
 TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
-# Maximum ratio of p99 with readers to p99 without readers, as the median over all turns.
+# Highest permitted ratio of the p99 latency with readers to that without; the median over all turns.
 RATIO_MAX = 1.2
 EQUAL = os.environ.get("FIGURES_READERS") == "equal"
 
@@ -185,7 +185,6 @@ def bets_beside(motherlode, share, who, beside):
         for told, all_of in [("p50", all_p50), ("p99", all_p99)]:
             within, without = (statistics.median(all_of[watched]) for watched in [True, False])
             print(f"  {told}, median of the turns: {within:.2f} ms with {who}, {without:.2f} ms without: {within / without:.2f}")
-        # Noise is the ratio of p99 between consecutive parts without readers.
         noise = [max(pair) / min(pair) for pair in zip(all_p99[False], all_p99[False][1:])]
         median, quarters = statistics.median(ratios), statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         print(f"  ratio: median {median:.2f}, half of the turns {quarters[0]:.2f} to {quarters[2]:.2f}, all {min(ratios):.2f} to {max(ratios):.2f}")
@@ -303,7 +302,8 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """Returns the highest sustained constant rate, which is lower than a closed loop's, because its groups are smaller."""
+    """Returns the highest constant rate of bets that the service sustains. Callers that wait for each answer reach a higher
+    rate, because more bets are then written together."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):

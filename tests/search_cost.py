@@ -39,7 +39,7 @@ def evict(data):
 
 
 def ids(read, rounds):
-    """Returns the kinds of ids, each with the paths that search for them, spread over players and positions."""
+    """Returns paths that search for each kind of id. The ids are spread over players and positions."""
     players = re.findall(r"/player/loadtest/([0-9a-z-]+)\"", read("/players?operator=loadtest"))[:SAMPLES]
     positions = [rounds * at // SAMPLES + 10 for at in range(SAMPLES)]
     hashes = [re.search(r"\b[0-9a-f]{64}\b", read(f"/log/0/{position}"))[0] for position in positions]

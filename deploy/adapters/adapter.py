@@ -38,7 +38,7 @@ def unknown():
 
 
 def uuid_of(text):
-    """Derives a UUID version 8 from a text, as `Context.transaction_uuid` from a transaction id."""
+    """Converts a text to a UUID (version 8) in the same way as `Context.transaction_uuid` converts a transaction id."""
     digits = bytearray(hashlib.sha256(text.encode()).digest()[:16])
     digits[6], digits[8] = digits[6] & 0x0F | 0x80, digits[8] & 0x3F | 0x80
     return str(uuid.UUID(bytes=bytes(digits)))
@@ -49,11 +49,11 @@ def opening_of(request):
 
 
 class NotFound(Exception):
-    """The operator does not know the transaction to roll back."""
+    """Raised if the operator does not have the transaction to roll back."""
 
 
 class Unanswered(Exception):
-    """The operator's answer is missing or unreadable, so the outcome is unknown."""
+    """Raised if the operator's answer is missing or unreadable, so that the outcome is unknown."""
 
 
 def post(url, body, headers, seconds):
@@ -79,13 +79,14 @@ class Bets:
             self.connection.execute(statement)
 
     def send(self, name):
-        """Records that a bet is sent now. Returns how the bet ended, or "" if it is open."""
+        """Records the time at which a bet is sent. Returns how the bet ended, or "" if it is open."""
         insert = "INSERT INTO bets VALUES (?, ?, '') ON CONFLICT (id) DO UPDATE SET sent = excluded.sent RETURNING ended"
         with self.lock:
             return self.connection.execute(insert, (name, time.time())).fetchone()[0]
 
     def end(self, name, ended):
-        """Records how a bet ended: ROLLED_BACK, or the reason of a refusal. A refusal does not replace a recorded end."""
+        """Records how a bet ended: ROLLED_BACK, or the reason of a refusal. A refusal does not replace an end
+        recorded earlier."""
         insert = "INSERT INTO bets VALUES (?, 0, ?) ON CONFLICT (id) DO UPDATE SET ended = excluded.ended"
         if ended != ROLLED_BACK:
             insert += " WHERE ended = ''"

@@ -23,7 +23,6 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DOCKERFILE = HERE / "Dockerfile"
 SUITE = "bookworm"
-# Maps each base image to the Debian packages that replace it, and states whether they are installed or only unpacked.
 RUST, DISTROLESS = "docker.io/library/rust:", "gcr.io/distroless/cc-debian12:nonroot"
 RUST_PACKAGES = "gcc,libc6-dev,ca-certificates"
 DISTROLESS_PACKAGES = "base-files netbase tzdata ca-certificates libc6 libssl3 libgcc-s1 libgomp1 libstdc++6".split()
@@ -240,7 +239,7 @@ HEALTH = ["--service=motherlode.spin.v1.SpinService", *TARGET]
 
 def check(stage, work, program):
     volume, configuration = work / "volume", stage.root / "etc/motherlode"
-    # A new volume gets the content and the owner of the folder in the image.
+    # Like a container engine, copies the content and owner of the image's folder to a new volume.
     run("cp", "--archive", "--no-target-directory", stage.root / stage.volumes[0].lstrip("/"), volume)
     configure(configuration, program)
     (stage.root / "proc").mkdir(exist_ok=True)
@@ -258,7 +257,8 @@ def check(stage, work, program):
         rounds = ["neptune", "--auto", "--rounds=3", "--token-file=/etc/motherlode/token"]
         played = container.inside("play", *rounds, *TARGET)
         if start == 2 and "SEAL_CHANGED" in played.stderr:
-            # The first container's page of memory was lost, so the restart revoked unused seals (PL-40).
+            # The position of the log's end was lost with the first container's memory, so the restart revoked unused
+            # seals (PL-40).
             played = container.inside("play", *rounds, *TARGET)
         assert played.returncode == 0, played.stdout + played.stderr
         say(played.stdout.strip().splitlines()[-1].strip())

@@ -1,4 +1,4 @@
-//! Records of a real log with every kind of event.
+//! Records of a golden log that contains every kind of event.
 
 use bytes::Bytes;
 use motherlode_proto::convert::record::{self, Logged};

@@ -1,4 +1,4 @@
-//! Generates well-formed messages with valid and invalid values. The messages follow the protobuf descriptors, so new calls
+//! Generates well-formed messages with valid and invalid values. The generator reads the protobuf descriptors, so new calls
 //! and fields are fuzzed automatically.
 
 use arbitrary::{Result, Unstructured};
@@ -16,7 +16,7 @@ pub static POOL: LazyLock<DescriptorPool> =
 pub static METHODS: LazyLock<Vec<MethodDescriptor>> =
     LazyLock::new(|| POOL.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect());
 
-/// Texts that are valid in some field, or nearly valid.
+/// Texts, each of which is valid, or nearly valid, in some field.
 const TEXTS: [&str; 48] = [
     "acme",
     "demo",

@@ -14,7 +14,7 @@ use prost::Message;
 const POOL: &str = "bewitched";
 const CURRENCIES: [Currency; 4] = [Currency::EUR, Currency::JPY, Currency::KWD, Currency::PLAY];
 
-/// Books that are folded twice: once as in a replay, and once as by the writer.
+/// State, computed twice: as a replay folds the commits, and as the writer stages them.
 #[derive(Default)]
 pub struct Story {
     books: Books,
@@ -128,8 +128,8 @@ impl Story {
             assert!(self.books == before, "a refused commit changed the books");
         }
         if staged.is_err() && staged != replayed {
-            // Pools include only durable commits, so the staged batch is made durable. Then the writer's books must equal
-            // the replay's.
+            // The pools include only durable commits, so the staged commits are made durable first. Then the writer's state
+            // must equal the replay's.
             self.absorb();
             staged = self.stage.apply_recalling(&self.durable, commit, recalled);
         }

@@ -1,4 +1,4 @@
-//! Sends well-formed messages to every call. No answer reports an internal error, and the books balance.
+//! Sends well-formed messages to every call. No answer may report an internal error, and the accounts must balance.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;
@@ -17,7 +17,7 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
-/// Timeout of a call; a game's first query computes mathematics for seconds.
+/// Time limit of a call. The first query about a game takes seconds, because it computes the game's mathematics.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
 const LISTEN: Duration = Duration::from_millis(5);
 

@@ -1,4 +1,4 @@
-//! An accepted decimal is written back as text that parses to the same number.
+//! If a decimal is accepted, its output must parse to the same number.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -1,4 +1,4 @@
-//! The folds of the writer and of a replay agree, postings balance, and no balance is negative.
+//! The writer and a replay must fold commits to the same state, postings must balance, and no balance may be negative.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;

@@ -1,4 +1,4 @@
-//! JetStream messages: some mutated from a real stream, some arbitrary.
+//! Parses JetStream messages: some mutated from a real stream, some arbitrary.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};

@@ -1,5 +1,5 @@
-//! If a damaged log can be opened, it contains a prefix of the undamaged log's records. After a crash, the log contains all
-//! acknowledged records.
+//! Damages a log. If the log can still be opened, it must contain a prefix of the original records; after a simulated crash,
+//! it must contain all acknowledged records.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
@@ -18,7 +18,6 @@ use std::{
 
 const OPTIONS: Options = Options { segment_bytes: 6 << 10, zero_bytes: 1 << 10 };
 
-/// Golden records, chained for this partition, in appends of 1 to 4 records.
 static APPENDS: LazyLock<Vec<Vec<Bytes>>> = LazyLock::new(|| {
     let all = golden::records(golden::LOGS[0]);
     let (mut head, mut rest, mut appends) = (genesis(3), &all[..all.len().min(24)], vec![]);

@@ -1,4 +1,4 @@
-//! An accepted name is written back unchanged, so no object has two names.
+//! If a name is accepted, it must be written back unchanged, so that no object has two names.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -1,4 +1,4 @@
-//! Encoding reverses decoding for records of the log and of copies.
+//! Decodes records of the log and of operators' copies. Encoding the result must give the same bytes.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

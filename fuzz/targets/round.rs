@@ -1,5 +1,5 @@
-//! Arbitrary stakes, seeds and choices: a refused choice changes nothing, rounds end, and a replay gives equal
-//! outcomes.
+//! Plays rounds with arbitrary stakes, seeds and choices. A refused choice must change nothing, every round must end, and a
+//! replay must give the same outcomes.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};

@@ -1,4 +1,4 @@
-//! Arbitrary segment files. A log that can be opened is complete, equal for every reader, and accepts appends.
+//! Opens arbitrary segment files. If the log can be opened, it must be complete, equal for all readers, and accept appends.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -1,4 +1,5 @@
-//! Snapshots of arbitrary bytes, some after a valid digest and header. Books from an accepted snapshot answer queries.
+//! Reads snapshots of arbitrary bytes, some after a valid digest and header. If a snapshot is accepted, its state must
+//! answer queries.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -1,4 +1,4 @@
-//! An arbitrary text that is accepted is written back unchanged, and is not a valid proof.
+//! Parses arbitrary texts. An accepted text must be written back unchanged, and must not be a valid proof.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

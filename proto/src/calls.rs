@@ -1,6 +1,5 @@
-//! Server side of the services. Only decoding and encoding are compiled for each call; tonic's generated servers would
-//! compile all code for each call. For calls with a stream of requests, handlers receive decoded messages; PlayStream has
-//! its own codec.
+//! Server side of the services. In contrast to the servers that tonic generates, only decoding and encoding are compiled for
+//! each call. In calls with a stream of requests, handlers receive decoded messages; PlayStream has its own codec.
 
 use std::{
     convert::Infallible,
@@ -167,7 +166,7 @@ macro_rules! served {
         pub struct $calls<T>(Serving<T>);
 
         impl<T> $calls<T> {
-            /// Requests above `request_bytes_max` are refused with OUT_OF_RANGE.
+            /// A request of more than `request_bytes_max` bytes is refused with OUT_OF_RANGE.
             #[must_use]
             pub fn new(service: T, request_bytes_max: usize) -> Self {
                 Self(Serving { service: Arc::new(service), request_bytes_max })

@@ -1,4 +1,4 @@
-//! Client side of the services, structured like [`calls`](crate::calls).
+//! Client side of the services. As in `calls`, only decoding and encoding are compiled for each call.
 
 use crate::{
     codec::{FnCodec, encoded, whole},
@@ -32,7 +32,7 @@ impl<T> Client<T> {
         Self(Grpc::new(connection))
     }
 
-    /// Sets the length of the longest accepted answer, which is 4 MiB by default.
+    /// Sets the maximum length of an answer; the default is 4 MiB.
     #[must_use]
     pub fn max_decoding_message_size(self, bytes: usize) -> Self {
         Self(self.0.max_decoding_message_size(bytes))

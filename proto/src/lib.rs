@@ -1,5 +1,6 @@
-//! Messages of the calls and of the log, generated from the `.proto` files, and their conversion to types of the engine.
-//! Generated types check only the encoding; [`convert`] validates the values, and its errors name the invalid field.
+//! Messages of calls and of the log, generated from the `.proto` files, and their conversion to types of the engine.
+//! Decoding a generated type checks only the encoding. [`convert`] also validates the values, and its errors name the
+//! invalid field.
 
 pub mod calls;
 pub mod clients;
@@ -8,7 +9,6 @@ pub mod convert;
 pub mod play_stream;
 pub mod wire;
 
-/// Answer of a call's handler.
 pub type RpcResult<T> = Result<tonic::Response<T>, tonic::Status>;
 
 pub mod round {
@@ -74,7 +74,7 @@ pub mod job {
     }
 }
 
-/// Seamless wallet service, implemented by each operator.
+/// Service that each operator with a seamless wallet implements.
 pub mod wallet {
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
     pub mod v1 {

@@ -1,4 +1,4 @@
-//! Server side of PlayStream. Each answer is encoded once, then copied to the connection's buffer.
+//! Server side of PlayStream. Each answer is encoded only once, and then copied to the connection's buffer.
 
 use crate::{codec::FnCodec, convert::asked::read_call, spin::v1::PlayStreamRequest};
 use bytes::{Buf as _, BufMut};
@@ -9,7 +9,7 @@ use tonic_types::pb;
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamAnswer {
     pub tag: u64,
-    /// Encoded [`Played`](crate::spin::v1::Played), or the refusal.
+    /// Encoded `Played`, or the refusal of the step.
     pub answer: Result<Vec<u8>, pb::Status>,
 }
 

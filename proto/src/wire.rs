@@ -8,7 +8,6 @@ use prost::{
 use std::sync::{Arc, OnceLock};
 
 pub trait Wire: Message + Default + 'static {
-    /// Number of the message's field `request_id`; 0 if the message has no such field.
     const REQUEST_ID: u32;
 
     fn read(bytes: &[u8]) -> Result<Self, DecodeError>;
@@ -36,8 +35,8 @@ macro_rules! wire {
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// Request message of a call, for the log line if the call is refused. Only calls with a single request message set
-/// this value.
+/// Request message of a call, which is logged if the call is refused. It is set only for calls with a single request
+/// message.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
 

@@ -7,8 +7,7 @@ use std::{
 
 const DIGITS: usize = 12;
 
-/// Returns the abbreviated hash of the commit checked out in `root`. Calls `read` with each file that determines the
-/// hash.
+/// Returns the abbreviated hash of the checked-out commit, and calls `read` with each file that determines it.
 pub fn commit_of(root: &Path, mut read: impl FnMut(&Path)) -> Option<String> {
     let git = folder(root)?;
     let head = git.join("HEAD");

@@ -93,7 +93,6 @@ test("attempts and time are bounded", () => {
   at.ms = 9_000;
   assert.equal(request.attemptMs(), 1_000);
   assert.ok(request.waitMs(refused(Code.Unavailable)) <= 500);
-  // If the timer fires late, the attempt has less time but still has a limit.
   at.ms = 10_001;
   assert.equal(request.attemptMs(), 1);
   assert.throws(() => request.waitMs(refused(Code.Unavailable)), (thrown) => thrown instanceof OutcomeUnknown && thrown.requestId === "d-1");

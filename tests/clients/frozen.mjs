@@ -1,4 +1,3 @@
-// Makes a deposit of 1 for each line of standard input, all with one client.
 import { createInterface } from "node:readline";
 
 import { Client } from "motherlode-client";

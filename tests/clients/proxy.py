@@ -9,9 +9,9 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
 
 PASS = "pass"
-# The service commits the call, but the caller gets UNAVAILABLE or no answer.
+# With both faults, the service commits the call; the caller then gets UNAVAILABLE or no answer.
 LOSE, SILENT = "lose", "silent"
-# The service is not called; the caller gets UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
+# With both faults, the service does not receive the call; the caller gets UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
 DOWN, BUSY = "down", "busy"
 BUSY_S = 0.2
 

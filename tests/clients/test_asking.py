@@ -114,7 +114,6 @@ def test_pl_33_a_refusal_at_the_door_says_nothing_about_an_attempt_whose_answer_
     request.attempt_s()
     with pytest.raises(OutcomeUnknown):
         request.wait_s(refused(CODE.UNAUTHENTICATED, "TOKEN_EXPIRED"))
-    # The service refuses with INSUFFICIENT_FUNDS only after it has looked up the request id.
     request = asking()
     request.attempt_s()
     request.wait_s(refused(CODE.UNAVAILABLE))
@@ -197,7 +196,6 @@ def test_pl_33_only_a_call_without_a_connection_is_known_to_be_unsent():
         Failed("failed to connect to all addresses", trailing=[("a", "b")]),
     ]:
         assert not isinstance(refusal_of(answered), NotSent)
-    # If the answer to an earlier attempt was lost, the outcome stays unknown.
     for before, expected in [([none], NotSent), ([refused(CODE.UNAVAILABLE), none], OutcomeUnknown)]:
         clock = Clock()
         request = asking(clock=clock)

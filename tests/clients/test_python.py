@@ -76,7 +76,7 @@ def test_it_is_ready_to_publish(built, pytestconfig):
         assert f"motherlode/{name}" in names
     assert {name.rpartition("/")[2] for name in names if "/licenses/" in name} == {"LICENSE-MIT", "LICENSE-APACHE"}
     assert wheel.name.endswith("-py3-none-any.whl")
-    # The package contains generated code instead of protos and generators, so that its users need no compiler.
+    # The Python package contains generated code but no protos or generators, so its users need no compiler.
     with tarfile.open(source) as files:
         assert any(name.endswith("src/motherlode/spin/v1/spin_pb2_grpc.py") for name in files.getnames())
         assert not any(name.endswith(".proto") for name in files.getnames())

@@ -197,7 +197,7 @@ def test_a_pod_ends_after_its_endpoint_and_has_time_for_its_calls():
     for found, objects in served():
         (container,) = containers(found)
         waits = container["lifecycle"]["preStop"]["sleep"]["seconds"]
-        # The period after preStop covers request_ms_max + award_wait_ms_max + 1 s, plus time to close the log.
+        # The grace period covers preStop, then request_ms_max + award_wait_ms_max + 1 s, then the time to close the log.
         assert waits > 0 and pod(found)["terminationGracePeriodSeconds"] >= waits + 13 + 15
         (priority,) = of(objects, "PriorityClass")
         assert pod(found)["priorityClassName"] == priority["metadata"]["name"]

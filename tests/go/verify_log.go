@@ -58,7 +58,6 @@ func (l *log) get(path string) ([]byte, error) {
 	return data, err
 }
 
-// Cached hashes are already verified, because tlog.TileHashReader verifies the tiles at each read.
 type remembered struct {
 	hashes []tlog.Hash
 }

@@ -11,7 +11,7 @@ from math import factorial, lcm, prod
 from expanding import CRYSTALS
 
 FIFTHS = 5
-# Decimal places by ISO 4217; currencies not listed have 2.
+# Decimal places in ISO 4217 of currencies that do not have 2.
 DIGITS = {"JPY": 0, "KWD": 3}
 
 
@@ -30,8 +30,6 @@ def rounded(coins, worth):
 class Drawn:
     def __init__(self, cells, number, symbols):
         self.number, self.all = number, sum(cells.symbols.values())
-        # Chances of landing crystals, by their number on earlier reels and on this reel, with the common denominator
-        # `self.of`.
         chances = [self.landing(cells, before) for before in range(CRYSTALS + 1)]
         self.of = lcm(*(chance.denominator for row in chances for chance in row)) * self.all**number
         self.landed = [
@@ -103,8 +101,6 @@ def residues(reels, pays, cells=None, grown=0):
     return [Fraction(ways, number) for ways in left]
 
 
-# Each symbol takes four bits: a flag for a running combination, a carry bit, and two bits for an exponent of 2. Modulo 5,
-# every residue except 0 is a power of 2, so a product is a sum of exponents modulo 4.
 POWERS = [1, 2, 4, 3]
 BITS, RUN, SYMBOLS = 4, 8, 8
 RUNS = sum(RUN << BITS * place for place in range(SYMBOLS))

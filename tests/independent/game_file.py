@@ -3,11 +3,11 @@ import tomllib
 from fractions import Fraction
 from pathlib import Path
 
-GAMES = Path(__file__).resolve().parents[2] / "engine/slots/games"
+GAMES = Path(__file__).resolve().parents[2] / "engine/slots/golden"
 
 
 def ladders(game):
-    of_game = tomllib.loads((GAMES / "ladders.toml").read_text())[game]
+    of_game = tomllib.loads((GAMES.parent / "ladders.toml").read_text())[game]
     return {currency: ladder["coin_values"].split() for currency, ladder in of_game.items()}
 
 

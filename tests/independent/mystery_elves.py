@@ -18,8 +18,8 @@ TURNS_MAX = 10
 
 class MysteryElves:
     NAME = "mystery-elves"
-    # Details that do not affect the win and are not compared: the card beyond its colour (ME-17), symbols that are not
-    # held, Bonus symbols outside the feature.
+    # Parts of an outcome that do not affect the win, and are therefore not compared: a card's symbol other than its colour
+    # (ME-17), symbols not held, and Bonus symbols outside the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 
     def __init__(self, version):
@@ -172,7 +172,7 @@ class Round(rounds.Round):
         return super().offers(choice) and not (without and without())
 
     def passes(self):
-        """Returns whether the win at risk is above the limit. In version 1.0, the doubled win is compared instead."""
+        """Returns whether the gamble's limit is exceeded: by the win at risk or, in version 1.0, by the doubled win."""
         counts = {"win": self.risked, "result": 2 * self.risked}[self.game.gamble["limit_on"]]
         return counts > self.terms["gamble_max_minor"]
 

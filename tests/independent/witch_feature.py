@@ -5,7 +5,6 @@ from wins import Lines, at_stops
 from witch_means import returns
 
 REELS, ROWS = 5, 4
-# Features in the order in which they are unlocked (WF-07 to WF-11).
 RED, BLUE, GREEN = 1, 2, 3
 FEATURES = {
     "high symbols": [RED, BLUE, GREEN],
@@ -17,8 +16,8 @@ FEATURES = {
 
 class WitchFeature:
     NAME = "witch-feature"
-    # Figures that do not affect others: a drawn cell that wins nothing; a Potion's position, and its colour if no
-    # feature follows; the multiplier of a respin that wins nothing.
+    # Parts of an outcome that affect no other part: a drawn cell that wins nothing; a Potion's position, and its colour if
+    # no feature follows; the multiplier of a respin that wins nothing.
     DECIDES_NOTHING = ("spins[].cells[]", "spins[].marks[]", "spins[].marks[][1]", "spins[].marks[][2]",
                        "spins[].multiplier")
 

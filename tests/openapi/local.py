@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 @contextmanager
 def served(motherlode):
-    """Yields the console's address without a final slash, and the process."""
     with tempfile.TemporaryDirectory() as folder:
         command = [motherlode, "serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--data", f"{folder}/data"]
         service = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

@@ -8,7 +8,6 @@ from playwright.sync_api import sync_playwright
 CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
 SHOTS = ROOT / "target" / "console"
 CONSOLE = '[console]\nlisten = "127.0.0.1:0"\n'
-# A window of 1440 pixels at a zoom of 200 % has a width of 720 CSS pixels.
 ALL_SIZES = [(390, "dark"), (720, "light"), (1024, "dark"), (1440, "light"), (1920, "dark")]
 SIZES = [(360, "light"), (360, "dark"), (1440, "light"), (1440, "dark")]
 

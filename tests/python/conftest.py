@@ -50,7 +50,6 @@ def give_draw_key(data, shift_s):
         return
     file.parent.mkdir(parents=True)
     file.touch(mode=0o600)
-    # A draw key of a previous day would be replaced at once (PL-28).
     file.write_text(f"{time.time_ns() // 1_000_000 + shift_s * 1_000} {'5c' * 32}\n")
 
 

@@ -1,4 +1,4 @@
-"""Two operators' log of yesterday and today for the twenty tasks of the console."""
+"""Log of two operators, with events of yesterday and today, on which the twenty tasks of the console are tested."""
 
 import hashlib
 import os
@@ -45,13 +45,15 @@ def varint(number):
 
 
 def filling(folder, days):
-    """Task D1: a history of a day in which the disk grew so that it is full in so many days."""
+    """Task D1: writes a day of history in which the use of the disk grows so fast that it will be full in the given number
+    of days."""
     disk = os.statvfs(folder)
     free, total = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
     now = int(time.time()) // 60
 
     def points(first, count, every):
-        # Minute (zigzag), rounds, stakes, wins, pools, refusals, latency, free and total bytes in postcard's wire format.
+        # Each row of the history, in postcard's format: minute, rounds, stakes, wins, pools, refusals, latency, and free and
+        # total bytes.
         for minute in range(first, first + count * every, every):
             left = free + free * (now - minute) // (days * 1440)
             yield varint(2 * minute) + bytes(6) + varint(left) + varint(total)
@@ -154,7 +156,7 @@ class Daily:
         return self.client("acme/play").ledger.GetAccount(request).balance
 
     def set_aside(self, environment):
-        """Task J1: an account whose balance is too near the maximum to add its jackpot award."""
+        """Task J1: an account whose balance is so near its maximum that the jackpot award does not fit."""
         self.fund("acme/erin", 1_000_000)
         opened = self.spin("acme/erin", "bewitched", "full", "pick", coins=10)
         round = self.round(opened.round_id)
@@ -286,7 +288,7 @@ class Daily:
         anna.jackpot.ResumePool(jackpot_pb2.ResumePoolRequest(request_id="resume", pool_id="bewitched"))
 
     def follower(self):
-        """P1: a copy of the log falls behind."""
+        """Task P1: a reader that stops reading, so that its copy of the log falls behind."""
         self.behind = self.client("platform/audit").ledger.FollowLog(ledger_pb2.FollowLogRequest())
         next(self.behind)
 

@@ -1,4 +1,5 @@
-"""Honest and forged proofs of rounds, with the expected verdicts. The forger has a signing key with the log's name."""
+"""Honest and forged proofs of rounds, with the verdict that a verifier must return. The forger has a signing key with the
+name of the log."""
 
 import base64
 import hashlib
@@ -8,7 +9,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from motherlode.log.v1 import log_pb2
 from motherlode.proof.v1 import proof_pb2
 
-# PARTLY means that the proof is valid but does not show all seals.
 PROVEN, PARTLY, REFUSED = "proven", "partly", "refused"
 
 
@@ -38,7 +38,8 @@ def with_records(lines, records):
 
 
 def log_of(vkey, records, named=()):
-    """Makes a log signed with a new key of the same name. Records at the positions `named` have no Merkle path."""
+    """Makes a log and signs it with a new key of the same name. For records at the positions `named`, the proof has no
+    Merkle path."""
     name = vkey.partition("+")[0]
     signer = Ed25519PrivateKey.generate()
     public = b"\x01" + signer.public_key().public_bytes_raw()
@@ -251,7 +252,7 @@ def forged(proof, other, key):
     yield "a path that is too short", "\n".join(lines[:-1]) + "\n\n" + note, key, REFUSED
     yield "a path that is too long", "\n".join([*lines, zeros]) + "\n\n" + note, key, REFUSED
     yield "another path", "\n".join([*lines[:3], zeros, *lines[4:]]) + "\n\n" + note, key, REFUSED
-    # In these cases the log is signed correctly, but the rounds contradict their seals.
+    # In these cases, the signatures of the log are valid, but the rounds contradict their seals.
     yield "a dealt value is another", *signed(events(last, redealt)), REFUSED
     yield "a reveal is missing", *signed(events(last, unrevealed)), REFUSED
     yield "a dealt value is missing", *signed(events(last, underdealt)), REFUSED

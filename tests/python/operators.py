@@ -1,4 +1,5 @@
-"""Simulated operator APIs. Every request and answer is checked against the schemas of the API's published document."""
+"""Simulated wallet APIs of operators. Every request and answer is checked against the schemas in the published API
+document."""
 
 import base64
 import datetime
@@ -92,7 +93,6 @@ class Round:
 
 
 class Operator:
-    """`faults` apply, in order, to the next calls of their kind."""
 
     def __init__(self, document, sessions, funds):
         self.published = Published(document)
@@ -131,7 +131,7 @@ class Operator:
         self.server.server_close()
 
     def answer(self, target, headers, body):
-        """Returns status and message, or None if the call or its answer is lost."""
+        """Returns the HTTP status and the message, or None if the fault loses the call or its answer."""
         with self.lock:
             try:
                 at, given, message = self.published.request("post", target, headers, body)

@@ -8,7 +8,6 @@ from scipy.special import gammaincc
 
 # Minimum number of expected draws per class, for the chi-square test.
 EXPECTED_MIN = 10
-# Maximum number of classes; numbers with a larger bound are grouped into ranges.
 CLASSES_MAX = 64
 
 
@@ -64,7 +63,7 @@ def poker(numbers, bound):
 
 
 def different_chances(chances, hand=5):
-    # ways[n][k]: probability that n numbers of the hand are still to be placed and k different classes were used.
+    # ways[n][k]: probability of k different classes among the drawn numbers of the hand if n are left to draw.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
     for chance in chances:

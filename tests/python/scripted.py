@@ -1,5 +1,5 @@
-"""Rounds of the scripted dealer, with their expected display. The test fails if a feature in a game's description
-(`declared`) has no round (`shown_by`)."""
+"""Rounds of the scripted dealer, and how each must be displayed. The test fails if the description of a game declares a
+feature (`declared`) that no round shows (`shown_by`)."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class Script:
     campaign: bool = False
 
 
-# Three Potions of one bet level trigger a feature; the first trigger unlocks the next feature (WF-11).
+# A feature starts after three Potions at one bet level. Starting a feature unlocks the next one (WF-11).
 HIGH, WILDS, TIMES, MEGA = "spin HIGH_SYMBOLS", "spin RANDOM_WILDS", "spin MULTIPLIER_RESPIN", "spin MEGA_WILD"
 
 SCRIPTS = {
@@ -147,7 +147,7 @@ SCRIPTS = {
     },
 }
 
-# Rules that a round's display cannot show.
+# Rules that are tested elsewhere, because the display of a round cannot show them.
 ELSEWHERE = {
     "bewitched": "BW-25 BW-26 BW-27 BW-28 BW-29 BW-30",
     "dwarf-mine": "DM-18 DM-19 DM-20 DM-22 DM-23 DM-24 DM-25 DM-26",
@@ -167,7 +167,6 @@ KINDS = {
     "witch-feature": "spin HIGH_SYMBOLS, spin RANDOM_WILDS, spin MULTIPLIER_RESPIN, spin MEGA_WILD, spin EXPLOSION, mark POTION, "
     "mark PLACED_WILD, mark QUESTION",
     "platform": "state VOIDED, jackpot SET_ASIDE, jackpot PENDING, jackpot HELD, jackpot VOIDED",
-    # No scripted round can show these: a round cannot await its own bet, and expiry needs a controlled clock.
     "nobody": "awaits SPIN, cause TIME_OVER",
 }
 

@@ -110,7 +110,7 @@ def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
     return gammaincc(blocks / 2, chi_square / 2)
 
 
-# Probabilities from the code of NIST's suite, because those of section 3.8 are too inaccurate for a million bits.
+# Probabilities from the source of NIST's program. Those in section 3.8 are too inaccurate for a million bits.
 OVERLAPPING = (0.364091, 0.185659, 0.139381, 0.100571, 0.0704323, 0.139865)
 
 
@@ -160,7 +160,6 @@ def complexities(blocks):
     return length[:rows]
 
 
-# Probabilities of section 3.10: 1/96, 1/32, ...
 COMPLEXITY = (0.010417, 0.03125, 0.125, 0.5, 0.25, 0.0625, 0.020833)
 
 

@@ -154,7 +154,6 @@ def roll_back(rounds, operator):
         operator.faults[:] = [("bet", fault)] * 1_000
         with pytest.raises(grpc.RpcError):
             rounds.spin(name, "loss", seconds=0.3)
-        # The fault stays until the cancellation has ended, because a repeated bet call may arrive before.
         outcome = rounds.cancel(name)
         operator.faults.clear()
         assert (outcome.state, outcome.reason) == (ledger_pb2.RequestOutcome.STATE_CANCELLED, "DEBIT_ROLLED_BACK")

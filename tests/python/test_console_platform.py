@@ -175,7 +175,6 @@ def test_uf_01_an_award_that_is_set_aside_says_so(browser, start):
 def test_pl_38_an_award_that_is_held_and_then_not_paid_says_so(browser, start, tmp_path):
     protected = Protected(tmp_path, {"acme/all": ["play", "wallet", "support"], "platform/ann": ["admin"]})
     service, client, round_id = set_aside(start, lambda service: protected.client(service.address, "acme/all"), protected.config)
-    # Makes room in the account for the refund of the bet, but not for the award.
     bet = client.round(round_id).bet.amount_minor
     client.ledger.Withdraw(ledger_pb2.WithdrawRequest(request_id="room", account=account("full"), amount_minor=bet))
     context = patient(browser, ignore_https_errors=True)

@@ -114,7 +114,7 @@ def test_pl_23_a_simulation_is_started_and_watched_in_the_browser(browser, start
     page.get_by_text("each figure is within").wait_for()
     look(page, "simulation")
     page.goto(f"{service.console}trust")
-    # A service can audit only a log in its data folder.
+    # A service can audit a log only if the log is in its data folder.
     audit = page.get_by_role("button", name="Audit the log now")
     if STORE:
         page.get_by_text("The log is not in this process's data folder").wait_for()
@@ -224,7 +224,7 @@ def test_pl_19_pictures_for_the_readme(browser, featured):
     folder.mkdir(parents=True, exist_ok=True)
     context = patient(browser, viewport={"width": 1040, "height": 720}, color_scheme="light")
     page = enter(context, address)
-    # Uses the DevTools protocol, because Playwright cannot write WebP.
+    # Playwright cannot write WebP, so the DevTools protocol takes the screenshot.
     devtools = context.new_cdp_session(page)
     for name, path in {"round": f"round/{rounds['bewitched-free-spins']}", "jackpot": "jackpots/bewitched?live=off"}.items():
         assert page.goto(address + path).status == 200

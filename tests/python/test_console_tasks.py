@@ -1,4 +1,5 @@
-"""Twenty tasks of daily work, each from the front page to its answer, with clicks and seconds counted."""
+"""Twenty tasks of daily work. Each begins at the front page; the test counts clicks and seconds until the answer is
+found."""
 
 import csv
 import io
@@ -29,7 +30,7 @@ def daily(tmp_path_factory):
 
 @dataclass
 class Hand:
-    """Counts each click, key command, Enter, choice and filled field as one click, but pasting as none."""
+    """Counts clicks. A key command, Enter, a choice and a filled field each count as one click; pasting counts as none."""
 
     page: object
     scripts: bool = True
@@ -113,7 +114,7 @@ def missing_win(hand, daily):
 def round_in_progress(hand, daily):
     hand.search("alice")
     hand.click("link", "1 open round")
-    hand.sees(f"Round {daily.r2}", "Waits for", "Finished for the player at", "Close the round")
+    hand.sees(f"Round {daily.r2}", "Waits for", "Will be finished automatically at", "Close the round")
 
 
 @task(3, "acme/support")
@@ -207,10 +208,10 @@ def switched_off(hand, daily):
 
 @task(14, "platform/audit")
 def returns(hand, daily):
-    # On a busy machine, updates of the page would replace the link between its search and the click.
+    # With live updates, a busy machine could replace the link after it was found and before it is clicked.
     hand.page.goto(hand.page.url.partition("?")[0] + "?live=off")
     hand.click("link", re.compile("^dwarf-mine"))
-    hand.sees("Published", "Returned", "Band around", "Rounds, and weighted", "Out of its band", "First day out of", "takes new rounds")
+    hand.sees("Published", "Returned", "Band around", "Rounds, and weighted", "Out of its band", "First day with a stake's return out of its band", "takes new rounds")
 
 
 @task(15, "platform/audit")
@@ -223,7 +224,6 @@ def record(hand, daily):
 @task(16, "platform/anna")
 def wrong_now(hand, daily):
     hand.sees("witch-feature", "dwarf-mine", "bewitched", "bravo", "Runbook", re.compile("is filling.*days left"))
-    # A shorter log fits the follower's buffers.
     if ROUNDS >= 20_000:
         hand.sees(re.compile("records behind in partition"))
 
@@ -281,7 +281,7 @@ def test_each_of_twenty_tasks_of_daily_work_has_its_answer_within_a_few_clicks(b
 
 
 class Keys(Hand):
-    """Reaches each link and button with the Tab key only. Reaching a link or button counts as one click."""
+    """Uses links and buttons with only the keyboard: Tab moves the focus, and Enter counts as one click."""
 
     def click(self, role, name, within="main"):
         wanted = self.page.locator(within).get_by_role(role, name=name, exact=isinstance(name, str)).first.element_handle()
@@ -322,7 +322,7 @@ def test_a_printed_page_fits_a4(browser, daily, number):
     context, page = logged_in(browser, daily, who)
     function(Hand(page), daily)
     page.emulate_media(media="print")
-    # A4 less margins of 12 mm, in CSS pixels.
+    # A4 minus margins of 12 mm, in CSS pixels.
     page.set_viewport_size({"width": 703, "height": 1032})
     assert page.evaluate("document.documentElement.scrollWidth") <= 703, page.url
     SHOTS.mkdir(parents=True, exist_ok=True)

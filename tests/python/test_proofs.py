@@ -208,7 +208,6 @@ def test_nothing_in_a_proof_can_be_changed_by_the_examples_judgement(signed):
     lines[1] = other.splitlines(keepends=True)[1]
     with pytest.raises(verify_round.Unproven):
         verify_round.verify("".join(lines), vkey)
-    # The round's name in a proof is not signed; the proof's records determine the round.
     renamed = proof_pb2.RoundRecords.FromString(extra)
     renamed.round_id = rounds[4]
     lines[1] = f"extra {base64.b64encode(renamed.SerializeToString()).decode()}\n"

@@ -12,9 +12,8 @@ from scipy.special import gammaincc
 from scipy.stats import binom
 
 SIGNIFICANCE = 1e-6
-# Values of SP 800-22, with which a single test of a perfect generator fails once in a hundred runs.
+# Values of SP 800-22. With them, a test of a perfect generator fails in one of a hundred runs.
 SEQUENCES, BITS, ALPHA = 100, 1_000_000, 0.01
-# Bounds as used for cards, small wheels, a die, reels of 30 to 120 stops, and weights of prizes.
 BOUNDS = (2, 3, 5, 30, 32, 37, 64, 120, 1_000, 1_000_003, 3 << 30)
 DRAWS_PER_SEED = 64
 
@@ -33,8 +32,8 @@ def sequences(data):
 
 
 def verdicts(p_values):
-    """Returns a perfect generator's probability of at least as many p-values below ALPHA (SP 800-22, 4.2.1, exact
-    binomial) and, from 55 sequences on, of p-values spread at least as unevenly (4.2.2)."""
+    """Returns the probability that a perfect generator has at least as many p-values below ALPHA (SP 800-22, 4.2.1, exact
+    binomial) and, from 55 sequences on, p-values that are spread at least as unevenly (4.2.2)."""
     failed = np.sum(p_values < ALPHA)
     yield binom.sf(failed - 1, len(p_values), ALPHA)
     if len(p_values) >= 55:

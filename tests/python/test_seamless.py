@@ -140,7 +140,6 @@ def played(client, account, number):
 def reconciled(database, net):
     expected = {player: FUNDS + of for player, of in net.items()}
     balances = lambda: dict(read(database, "SELECT player, minor FROM balances"))
-    # Waits long, because several retries can fail and are up to 30 s apart.
     deadline = time.monotonic() + 300
     while balances() != expected and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -150,7 +149,8 @@ def reconciled(database, net):
 
 
 def rounds_reconciled(database, client, player):
-    """Checks that wallet and service have the same rounds, each opened and closed once (PL-39)."""
+    """Checks that wallet and service list the same rounds, and that the wallet opened and closed each of them once
+    (PL-39)."""
     of, page_token, rounds = account(player), "", {}
     while True:
         request = ledger_pb2.ListRoundsRequest(account=of, page_size=100, page_token=page_token)
@@ -173,7 +173,6 @@ def rounds_reconciled(database, client, player):
     deadline = time.monotonic() + 300
     while True:
         kept = [tuple(row) for row in read(database, f"SELECT {columns} FROM rounds WHERE player = '{player}'")]
-        # Waits, because a lost round has no credit and its report may arrive after all money is paid.
         if all(closed for *_, closed in kept) or time.monotonic() > deadline:
             break
         time.sleep(0.05)

@@ -140,7 +140,6 @@ def test_pl_13_descriptions_say_what_can_be_staked_gambled_and_bought(client):
         "witch-feature": ((50, 50), (1, 10), 0),
     }
     assert [name for name, game in games.items() if game.jackpot] == ["bewitched"]
-    # ME-16, ME-18: the bought feature's return is separate.
     assert [(name, game.buy_feature_bets) for name, game in games.items() if game.halve] == [("mystery-elves", 70)]
     assert not [name for name, game in games.items() if game.buy_feature_bets and not game.halve]
     facts = {name: {fact.key: Decimal(fact.value) for fact in game.facts} for name, game in games.items()}
@@ -216,7 +215,6 @@ def test_pl_06_the_log_passes_its_audit(start):
 
 
 class Reflection(ProtoReflectionDescriptorDatabase):
-    """Python's package for gRPC reflection has only v1alpha, which has the same messages as v1."""
 
     def __init__(self, channel):
         super().__init__(channel)

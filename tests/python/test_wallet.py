@@ -98,7 +98,6 @@ def test_pl_12_amounts_out_of_range_are_refused(client, player, amount):
 
 
 def test_bw_11_rates_are_set_listed_and_price_contributions(client, player):
-    # EUR per unit of the currency. 15 coins of 1 contribute 0.5 % of 15 units.
     rates = {"SEK": Decimal("0.0875"), "JPY": Decimal("0.0061"), "KWD": Decimal("3.01")}
     for code, rate in rates.items():
         request = ledger_pb2.SetExchangeRateRequest(

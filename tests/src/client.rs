@@ -101,7 +101,8 @@ impl Client {
         response.into_inner().played.ok_or_else(|| Status::internal("no answer in the response"))
     }
 
-    /// If the operator's wallet is owed too much, retries for up to two minutes, then returns DUES_WAITING (PL-31).
+    /// Plays a bet. While too many credits are due to the operator's wallet, retries for up to two minutes, then returns
+    /// DUES_WAITING (PL-31).
     pub async fn bet(&mut self, request: SpinRequest) -> Result<Played, Status> {
         let mut rests = 2_400;
         loop {

@@ -3,7 +3,7 @@ use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{iter, sync::Arc};
 
-/// A read may return only a few commits before the end of the log is reached.
+/// Reads in a loop, because a read before the end of the log may return only a few commits.
 pub fn commits(ledger: &Handle, from: Position) -> impl Iterator<Item = Arc<Logged>> {
     let mut next = from;
     let groups = iter::from_fn(move || {

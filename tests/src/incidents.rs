@@ -4,7 +4,6 @@ use std::time::Duration;
 
 #[must_use]
 pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
-    // The time is not truncated to seconds, because a time in the first second of a minute would then exclude that minute.
     let time = |ms: i64| {
         let nanos = i32::try_from(ms.rem_euclid(1_000) * 1_000_000).unwrap_or_default();
         Some(prost_types::Timestamp { seconds: ms.div_euclid(1_000), nanos })
@@ -21,8 +20,8 @@ pub fn incident(id: &str, operator: &str, until_ms: i64) -> Incident {
     }
 }
 
-/// Waits until the contributions of all voided rounds are returned (PL-38). Needs a service without operators,
-/// since no second actor approves.
+/// Waits until the contributions of all voided rounds are returned (PL-38). The service must have no operators; otherwise,
+/// the incident would need a second actor's approval.
 pub async fn give_back(server: &Server, client: &mut Client, id: &str) {
     let incident = Some(incident(id, "acme", server.ledger().now_ms()));
     let request_id = format!("incident-{id}");

@@ -46,20 +46,20 @@ pub fn config(data: &Path) -> Config {
     config.store = store(data);
     config.partitions = partitions();
     config.limits.segment_bytes = 1 << 20;
-    // The service resolves expired rounds once at the start, and later only if a test starts a sweep.
+    // The service resolves expired rounds when it starts. Later, it resolves them only if a test starts a sweep.
     config.interruption.sweep_ms = 3_600_000;
-    // Tests copy logs without their signing keys.
+    // Tests copy logs without the keys that signed them.
     config.proofs.accept_new_key = true;
     config
 }
 
-/// Number of partitions: `MOTHERLODE_TESTS_PARTITIONS` (`tests/run partitions`), or 1.
+/// Number of partitions: `MOTHERLODE_TESTS_PARTITIONS` (set by `tests/run partitions`), otherwise 1.
 fn partitions() -> u32 {
     let wanted = env::var("MOTHERLODE_TESTS_PARTITIONS").ok();
     wanted.map_or(1, |wanted| wanted.parse().expect("MOTHERLODE_TESTS_PARTITIONS must be a number"))
 }
 
-/// Store of a log: the data folder, or a stream at `MOTHERLODE_TESTS_STORE` (`tests/run jetstream`).
+/// Store of the log: the data folder, or a stream on the server `MOTHERLODE_TESTS_STORE` (set by `tests/run jetstream`).
 fn store(data: &Path) -> config::Store {
     let Ok(url) = env::var("MOTHERLODE_TESTS_STORE") else { return config::Store::default() };
     let name = data.to_string_lossy().replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");

@@ -1,5 +1,5 @@
-//! Independent model of the jackpot pool over the logs of all partitions. All bets are in EUR, so a coin wins the share coin
-//! / 10 EUR of the pool. The pool's stream in partition 0 orders hits and bets (BW-16).
+//! Independent model of the jackpot pool, computed from the logs of all partitions. All bets are in EUR, so a hit wins coin
+//! value / 10 EUR of the pool. The stream of the pool in partition 0 defines the order of hits and bets (BW-16).
 
 use crate::commits;
 use motherlode_ledger::Ledgers;
@@ -16,7 +16,6 @@ pub type Hit = (u32, u64);
 
 #[derive(Default)]
 pub struct Model {
-    /// Contributions of all bets, in 1e-9 EUR.
     pub contributed: i128,
     pub expected: Vec<(Hit, i128)>,
     pooled: i128,
@@ -43,7 +42,6 @@ impl Partition {
             match event {
                 Event::RoundStarted(started) if started.contribution.is_some() => {
                     self.coins.insert((commit.stream.clone(), started.round), started.coin_value);
-                    // 0.5 % of a cent is 50,000e-9 EUR.
                     self.left.insert(commit.position, i128::from(started.bet.0) * 50_000);
                 }
                 Event::JackpotHit { round, .. } => {
@@ -98,8 +96,8 @@ impl Model {
     }
 }
 
-/// Checks every award and payment, and that the books balance at every position (PL-09). Panics unless there are at
-/// least `hits` hits and all have awards.
+/// Checks every award and payment, and at every position that the accounts balance (PL-09). Panics if there are fewer than
+/// `hits` hits, or if a hit has no award.
 pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());

@@ -11,14 +11,12 @@ use tokio::time::{sleep, timeout};
 use tonic::transport::Channel;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// Writes a constant draw key, so that failures are reproducible.
 fn give_draw_key(data: &Path) -> io::Result<()> {
     if fs::read_dir(data).is_ok_and(|mut files| files.next().is_some()) {
         return Ok(());
     }
     let folder = data.join("keys");
     fs::create_dir_all(&folder)?;
-    // A draw key of a previous day would be replaced at once (PL-28).
     let made = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
     let mut file = File::options().create_new(true).write(true).mode(0o600).open(folder.join("draws"))?;
     writeln!(file, "{} {}", made.as_millis(), "5c".repeat(32))
@@ -90,7 +88,7 @@ impl Process {
     pub fn log_lines(&self, words: &str) -> Vec<String> {
         let length = self.log.metadata().expect("a file has a length").len();
         let mut text = vec![0; usize::try_from(length).expect("the length fits into usize")];
-        // Reads at an offset, because a seek would move the position at which the process writes.
+        // A read at an offset does not move the position at which the process writes.
         self.log.read_exact_at(&mut text, 0).expect("a file can be read");
         let text = String::from_utf8_lossy(&text);
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);

@@ -1,5 +1,5 @@
-//! Script of the tests' dealer. The request's metadata `motherlode-force` names an outcome, and the dealer tries client
-//! seeds until the step has this outcome. The sealed draw is unchanged, so rounds replay and audit as usual.
+//! Script for the dealer in tests. Metadata `motherlode-force` of a request names the wished outcome, and the dealer tries
+//! client seeds until the step has it. The sealed draw is unchanged, so rounds can be replayed and audited as usual.
 //!
 //! A wish is a word such as `open`, or a word and a value (see [`figured`]). Several wishes are joined by `, ` and must all
 //! hold in this step.
@@ -13,7 +13,6 @@ use prost::Message;
 use std::{collections::BTreeSet, sync::Arc};
 use tonic::metadata::MetadataMap;
 
-/// Maximum number of client seeds tried per wish. The rarest outcomes occur about once in 10,000 steps.
 const TRIES_MAX: usize = 400_000;
 
 pub(crate) const KEY: &str = "motherlode-force";
@@ -32,7 +31,6 @@ impl Script for Wishes {
         let refused = |why: String| Refusal::new(Reason::Refused, why).with("wish", asked);
         let wishes = asked.split(", ").map(wanted).collect::<Result<Vec<_>, _>>().map_err(refused)?;
         let all = |proposal: &Proposal, outcome: &Outcome| wishes.iter().all(|wanted| wanted(proposal, outcome));
-        // A step without an outcome is refused with any seed, so no further seed is tried.
         let granted = |client_seed: &Vec<u8>| match resolve(client_seed) {
             Some(proposal) => outcome(&proposal).is_some_and(|outcome| all(&proposal, &outcome)),
             None => true,
@@ -55,8 +53,8 @@ fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
 
 /// Parses a wish with a value:
 ///
-/// - `spin KIND`: a window of this kind; `rows N`: with N rows; `times N`: with multiplier N; `features N`: N or more kinds
-///   of windows in the step.
+/// - `spin KIND`: a window of this kind. `rows N`: a window with N rows. `times N`: a window with multiplier N. `features
+///   N`: at least N kinds of windows in the step.
 /// - `mark KIND` or `mark KIND=VALUE`: a mark on a cell; `marks N`: at least N marks on one window.
 /// - `win LINE`, `win WAYS`, `win SCATTER`: a win of this kind.
 /// - `left N`: at least N free spins left; `more N`: a free spin that awards N more.

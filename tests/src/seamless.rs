@@ -1,5 +1,5 @@
-//! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), each operator has a wallet in this process, and
-//! the tests' client deposits into it. Each test needs a separate process (nextest).
+//! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), this process serves a wallet for each operator, and
+//! the client in tests deposits into it. Each test then needs its own process (nextest).
 
 use motherlode_ledger::Ledgers;
 use motherlode_proto::{
@@ -40,7 +40,7 @@ pub(crate) fn give_wallets(config: &mut Config) {
         return;
     }
     let wallet = wallet();
-    // Ends of rounds are not reported, because many of these tests count a log's commits.
+    // The wallets get no reports of round ends, because many of the tests count commits.
     let seamless =
         format!("wallet = \"seamless\"\nseamless = {{ url = \"http://{}\", close_rounds = false }}\n", wallet.address);
     let of = |id: &str| parsed(&format!("[[operators]]\nid = \"{id}\"\n{seamless}"));
@@ -143,7 +143,7 @@ struct Books {
 }
 
 impl Wallet {
-    /// Serves on a separate thread, because a test's only thread may block.
+    /// Serves on a separate thread, because the thread of a test may block.
     fn serve() -> Self {
         let (bound, listens) = mpsc::channel();
         let books = Arc::new(Mutex::new(Books::default()));

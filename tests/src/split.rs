@@ -22,7 +22,6 @@ pub(crate) struct Split {
     jackpot: Server,
     pub(crate) address: SocketAddr,
     gateway: JoinHandle<()>,
-    /// Separate runtime of the ledger, because a test's only thread may block while it waits for the ledger.
     runtime: Option<Runtime>,
 }
 

@@ -44,7 +44,7 @@ class Pam:
         return self.result(request, self.send(request, kind, request.amount))
 
     def jackpot(self, request):
-        # The PAM refuses a DEPOSIT to a closed round, and a jackpot may be paid after the close.
+        # Not a DEPOSIT, because a jackpot may be paid after the round's close, when the PAM refuses a DEPOSIT.
         jackpot = {"jackpotId": short(request.jackpot.pool_id), "jackpotReference": short(request.jackpot.award_id)}
         jackpot["jackpotAmount"] = major(request, request.amount)
         return self.result(request, self.send(request, "PROMODEPOSIT", request.amount, jackpots=[jackpot]))
@@ -61,7 +61,7 @@ class Pam:
 
     def close(self, request):
         answer = self.send(request, "PROMODEPOSIT" if request.round.campaign_id else "DEPOSIT")
-        # If Motherlode voids a settled round, the PAM has already closed it.
+        # SETTLED means that the PAM has already closed the round, for example if Motherlode voids a settled round.
         return done() if code_of(answer) == SETTLED else self.result(request, answer)
 
     def roll_back(self, request):

@@ -1,4 +1,4 @@
-"""Build backend: setuptools, plus the code generators if built from a checkout."""
+"""Build backend: setuptools, plus the code generators if the package is built from a checkout."""
 
 from pathlib import Path
 

@@ -37,7 +37,7 @@ def generate(into):
     kinds += [f"--{kind}_out=quiet:{into}" for kind in ("mypy", "mypy_grpc")]
     if protoc.main(["protoc", *includes, *plugins, *kinds, *map(str, protos)]) != 0:
         raise SystemExit("the protos do not compile")
-    # Older packaging tools find only folders with an `__init__.py`.
+    # Creates an `__init__.py` in each folder, because older packaging tools ignore folders without it.
     for proto in protos:
         folder = into / proto.parent.relative_to(HERE / "protos")
         for package in (folder, folder.parent):

@@ -1,4 +1,4 @@
-"""Plays two series: one loses its connection, the other is stopped (PL-07)."""
+"""Plays two autoplay series: the connection of the first breaks, and the second is stopped (PL-07)."""
 
 import grpc
 from motherlode.spin.v1 import spin_pb2
@@ -50,7 +50,7 @@ class Series:
 
 
 def same(one, other):
-    """Compares two answers without the jackpot, which may have been paid between the answers."""
+    """Compares two answers, ignoring the jackpot, which may have been paid between the answers."""
     one, other = spin_pb2.AutospinResponse.FromString(one.SerializeToString()), other
     other = spin_pb2.AutospinResponse.FromString(other.SerializeToString())
     for answer in one, other:
@@ -74,7 +74,7 @@ def resumed(player, session, stake, connect, spins=30, **more):
 
 
 def stopped(player, session, stake, spins=1000, **more):
-    """Rounds that were played before the stop arrived are in the history."""
+    """Stops a series after its fifth answer. Rounds played before the stop arrived are in the history."""
     series = Series(player, session, stake, spins, PAUSE_MS, **more)
     answers = series.follow(player.service)
     for _ in range(5):

@@ -17,12 +17,12 @@ class Round:
     credited: dict
     jackpot: int
     open: bool
-    # Campaign of a free round, whose bet the operator paid (PL-18).
+    # Campaign of a free round (PL-18); the operator paid the bet.
     campaign: str
 
     @staticmethod
     def of(round, credited, jackpots):
-        """Accepts a Played or a Round, which have the same field names."""
+        """Converts a Played or a Round, which have the same field names."""
         is_open = round.state == round_pb2.ROUND_STATE_OPEN
         return Round(round.bet.amount_minor, round.win.amount_minor, credited, jackpots, is_open, round.campaign_id)
 
@@ -30,7 +30,8 @@ class Round:
         return 0 if self.campaign else self.bet
 
     def net(self):
-        """Returns the change of the balance. Wins count at settlement, except parts credited by HALVE."""
+        """Returns the change of the balance. While the round is open, its win does not count, except parts credited by
+        HALVE."""
         return (sum(self.credited.values()) if self.open else self.win) + self.jackpot - self.paid()
 
 

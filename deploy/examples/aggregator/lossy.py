@@ -1,4 +1,4 @@
-"""Proxy that forwards all requests, but cuts the connection after a limited number of pieces of the answers."""
+"""Proxy that forwards all requests, but cuts each connection after a limited number of chunks of the answers."""
 
 import random
 import socket
@@ -10,8 +10,8 @@ PIECE = 1 << 16
 
 class Lossy:
     def __init__(self, target, pieces, silence_s):
-        """Forwards about `pieces` pieces per connection; every third connection is silent for `silence_s` before it is
-        cut."""
+        """Forwards about `pieces` chunks per connection, then cuts it; every third connection is silent for `silence_s`
+        first."""
         self.target, self.pieces, self.silence_s = target, pieces, silence_s
         self.random = random.Random(pieces)
         self.cut = 0
@@ -46,7 +46,7 @@ class Lossy:
 
 
 def copy(source, sink, pieces):
-    """Returns true if the number of pieces was reached, false if one side closed the connection first."""
+    """Copies chunks. Returns true if it stopped after `pieces` chunks, false if one side closed the connection."""
     try:
         while piece := source.recv(PIECE):
             if pieces == 0:

@@ -43,7 +43,7 @@ class Player:
         self.books.withdrawals[request_id] = amount
 
     def bet(self, session, stake, **more):
-        """Plays a round to its end (without a stake, a free round). Deposits money if the balance is too small."""
+        """Plays a round to its end; without `stake`, a free round. Deposits money if the balance is too small."""
         request = spin_pb2.SpinRequest(
             request_id=self.request_id("bet"),
             account=self.account,
@@ -76,7 +76,7 @@ class Player:
                 return played
 
     def told(self, played, client_seed=None):
-        """Records an answer; a repeated answer keeps `self.seal`."""
+        """Records an answer. If the answer was received before, `self.seal` does not change."""
         self.books.told(played, client_seed)
         if played.position > self.position:
             self.position, self.seal = played.position, played.seal
@@ -112,7 +112,7 @@ class Player:
                 raise NotImplementedError(f"a round waits for {round_pb2.Awaiting.Name(awaiting)}")
 
     def gamble(self, before):
-        """Guesses once, secures half if the game allows it, then collects."""
+        """Chooses to guess once, then to secure half of the win if the game allows it, then to collect."""
         made = round_pb2.Choice
         if before == "double" and self.game.halve:
             return made(halve=made.Halve())

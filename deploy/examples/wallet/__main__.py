@@ -40,7 +40,8 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
         minor, end = self.amount(request, context), ended(request.round)
         if request.kind == wallet_pb2.DEBIT_KIND_REVERSAL:
             note = lambda account: account.note(request.transaction_id, request.round, end, "won", -minor)
-            # Motherlode repeats a refused reversal, which may then succeed, so the refusal is not stored.
+            # The refusal of a reversal is not stored, because Motherlode repeats the reversal, which may then
+            # succeed.
             return wallet_pb2.DebitResponse(result=self.apply(request, context, -minor, note, stores_refusal=False))
         note = lambda account: account.open(request.transaction_id, request.round, minor)
         return wallet_pb2.DebitResponse(result=self.apply(request, context, -minor, note))

@@ -19,7 +19,8 @@ class Books:
             return Account(execute, player, currency).balance
 
     def apply(self, transaction, player, currency, minor, round_id="", note=None, stores_refusal=True):
-        """Applies a debit (below 0), a credit, or a call without money (0). Returns outcome, balance and reason.
+        """Applies a debit (amount below 0), a credit, or a call without money (amount 0). Returns outcome, balance and
+        reason.
 
         `note` stores the round of an applied call in the same transaction."""
         with self.database.transaction(player) as execute:
@@ -44,7 +45,8 @@ class Books:
             return DONE, account.balance, ""
 
     def roll_back(self, transaction, player, currency, minor, round_id=""):
-        """Undoes a debit or the opening of a free round. If the undone call arrives later, the wallet refuses it."""
+        """Undoes a debit or the opening of a free round. If the call to be undone arrives later, the wallet refuses
+        it."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)
@@ -96,7 +98,7 @@ class Account:
         self.execute(query, values)
 
     def note(self, transaction, round, end, column=None, minor=0):
-        """Adds an amount to a round, and records its end. Creates a free round that OpenFreeRound did not open."""
+        """Adds an amount to a round, and records its end. Creates the free round if OpenFreeRound did not create it."""
         if round.campaign_id:
             self.open(round.opening_transaction_id, round, 0)
         if column:

@@ -19,7 +19,7 @@ class Aborted(Exception):
 
 
 class Context:
-    """The part of a gRPC context that the wallet uses."""
+    """Implements the methods of a gRPC context that the wallet calls."""
 
     def abort(self, code, why):
         raise Aborted(f"{code.name}: {why}")

@@ -9,7 +9,7 @@ HEADERS = ("Motherlode-Timestamp", "Motherlode-Nonce", "Motherlode-Signature")
 
 
 class Unsigned(Exception):
-    """The request has no valid signature."""
+    """Raised if the request has no valid signature."""
 
 
 class Signatures:

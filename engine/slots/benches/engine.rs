@@ -13,7 +13,7 @@ fn bewitched() -> &'static dyn Game {
 }
 
 fn scan(c: &mut Criterion) {
-    let model = file::parse(include_str!("../games/bewitched/1.6.1.toml")).and_then(|data| Model::new(&data));
+    let model = file::parse(include_str!("../golden/bewitched/1.6.1.toml")).and_then(|data| Model::new(&data));
     let model = model.expect("a test loads it");
     let from = model.windows.reels.cycle() / 3;
     let mut group = c.benchmark_group("scan");

@@ -5,8 +5,8 @@
 //! - [`math`]: exact sums over all outcomes, proven bounds, simulation
 //! - [`games`](mod@games): one folder per game, with a data file per rules version
 //!
-//! Each layer depends only on the layers above it in this list. An outcome depends only on model, stake, terms, earlier
-//! steps, seed and choice.
+//! Code in a layer depends only on the layers above it in this list. The outcome of a step depends only on the model, the
+//! stake, the terms, the earlier steps, the seed and the player's choice.
 
 pub mod contract;
 pub mod games;

@@ -1,10 +1,10 @@
-//! Event-sourced ledger, implemented as pure folds without I/O, clock, randomness or floating point.
+//! Event-sourced state of accounts, rounds and pools: pure functions without I/O, clock, randomness or floating point.
 //!
 //! Folding [`Commit`]s in log order gives [`Books`]. A commit that breaks an invariant is [`Refused`]. Amounts are
 //! exact ([`Minor`], [`Nano`]), and postings sum to zero ([`Posting`]).
 //!
-//! Layers from the bottom up: `values`, `events`, `state`, `fold`. `play` uses only `values`; `statement` uses
-//! `values` and `events`.
+//! Each of the modules `values`, `events`, `state` and `fold` uses only modules before it. `play` uses only `values`;
+//! `statement` uses `values` and `events`.
 
 mod events;
 mod fold;

@@ -39,7 +39,7 @@ impl fmt::Display for Checkpoint {
 impl FromStr for Checkpoint {
     type Err = Malformed;
 
-    /// Lines after the third are signed but ignored.
+    /// Lines after the third are covered by the signature, but ignored.
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let read = || {
             let mut lines = text.strip_suffix('\n')?.split('\n');

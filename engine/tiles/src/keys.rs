@@ -13,9 +13,9 @@ const PRIVATE: &str = "PRIVATE+KEY+";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
-    /// Type 0x01: signs a note's text.
+    /// Key type 0x01, which signs the text of a note.
     Log,
-    /// Type 0x04: signs a time and a checkpoint.
+    /// Key type 0x04, which signs a checkpoint together with a time.
     Witness,
 }
 
@@ -69,7 +69,7 @@ impl VerifierKey {
         Ok(Self { name: checked(name)?, ..self.clone() })
     }
 
-    /// Returns the signature's time in Unix seconds; 0 for a log's signature.
+    /// Returns the time in the signature, in Unix seconds; 0 for the signature of a log, which has no time.
     #[must_use]
     pub fn verify(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = match self.kind {
@@ -116,7 +116,6 @@ pub struct SignerKey {
 }
 
 impl SignerKey {
-    /// `seed` must be 32 random bytes.
     pub fn new(name: &str, kind: KeyKind, seed: [u8; 32]) -> Result<Self, Malformed> {
         let key = SigningKey::from_bytes(&seed);
         Ok(Self { verifier: VerifierKey { name: checked(name)?, kind, key: key.verifying_key() }, key })
@@ -136,7 +135,6 @@ impl SignerKey {
         self.signature(self.key.sign(text.as_bytes()).to_bytes().to_vec())
     }
 
-    /// `time` is in Unix seconds.
     #[must_use]
     pub fn cosign(&self, text: &str, time: u64) -> Signature {
         let signature = self.key.sign(cosigned(text, time).as_bytes()).to_bytes();
@@ -147,8 +145,8 @@ impl SignerKey {
         Signature { name: self.verifier.name.clone(), id: self.verifier.id(), bytes }
     }
 
-    /// Returns a secret for another purpose, which does not reveal this key: the SHA-256 of the purpose, a line feed and the
-    /// seed.
+    /// Returns a secret for another purpose: the SHA-256 of the purpose, a line feed and the seed. This key cannot be
+    /// computed from it.
     #[must_use]
     pub fn derived(&self, purpose: &str) -> [u8; 32] {
         Sha256::new_with_prefix(purpose).chain_update(b"\n").chain_update(self.key.to_bytes()).finalize().into()
@@ -161,7 +159,6 @@ impl SignerKey {
         format!("{PRIVATE}{name}+{}+{}", HEXLOWER.encode(&self.verifier.id()), to_base64(&seed))
     }
 
-    /// The error does not contain the secret.
     pub fn from_secret(text: &str) -> Result<Self, Malformed> {
         let read = || {
             let (name, rest) = text.strip_prefix(PRIVATE)?.split_once('+')?;

@@ -23,15 +23,14 @@ pub fn empty() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// Stored hashes. Level L contains the hashes of the complete subtrees with `256^L` entries.
+/// Stored hashes of a tree. Level L contains the hashes of all complete subtrees of `256^L` entries.
 pub trait Stored {
     type Error;
 
-    /// Reads `count` hashes of one tile, starting at `first`.
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Self::Error>;
 }
 
-/// Size of a growing tree, and hashes of the complete subtrees that compose it, largest first.
+/// Growing Merkle tree: its size, and the hashes of its largest complete subtrees, largest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     size: u64,
@@ -68,7 +67,8 @@ impl Tree {
         self.edge.iter().copied().rev().reduce(|right, left| node(&left, &right)).unwrap_or_else(empty)
     }
 
-    /// Calls `tile` with the level and hash of each completed subtree that tiles store, lowest level first.
+    /// Appends an entry. Calls `tile` with level and hash of each newly complete subtree that tiles store, lowest
+    /// level first.
     pub fn append(&mut self, entry: &[u8], mut tile: impl FnMut(u8, Hash)) {
         let mut hash = leaf(entry);
         let (mut height, mut level) = (0, 0);
@@ -92,7 +92,7 @@ pub fn root<S: Stored>(stored: &S, size: u64) -> Result<Hash, S::Error> {
     range(stored, 0, size)
 }
 
-/// Returns the hash of a range of entries, which must be a subtree of some tree.
+/// Returns the hash of a range of entries, which must be a subtree that lies within one tile.
 pub(crate) fn range<S: Stored>(stored: &S, from: u64, to: u64) -> Result<Hash, S::Error> {
     let size = to - from;
     if size.is_power_of_two() {

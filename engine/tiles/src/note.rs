@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr};
 
 pub const SIGNATURES_MAX: usize = 64;
 
-/// Text with signatures. The text is untrusted until it was [verified](Note::verify).
+/// Text with signatures. The text must not be trusted before [`verify`](Note::verify) has succeeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     text: String,
@@ -21,7 +21,7 @@ pub enum NoteError {
 }
 
 impl Note {
-    /// Fails if the text has no final newline or contains control characters.
+    /// Fails if the text does not end in a newline, or contains other control characters.
     pub fn new(text: impl Into<String>) -> Result<Self, Malformed> {
         let text = text.into();
         match text.ends_with('\n') && !has_control(&text) {
@@ -40,8 +40,7 @@ impl Note {
         &self.text
     }
 
-    /// Verifies all signatures of a key. Returns the time of the last of these signatures in Unix seconds; 0 for a log's
-    /// key.
+    /// Verifies all signatures of a key. Returns the time in the last of them, in Unix seconds; 0 for the key of a log.
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();
         let own = self.signatures.iter().filter(|signature| signature.id == id && signature.name == key.name());

@@ -13,12 +13,11 @@ pub struct Policy {
     pub logs: Vec<VerifierKey>,
     pub witnesses: Vec<(String, VerifierKey)>,
     groups: Vec<(String, usize, Vec<String>)>,
-    /// Required witness or group; `None` if no cosignature is required.
     quorum: Option<String>,
 }
 
 impl Policy {
-    /// Maps each witness with a valid cosignature to the cosignature's time.
+    /// Returns the witnesses whose cosignatures are valid, with the times of these cosignatures.
     #[must_use]
     pub fn cosigned(&self, checkpoint: &Note) -> BTreeMap<&str, u64> {
         let found = self.witnesses.iter().filter_map(|(name, key)| Some((&**name, checkpoint.verify(key).ok()?)));

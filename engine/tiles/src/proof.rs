@@ -1,6 +1,6 @@
 use crate::merkle::{Hash, Stored, node, range, split};
 
-/// Inclusion path of RFC 6962, section 2.1.1. `index` must be below `size`.
+/// Returns the inclusion path of entry `index` (RFC 6962, section 2.1.1). `index` must be below `size`.
 pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, size, vec![]);
     while to - from > 1 {
@@ -17,7 +17,8 @@ pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Has
     Ok(path)
 }
 
-/// Consistency path of RFC 6962, section 2.1.2; empty if `old` is 0 or `new`.
+/// Returns the consistency path between two tree sizes (RFC 6962, section 2.1.2). It is empty if `old` is 0 or equal to
+/// `new`.
 pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, new, vec![]);
     if old == 0 || old >= new {
@@ -33,7 +34,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
             from = middle;
         }
     }
-    // If this subtree is the whole old tree, the verifier already has its hash.
+    // If the subtree is the complete old tree, its hash is omitted, because the verifier has it.
     if from > 0 {
         path.push(range(stored, from, to)?);
     }
@@ -41,7 +42,7 @@ pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash
     Ok(path)
 }
 
-/// Verifies an inclusion path (RFC 9162, section 2.1.3.2).
+/// Returns whether an inclusion path is correct (RFC 9162, section 2.1.3.2).
 #[must_use]
 pub fn is_included(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Hash) -> bool {
     if index >= size {
@@ -59,7 +60,7 @@ pub fn is_included(leaf: &Hash, index: u64, size: u64, path: &[Hash], root: &Has
     climb.last == 0 && hash == *root
 }
 
-/// Verifies a consistency path (RFC 9162, section 2.1.4.2).
+/// Returns whether a consistency path is correct (RFC 9162, section 2.1.4.2).
 #[must_use]
 pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> bool {
     let ((old, old_root), (new, new_root)) = (old, new);
@@ -89,7 +90,7 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     climb.last == 0 && of_old == *old_root && of_new == *new_root
 }
 
-/// Position on the path from a leaf to the root: index of the node, and last index of its level.
+/// Node on the way from a leaf to the root: index of the node in its level, and index of the last node of the level.
 struct Climb {
     index: u64,
     last: u64,

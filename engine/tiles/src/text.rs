@@ -1,4 +1,4 @@
-//! Parsers of texts that accept only one spelling of each value.
+//! Parsers that accept only one text form of each value.
 
 use crate::merkle::Hash;
 use data_encoding::BASE64;
@@ -12,7 +12,7 @@ pub(crate) fn decimal(digits: &str) -> Option<u64> {
 }
 
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
-    // Checked because the library also accepts concatenated texts, each with padding.
+    // The base64 library would also accept several texts in a row, each with its own padding.
     let within = text.trim_end_matches('=');
     if within.contains('=') {
         return None;

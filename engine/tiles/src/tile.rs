@@ -7,10 +7,9 @@ use std::{fmt, str::FromStr};
 pub const TILE_WIDTH: u16 = 256;
 const LEVEL_MAX: u8 = 63;
 
-/// Path of a tile, `tile/<L>/<N>[.p/<W>]`, or of a bundle of entries, `tile/entries/<N>[.p/<W>]`.
+/// Path of a tile (`tile/<L>/<N>[.p/<W>]`) or of a bundle of entries (`tile/entries/<N>[.p/<W>]`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tile {
-    /// Level, 0 to 63; `None` for entries.
     pub level: Option<u8>,
     pub index: u64,
     /// 1 to 256.

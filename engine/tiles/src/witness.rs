@@ -13,7 +13,7 @@ const PATH_MAX: usize = 63;
 /// Body of a `POST add-checkpoint` request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddCheckpoint {
-    /// Size of the last tree that, to the sender's knowledge, the witness cosigned.
+    /// Size of the tree that the witness cosigned last, as far as the sender knows.
     pub old: u64,
     pub path: Vec<Hash>,
     pub checkpoint: Note,
@@ -27,22 +27,22 @@ pub struct Seen {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unwitnessed {
-    /// HTTP status 403: the log has not signed the checkpoint.
+    /// HTTP status 403: the checkpoint has no valid signature of the log.
     #[error("the checkpoint: {0}")]
     Forbidden(#[from] NoteError),
-    /// HTTP status 400: the old size exceeds the checkpoint's size.
+    /// HTTP status 400: `old` exceeds the size in the checkpoint.
     #[error("the request's old size exceeds the checkpoint's size")]
     Backwards,
-    /// HTTP status 409: the tree that the witness cosigned last has another size.
+    /// HTTP status 409: `old` is not the size that the witness cosigned last, which this error contains.
     #[error("the last cosigned checkpoint has size {0}")]
     Conflict(u64),
-    /// HTTP status 422: the checkpoint does not extend the last cosigned checkpoint.
+    /// HTTP status 422: the checkpoint is inconsistent with the last cosigned checkpoint.
     #[error("the checkpoint does not continue the last cosigned checkpoint")]
     Inconsistent,
 }
 
-/// Returns the first error in the specification's order. The caller must store the checkpoint before it returns a
-/// cosignature.
+/// Checks a request and returns the first error in the order of the specification. If it succeeds, the caller must store the
+/// checkpoint before it returns a cosignature.
 pub fn judge(request: &AddCheckpoint, key: &VerifierKey, seen: Option<Seen>) -> Result<Checkpoint, Unwitnessed> {
     let checkpoint = Checkpoint::open(&request.checkpoint, key)?;
     if request.old > checkpoint.size {

@@ -1,4 +1,4 @@
-//! Converts events of the books to messages of the log. The [table](super::table) defines the encoding of both.
+//! Converts events between the engine's types and the messages of the log. The [table](super::table) defines the encoding.
 
 use super::{
     Malformed,
@@ -17,7 +17,7 @@ pub fn to_log(event: &Event) -> v1::Event {
     v1::Event::decode(&*values::Message::bytes(event)).unwrap_or_default()
 }
 
-/// An event of a later format is refused as an unknown kind.
+/// Fails for an event of a later format, whose kind is unknown.
 pub fn from_log(event: v1::Event) -> Result<Event> {
     values::Message::read_whole(In::new(&event.encode_to_vec()))
 }

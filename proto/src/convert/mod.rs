@@ -1,5 +1,3 @@
-//! Conversion between wire or log messages and the engine's types.
-
 pub mod asked;
 pub mod copied;
 pub mod event;
@@ -16,7 +14,7 @@ mod values;
 pub enum Malformed {
     #[error("not a protobuf message: {0}")]
     Protobuf(#[from] prost::DecodeError),
-    /// The field is missing, or its value is invalid.
+    /// The named field is missing, or its value is invalid.
     #[error("field {0} is missing or malformed")]
     Field(&'static str),
 }

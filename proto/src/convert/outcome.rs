@@ -1,5 +1,5 @@
-//! Writes outcomes directly as bytes. Omits `part_coins`, which only simulations use, and the carried figures, which are
-//! logged as a change of the collection.
+//! Writes outcomes directly as bytes. Two parts are not written: `part_coins`, which only simulations use, and the carried
+//! figures, because `CollectionChanged` contains their change.
 
 use super::plain::Out;
 use crate::round::v1;
@@ -47,7 +47,6 @@ pub fn write_outcome(game: &dyn Game, outcome: &slots::Outcome, bytes: &mut Vec<
     }
     for reveal in &outcome.reveals {
         out.nested(11, |out| {
-            // Objects are 1-based on the wire, 0-based in the engine.
             out.varint(1, u64::from(reveal.object) + 1);
             out.varint(2, reveal.coins);
         });
@@ -82,7 +81,7 @@ fn write_spin(out: &mut Out, outcome: &slots::Outcome, spin: &slots::Spin, ways:
 
 fn write_win(out: &mut Out, win: &slots::Win) {
     let (line, ways) = match win.kind {
-        // Lines are 1-based on the wire, 0-based in the engine.
+        // Lines and objects are 1-based in messages, and 0-based in the engine.
         WinKind::Line(line) => (u32::from(line) + 1, 0),
         WinKind::Ways(ways) => (0, ways),
         WinKind::Scatter => (0, 0),

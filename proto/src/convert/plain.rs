@@ -1,9 +1,9 @@
-//! Plain form of messages: fields in ascending order, each at most once, and none with its default value. All writers use
-//! this form. Reading it takes a third of the time of general decoding.
+//! Plain form of messages: fields are in ascending order, each occurs at most once, and default values are omitted. All
+//! writers of Motherlode use this form. Reading it takes a third of the time of general decoding.
 
 const VARINT: u8 = 0;
 const LENGTH: u8 = 2;
-/// Deepest accepted nesting, which bounds the stack; Motherlode's messages are less deep.
+/// Maximum accepted nesting. It bounds the stack; Motherlode's own messages are less deep.
 const DEPTH_MAX: u8 = 32;
 
 pub(super) struct Out<'a>(pub(super) &'a mut Vec<u8>);
@@ -24,7 +24,6 @@ impl Out<'_> {
         }
     }
 
-    /// Writes a number, even if it is 0.
     #[inline]
     pub(super) fn one_of(&mut self, number: u8, value: u64) {
         self.key(number, VARINT);
@@ -46,7 +45,6 @@ impl Out<'_> {
         }
     }
 
-    /// Writes bytes, even if they are empty.
     #[inline]
     pub(super) fn encoded(&mut self, number: u8, value: &[u8]) {
         self.key(number, LENGTH);
@@ -54,7 +52,7 @@ impl Out<'_> {
         self.0.extend_from_slice(value);
     }
 
-    /// Writes a nested message, even if it is empty. Moves the content if its length needs more than one byte.
+    /// Writes a nested message, even if it is empty. If its length needs more than one byte, the content is moved.
     pub(super) fn nested(&mut self, number: u8, write: impl FnOnce(&mut Out)) {
         self.key(number, LENGTH);
         let start = self.0.len();
@@ -74,7 +72,7 @@ impl Out<'_> {
     }
 }
 
-/// Unread fields. Reads return `None` for a field that is not in the plain form.
+/// Unread fields. Each read returns `None` if the next field is not in the plain form.
 pub(super) struct In<'a> {
     bytes: &'a [u8],
     depth: u8,
@@ -85,7 +83,7 @@ impl<'a> In<'a> {
         Self { bytes, depth: DEPTH_MAX }
     }
 
-    /// Returns the bytes after the next field's key, if the key has this number (below 16) and wire type.
+    /// Returns the bytes after the key of the next field if this key has the given number (below 16) and wire type.
     #[inline]
     fn next(&self, number: u8, wire_type: u8) -> Option<&'a [u8]> {
         self.bytes.split_first().filter(|(key, _)| **key == (number << 3) | wire_type).map(|(_, rest)| rest)

@@ -9,7 +9,6 @@ pub use super::outcome::write_outcome;
 pub fn choice_to_wire(choice: &slots::Choice) -> v1::Choice {
     let kind = match choice {
         slots::Choice::Spin => choice::Kind::Spin(choice::Spin {}),
-        // Objects are 1-based on the wire, 0-based in the engine.
         slots::Choice::Pick(picked) => choice::Kind::Pick(choice::Pick {
             numbers: picked.as_slice().iter().map(|object| u32::from(*object) + 1).collect(),
         }),
@@ -22,7 +21,7 @@ pub fn choice_to_wire(choice: &slots::Choice) -> v1::Choice {
     v1::Choice { kind: Some(kind) }
 }
 
-/// The round checks the kind of choice and the number of objects.
+/// Whether the choice fits the round is not checked here; the round checks it.
 pub fn choice_from_wire(choice: &v1::Choice) -> Result<slots::Choice, Malformed> {
     Ok(match choice.kind.as_ref().ok_or(Malformed::Field("choice.kind"))? {
         choice::Kind::Spin(_) => slots::Choice::Spin,

@@ -1,5 +1,4 @@
-//! Answers to steps ([`v1::Played`](crate::spin::v1::Played)), written directly as bytes. The step's outcome has the same
-//! bytes as in the log.
+//! Writes answers to steps (`v1::Played`) directly as bytes. The outcome has the same bytes as in the log.
 
 use super::plain::Out;
 use crate::round::v1::{JackpotWin, RoundState};
@@ -18,7 +17,6 @@ pub struct Played<'a> {
     pub state: RoundState,
     pub position: u64,
     pub jackpot: Option<&'a JackpotWin>,
-    /// Campaign of a free round; empty for a paid round.
     pub campaign_id: &'a str,
     pub seal: Option<&'a Seal>,
     pub dealt: &'a [Dealt],

@@ -1,5 +1,5 @@
-//! Commits of the books as records of the log. Records are written in the plain form. Other forms can be read too, since the
-//! hash covers the stored bytes.
+//! Converts commits to log records in the plain form. Records in other forms can also be read, and their hash stays valid
+//! because it covers the stored bytes.
 
 use super::{
     Malformed,
@@ -16,17 +16,16 @@ use std::sync::Arc;
 pub struct Logged {
     pub commit: Commit,
     pub balances_after: Vec<(Currency, Minor)>,
-    /// Unpaid credits owed to a seamless wallet after the commit (PL-31); empty in older records.
+    /// Credits due to the player's seamless wallet after the commit (PL-31); empty in older records.
     pub due_after: Vec<(Currency, Minor)>,
     /// Process that proposed the commit; `None` if the writer made the commit itself.
     pub proposer: Option<Arc<Proposer>>,
 }
 
-/// Credential of a process that proposed a commit (PL-44).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposer {
     pub credential: SmolStr,
-    /// Roles of the process, separated by spaces; empty if no operators are configured.
+    /// Roles of the proposing process, separated by spaces; empty if no operators are configured.
     pub roles: SmolStr,
 }
 
@@ -38,7 +37,8 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Appends a record without the last fields, which [`write_end`] appends. `previous` is the hash of the previous record.
+/// Appends a record without its last fields, which [`write_end`] appends later. `previous` is the hash of the record before
+/// it.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,
@@ -72,7 +72,7 @@ pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
     decode_known(bytes, None)
 }
 
-/// Decodes a record; a stream name equal to the `known` name is not parsed again.
+/// Decodes a record. If the record has the same stream name as `known`, the name is not parsed again.
 pub fn decode_known(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malformed> {
     read(bytes, known).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec(), None))
 }
@@ -95,7 +95,7 @@ fn read(bytes: &[u8], known: Option<(&[u8], &StreamId)>) -> Result<Logged, Malfo
     let (credential, roles): (SmolStr, SmolStr) =
         (take(&mut fields, 12, "proposer")?, take(&mut fields, 13, "proposer_roles")?);
     let due_after = take(&mut fields, 14, "due_after")?;
-    fields.ended("with an unknown number")?;
+    fields.ended("(unknown number)")?;
     let proposer = (!credential.is_empty() || !roles.is_empty()).then(|| Proposer { credential, roles }.into());
     Ok(Logged { commit, balances_after, due_after, proposer })
 }
@@ -111,7 +111,7 @@ fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, 
     needed(T::take(fields, number), name)
 }
 
-/// Returns the stream's name, or `None` if the first fields are not in the plain form.
+/// Returns the name of the record's stream, or `None` if the record's first fields are not in the plain form.
 #[must_use]
 pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     let mut fields = In::new(bytes);
@@ -121,7 +121,7 @@ pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     fields.bytes(4)
 }
 
-/// Decodes only the stream; other faults are not detected.
+/// Decodes only the stream of a record, and detects no errors in the rest of it.
 pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
     let Streamed { stream } = Streamed::decode(bytes)?;
     stream.parse().map_err(|_| Malformed::Field("stream"))

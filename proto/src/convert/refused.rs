@@ -1,5 +1,5 @@
-//! Refusals of the books as messages between processes, which are never stored. A message contains the reason's permanent
-//! number and its arguments.
+//! Refused commits as messages between processes; they are never stored. A message contains the permanent number of the
+//! reason, and the arguments of the reason.
 
 use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;
@@ -23,7 +23,6 @@ macro_rules! reasons {
             v1::Refused { reason, arguments }
         }
 
-        /// An unknown reason is [`Malformed`].
         pub fn from_wire(message: &v1::Refused) -> Result<Refused, Malformed> {
             let mut left = message.arguments.iter().map(Vec::as_slice);
             let refused = match message.reason {

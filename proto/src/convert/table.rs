@@ -1,7 +1,7 @@
-//! Table of events: their numbers in `log.v1.Event`, and the numbers of their fields. The types of the fields define their
+//! Table of events, with their numbers in `log.v1.Event` and the numbers of their fields. The type of a field defines its
 //! encoding (see [`super::values`]). A test compares the table with `log.proto`, and a field without a number does not
-//! compile. For example, `3-4 status` gives a field two numbers, and `9 expires_ms as Time` encodes a field as `Time`
-//! instead of its own type.
+//! compile. For example, `3-4 status` gives a field two numbers, and with `9 expires_ms as Time` a field is encoded as
+//! `Time` instead of its own type.
 
 use super::{
     Malformed,
@@ -37,8 +37,8 @@ macro_rules! take {
     };
 }
 
-/// Parts of events that have their own types and messages. A message does not encode the fields listed under
-/// `beside`; the function that the enclosing message names under `then` sets them.
+/// Parts of events with their own types and messages. Fields listed under `beside` are not encoded in the message of
+/// the part; the enclosing message contains them, and the function that it names under `then` sets them.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -66,7 +66,7 @@ macro_rules! messages {
     };
 }
 
-/// Events. If an event has its own type, `messages` lists its fields.
+/// Events. For an event with its own type, `messages` lists the fields.
 macro_rules! events {
     ($($number:literal $event:ident $(($part:ident: $type:ty))? $({
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -278,7 +278,7 @@ impl Value for StretchEnd {
     }
 }
 
-/// Sets the position of a hit or void, which is not encoded because it equals the range's last position.
+/// Sets the position of a hit or void. The position is not encoded, because it is the last position of the range.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
         let (Decision::Hit(Hit { partition, position, .. })
@@ -289,7 +289,7 @@ fn placed(mut report: PartitionReported) -> PartitionReported {
     report
 }
 
-/// Encoded as a flag if the pool is suspended, and as a `PoolRetired` without its actor if the pool is retired.
+/// A suspended pool is encoded as a flag, and a retired pool as a `PoolRetired` without actor.
 impl Value for PoolStatus {
     fn put(&self, out: &mut Out, number: u8) {
         match self {

@@ -25,11 +25,9 @@ impl In<'_> {
     }
 }
 
-/// Value encoded as one field, or as several fields with consecutive numbers.
+/// Value in one encoded field or in several consecutive fields.
 pub(super) trait Value: Sized {
-    /// Writes the value, unless it is the default.
     fn put(&self, out: &mut Out, number: u8);
-    /// Reads the value; returns `None` if it is invalid or not in the plain form.
     fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 
@@ -47,7 +45,7 @@ pub(super) trait Message: Sized {
     #[inline]
     fn read_whole(mut fields: In) -> Result<Self> {
         let read = Self::read(&mut fields)?;
-        fields.ended("with an unknown number")?;
+        fields.ended("(unknown number)")?;
         Ok(read)
     }
 }
@@ -57,7 +55,6 @@ pub(super) trait As<T> {
     fn take(fields: &mut In, number: u8) -> Option<T>;
 }
 
-/// Time in Unix milliseconds, encoded as int64; other `i64` values are encoded as sint64.
 pub(super) struct Time;
 
 impl As<i64> for Time {
@@ -72,7 +69,6 @@ impl As<i64> for Time {
     }
 }
 
-/// Message that is always written; a missing message is read as defaults.
 pub(super) struct OrDefault;
 
 impl<T: Message + Default> As<T> for OrDefault {
@@ -85,7 +81,6 @@ impl<T: Message + Default> As<T> for OrDefault {
     }
 }
 
-/// Amount that is omitted if it is zero.
 pub(super) struct OrZero;
 
 impl As<Nano> for OrZero {
@@ -111,7 +106,6 @@ fn from_zigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Implements [`Value`] for number types as varints; 0 is not encoded.
 macro_rules! varints {
     ($($type:ty: $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {
@@ -186,7 +180,6 @@ varints! {
     };
 }
 
-/// Implements [`Value`] for texts and bytes; empty values are not encoded.
 macro_rules! runs {
     ($($type:ty: $read:ident $value:ident $to:expr, $from:expr;)*) => {$(
         impl Value for $type {

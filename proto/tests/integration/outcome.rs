@@ -111,7 +111,6 @@ fn outcome_to_wire(game: &dyn Game, outcome: &slots::Outcome) -> v1::Outcome {
             .iter()
             .map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins })
             .collect(),
-        // `unopened` and `mean_coin_value` are set only in answers, not in the log (NP-12, DM-12).
         unopened: vec![],
         mean_coin_value: None,
         credited_minor: outcome.credited_minor,

@@ -1,5 +1,5 @@
-//! Tests that encoding and decoding of log records are inverse, that old records stay readable, and that no input causes a
-//! panic.
+//! Tests that decoding reverses the encoding of log records, that older records can still be read, and that no input causes
+//! a panic.
 
 use crate::balances::{from_messages, to_messages};
 use crate::generations::{events_of_generations, sealed, sealed_step};
@@ -486,8 +486,8 @@ fn logged(events: Vec<Event>) -> Logged {
     Logged { commit, balances_after, due_after: vec![], proposer: None }
 }
 
-/// PL-01: golden bytes of format version 1, which must stay readable. Append lines for new events. If an existing
-/// line must change, the new code cannot read existing logs.
+/// PL-01: golden bytes of format version 1. Add lines for new events, but never change a line, because existing logs must
+/// stay readable.
 #[test]
 fn pl_01_records_of_format_1_are_written_and_read_as_ever() {
     let golden = include_str!("../golden/events-v1.hex");

@@ -7,7 +7,7 @@ pub enum ArchiveError {
     Place { place: String, reason: String },
     #[error("archive {place}: {source}")]
     Store { place: String, source: object_store::Error },
-    #[error("archive {place}: no answer within {seconds} s for {object}")]
+    #[error("archive {place}: no answer about {object} within {seconds} s")]
     Slow { place: String, object: String, seconds: u64 },
     #[error(
         "archive {0}: there is no complete archive; if one is being written, repeat `motherlode archive` until it ends"
@@ -23,7 +23,9 @@ pub enum ArchiveError {
     Altered { place: String, object: String },
     #[error("archive {place}: another run has written {object}; repeat the command when it has ended")]
     Raced { place: String, object: String },
-    #[error("archive {place} is of another log: the two logs differ at position {position} of partition {partition}")]
+    #[error(
+        "archive {place} belongs to another log: the two logs differ at position {position} of partition {partition}"
+    )]
     OtherLog { place: String, partition: u32, position: Position },
     #[error("partition {partition} of the log ends at position {end}, but the archive has records up to {archived}")]
     Shorter { partition: u32, end: Position, archived: Position },

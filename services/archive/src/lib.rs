@@ -10,8 +10,8 @@
 //!
 //! * [`Upload`] adds records. Each object is read back before another object refers to it, so an upload that stops at
 //!   any point can be continued by the next upload.
-//! * [`restore`] verifies digests, blocks and the hash chain, and compares the records up to the signed checkpoint with its
-//!   root.
+//! * [`restore`] verifies digests, blocks and the hash chain. It computes a root from the records up to the signed
+//!   checkpoint and compares it with the checkpoint's root.
 //! * Only one process may write to an archive at a time.
 //!
 //! Uploads and restores hold at most two segments in memory. An object's transfer times out after ten minutes.

@@ -24,8 +24,8 @@ pub struct Restored {
     pub signed: Option<Checkpoint>,
 }
 
-/// Verifies a partition's whole archive, and appends the records that `target` lacks; `target` must be empty or a prefix of
-/// the archived log. If `key` is given, it must have signed the checkpoint. `done` counts verified records.
+/// Verifies the whole archive of a partition, and appends the records that `target` lacks; `target` must be empty or a
+/// prefix of the archived log. If `key` is given, the checkpoint must be signed with it. `done` counts verified records.
 pub async fn restore<'a>(
     archive: &'a Archive,
     partition: u32,

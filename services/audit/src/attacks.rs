@@ -190,11 +190,16 @@ fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64
         let mut log = tale.log.clone();
         change(number, &mut log[at]);
         assert!(log[at] != tale.log[at], "attack {number} does not change the log");
-        let found = judged(&log).unwrap_or_else(|| panic!("attack {number} on position {} is not found", at + 1));
+        let found =
+            judged(&log).unwrap_or_else(|| panic!("the check did not detect attack {number} on position {}", at + 1));
         assert!(found.position > at as u64, "attack {number}: {found}");
         if number % VERIFIED == 0 {
             assert!(!refuted(&linked(&tale.log), at), "attack {number}: the original round was refuted");
-            assert!(refuted(&linked(&log), at), "attack {number} on position {} is accepted by verify", at + 1);
+            assert!(
+                refuted(&linked(&log), at),
+                "`verify` accepted the log after attack {number} on position {}",
+                at + 1
+            );
         }
     }
 }
@@ -211,7 +216,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Later steps can draw cards and are excluded, because a different seed can give the same card.
+/// Attacks change only first steps: a later step can draw a card, and a different seed can give the same card.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }
@@ -266,14 +271,14 @@ fn an_outcome_of_another_seed_is_found() {
         tale.seeds = number << 32;
         tale.forged = true;
         tale.plain_spin("alice");
-        let found = judged(&tale.log).unwrap_or_else(|| panic!("forgery {number} is not found"));
+        let found = judged(&tale.log).unwrap_or_else(|| panic!("the check did not detect forgery {number}"));
         assert!(
             found.position == tale.log.len() as u64 && found.what.starts_with("PL-06"),
             "forgery {number}: {found}"
         );
         assert!(
             number % VERIFIED > 0 || refuted(&linked(&tale.log), tale.log.len() - 1),
-            "forgery {number} is accepted by verify"
+            "`verify` accepted forgery {number}"
         );
     }
 }
@@ -311,11 +316,12 @@ fn a_step_that_names_another_record_for_its_seal_is_found() {
             }
         }
         let log = chained_as_they_are(&log);
-        let found = judged_with(&log).unwrap_or_else(|| panic!("attack {number} on position {} is not found", at + 1));
+        let found = judged_with(&log)
+            .unwrap_or_else(|| panic!("the check did not detect attack {number} on position {}", at + 1));
         assert!(found.position == at as u64 + 1, "attack {number}: {found}");
         assert!(
             number % VERIFIED > 0 || refuted(&log, at),
-            "attack {number} on position {} is accepted by verify",
+            "`verify` accepted the log after attack {number} on position {}",
             at + 1
         );
     }
@@ -378,10 +384,14 @@ fn a_record_rewritten_with_its_chain_and_tree_redone_is_caught_by_a_kept_checkpo
         let forged = rewritten(&tale.log, at, number);
         let checkpoint = tree_of(&honest[..kept]);
         assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the honest log was refused");
-        assert!(against(&checkpoint, &forged).is_err(), "attack {number} on position {} is not found", at + 1);
+        assert!(
+            against(&checkpoint, &forged).is_err(),
+            "the check did not detect attack {number} on position {}",
+            at + 1
+        );
         if number % VERIFIED == 0 {
             let said = witnessed(number / VERIFIED, &checkpoint, &honest[..kept], &forged);
-            assert!(said.is_err(), "attack {number} is cosigned: {said:?}");
+            assert!(said.is_err(), "the witness cosigned the log after attack {number}: {said:?}");
         }
     }
 }
@@ -397,7 +407,7 @@ fn a_split_view_is_caught_by_the_witness() {
         let other = rewritten(&tale.log, parted, number);
         let shown = &other[..parted + 1 + roll(other.len() - parted)];
         let said = witnessed(number, &tree_of(&honest[..seen]), &honest[..seen], shown);
-        assert!(said.is_err(), "split {number} is cosigned: {said:?}");
+        assert!(said.is_err(), "the witness cosigned the forked log {number}: {said:?}");
         if number == 0 {
             let said = witnessed(0, &tree_of(&honest[..seen]), &honest[..seen], &honest);
             assert!(said.is_ok(), "a continuation of the known log was refused: {said:?}");
@@ -440,12 +450,12 @@ fn a_truncated_tree_is_found() {
         let cut = &honest[..1 + roll(kept - 1)];
         assert!(
             against(&checkpoint, cut).is_err(),
-            "attack {number}: a log cut to {} of {kept} records is accepted",
+            "attack {number}: the check accepted a log cut to {} of {kept} records",
             cut.len()
         );
         if number % VERIFIED == 0 {
             let said = witnessed(number / VERIFIED, &checkpoint, &honest[..kept], cut);
-            assert!(said.is_err(), "attack {number} is cosigned: {said:?}");
+            assert!(said.is_err(), "the witness cosigned the log after attack {number}: {said:?}");
         }
         let mut cut = proof.clone();
         match number % 2 {

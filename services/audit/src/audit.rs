@@ -45,7 +45,8 @@ pub struct Options {
     pub partition: u32,
     pub checkpoints: Checkpoints,
     pub draws: Option<DrawKeys>,
-    /// Position whose state is digested, and compared with a base that the log has for this position (PL-37).
+    /// Position at which the state's digest is compared with the digest of the base that the log has for this position
+    /// (PL-37).
     pub base: Option<Position>,
     /// Number of threads that decode and resolve records; 0 for one per core.
     pub threads: usize,
@@ -65,7 +66,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     };
     let (projection, not_compared) = match &options.index {
         Some(folder) => projection::read(folder, options.partition),
-        None => Err("no index was named".to_owned()),
+        None => Err("no index folder was given".to_owned()),
     }
     .map_or_else(|why| (Projection::default(), Some(why)), |projection| (projection, None));
     let mark = projection.head;

@@ -68,10 +68,10 @@ impl Campaigns {
         let left = u64::from(terms.rounds) + counted.given_back;
         if counted.begun > left || counted.cancelled || commit.time_ms >= terms.expires_ms {
             let expected =
-                format!("at most {left} rounds, before {} ms, and none after a cancellation", terms.expires_ms);
+                format!("at most {left} rounds, all before {} ms and none after a cancellation", terms.expires_ms);
             let found = format!("round {} of the campaign at {} ms", counted.begun, commit.time_ms);
             return Err(Fault::new(
-                format!("PL-18: a free round of campaign {campaign} that the grant does not permit"),
+                format!("PL-18: the grant of campaign {campaign} does not permit this free round"),
                 expected,
                 found,
             ));
@@ -88,8 +88,8 @@ impl Campaigns {
             played.jackpot || started.contribution.is_some(),
         );
         if granted != found {
-            let what =
-                "PL-18: a free round whose stake differs from its campaign's, or that has a jackpot contribution";
+            let what = "PL-18: the stake of a free round differs from its campaign's stake, or the round has a jackpot \
+                 contribution";
             return Err(Fault::new(what, format!("{granted:?}"), format!("{found:?}")));
         }
         self.pay(commit, started, started.bet.0.into());

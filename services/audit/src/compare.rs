@@ -15,7 +15,7 @@ pub(crate) type Compared = Result<Nano, Stopped>;
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Divergence(Box<Divergence>),
-    /// A partition's own audit has stopped at a divergence, which is reported instead of a comparison.
+    /// The audit of a partition stopped at a divergence. That divergence is reported, and no comparison is made.
     Disconnected,
 }
 
@@ -32,8 +32,8 @@ struct OtherPartition {
     copied: BTreeMap<StreamId, usize>,
 }
 
-/// Compares partitions; the first receiver is home's. Returns the amount in transit between partitions, which must equal the
-/// sum of their exchange accounts.
+/// Compares partitions; the first receiver delivers the facts of partition 0. Returns the amount in transit between
+/// partitions, which must equal the sum of the partitions' exchange accounts.
 pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     let mut partitions = partitions.into_iter();
     let Some(mut home) = partitions.next() else { return Ok(Nano::ZERO) };

@@ -28,9 +28,9 @@ use std::{
 };
 
 pub const NOT_CHECKED: [&str; 3] = [
-    "the pools, and their contributions and awards: pools depend on the bets of all operators",
-    "whether records after a stream's last record are missing: compare the digest with the platform's log",
-    "the log's own hash chain between records that are not adjacent in the log",
+    "the pools with their contributions and awards, because pools depend on the bets of all operators",
+    "whether records are missing at the end of a stream; to check this, compare the digest with the platform's log",
+    "the log's hash chain across the log records missing from the copy",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +67,8 @@ impl Digesting {
     }
 }
 
-/// Returns the digest that a complete copy of the operator's records has. Records after a damaged record are omitted;
-/// [`audit`](crate::audit()) reports the damage.
+/// Returns the digest of a complete copy of the operator's records, computed from the log. Records after a damaged record
+/// are omitted; the audit reports the damage.
 pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusable> {
     let mut digesting = Digesting::new();
     for record in open(log)? {
@@ -95,7 +95,7 @@ pub struct CopyReport {
     pub head: Hash,
     pub tail: Tail,
     pub books: Books,
-    /// Returns of games to players. Awards are excluded, because they depend on pools.
+    /// Return to player of each game. Awards are excluded, because they depend on pools.
     pub returns: Vec<Return>,
     pub jackpots: PerCurrency<i128>,
     /// First divergence, with the position that its record has in the log; `None` if the copy has no divergence.
@@ -261,7 +261,7 @@ impl<'a> Auditing<'a> {
             && (last..*position).contains(previous)
             && (*version == last_version + 1) == (*previous == last);
         if !whole && !with_gaps {
-            let place = |version, previous| format!("version {version} after position {previous}");
+            let place = |version, previous| format!("version {version} of the stream, after position {previous}");
             let (expected, found) = (place(last_version + 1, last), place(*version, *previous));
             return Err(Fault::new(format!("a record of {stream} is missing or out of place"), expected, found));
         }

@@ -36,7 +36,6 @@ impl Day {
         let (currency, charged) = (started.currency, started.charged());
         let net = self.net.entry(currency);
         *net -= i128::from(charged.0);
-        // Limits in currencies other than the bet's are checked by the books.
         let [loss_max, bet_max] = self.limits.get(currency).copied().unwrap_or_default();
         let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
         if lost && self.net.iter().count() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {

@@ -8,7 +8,7 @@ use std::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
     pub partition: u32,
-    /// Position of the faulty record; if the bytes are damaged, of the record expected there.
+    /// Position of the faulty record, or of the record expected in place of damaged bytes.
     pub position: Position,
     pub file: Option<PathBuf>,
     pub offset: Option<u64>,
@@ -63,7 +63,7 @@ impl Fault {
 
 impl From<NotCanonical> for Fault {
     fn from(reason: NotCanonical) -> Self {
-        Self::new("the state cannot be digested", "a digest", reason)
+        Self::new("the state's digest cannot be computed", "a digest", reason)
     }
 }
 
@@ -105,7 +105,7 @@ pub enum Unusable {
     NoLog(PathBuf),
     #[error("cannot read {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{}: the log starts at position {first} because earlier records are archived: audit a folder with the whole log", log.display())]
+    #[error("{}: the log starts at position {first} because earlier records are archived: restore the whole log from its archive, and audit it", log.display())]
     Archived { log: PathBuf, first: Position },
     #[error(transparent)]
     Damaged(Damage),

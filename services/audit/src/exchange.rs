@@ -1,6 +1,6 @@
 //! Checks the messages about one pool between partition 0 ("home") and another partition. Reports must match the partition's
-//! log, and mirrors must match the pool's stream. Memory: the pending entries, and 8 bytes per commit of the pool that has
-//! no mirror yet.
+//! log, and mirrors must match the pool's stream. Memory grows with the pending entries, and by 8 bytes per commit of the
+//! pool that has no mirror yet.
 
 use crate::{
     divergence::Fault,
@@ -16,14 +16,14 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Debug, Default)]
 pub(crate) struct Exchange {
     unreported: VecDeque<Contributed>,
-    /// Position of each mirror, with the position at home whose state the mirror contains.
+    /// Positions of mirrors, each with the position in partition 0 whose state the mirror contains.
     mirrors: VecDeque<(Position, Position)>,
     open_rounds: u64,
     mirrored: Position,
     heads: VecDeque<Position>,
     views: VecDeque<(Position, PoolView)>,
     joined: bool,
-    // The following fields contain items that no mirror contains yet, each with its position at home.
+    // The following fields contain items that are not in any mirror yet, each with its position in partition 0.
     contributions: VecDeque<(Position, Nano)>,
     voids: VecDeque<(Position, Nano)>,
     awards: VecDeque<(Position, MirroredAward)>,
@@ -101,7 +101,11 @@ impl Exchange {
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
             let what = "the report's end differs from the end of its stretch of the partition's log";
-            return Err(Fault::new(what, stretch_end(&expected), format!("{} up to {to}", stretch_end(end))));
+            return Err(Fault::new(
+                what,
+                stretch_end(&expected),
+                format!("{}, reported up to position {to}", stretch_end(end)),
+            ));
         }
         self.contributions.push_back((to, contributions));
         if let StretchEnd::Decision(Decision::TakeBack(void)) = end {
@@ -127,7 +131,8 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the mirror names a position without a commit of the pool since the partition joined the pool";
+            let what = "the mirror names a position without a commit of the pool in the home partition, or one from \
+                 before the partition joined the pool";
             return Err(Fault::new(what, "the position of a commit of the pool in the home partition", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
@@ -192,19 +197,22 @@ fn stretch_end(end: &StretchEnd) -> String {
         StretchEnd::Decision(Decision::Hit(hit)) => {
             let (position, stream, round, currency) = (hit.position, &hit.stream, hit.round, hit.currency);
             let (coin, rate, time_ms) = (hit.coin_value, hit.rate, hit.time_ms);
-            format!("the hit at {position} of {stream} round {round}, coin {coin} {currency} at {rate}, {time_ms} ms")
+            format!(
+                "the hit at position {position} in round {round} of {stream}: coin value {coin} {currency}, rate \
+                 {rate}, time {time_ms} ms"
+            )
         }
         StretchEnd::Decision(Decision::TakeBack(void)) => {
             format!(
-                "the void at position {}, of {} EUR contributed at position {}",
+                "the void at position {}, which takes back {} EUR contributed at position {}",
                 void.position, void.amount, void.contributed_at
             )
         }
         StretchEnd::Decision(Decision::Reversal(reversal)) => {
-            format!("the void at {} with {} EUR of awards", reversal.position, reversal.amount)
+            format!("the void at position {}, which reverses {} EUR of awards", reversal.position, reversal.amount)
         }
         StretchEnd::Standing { open_rounds, mirrored } => {
-            format!("no hit or void, {open_rounds} rounds open, position {mirrored} of home mirrored")
+            format!("no hit or void; {open_rounds} open rounds; position {mirrored} of the home partition is mirrored")
         }
     }
 }

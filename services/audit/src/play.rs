@@ -269,7 +269,7 @@ impl<'a> Plays<'a> {
         let Some(sharing) = sharing else {
             let carried = carried(Sharing::Game);
             let figures = |of: &Carried| format!("{:?} of {:?}", of.0, game.carries().keys);
-            let what = "the round was opened with collected figures that differ from the player's";
+            let what = "the round was opened with a collection that differs from the player's collection";
             return Err(Fault::new(what, figures(&carried), figures(&terms.carried)));
         };
         let of = self.returns_of(started, position);
@@ -349,7 +349,7 @@ impl<'a> Plays<'a> {
         if let Some(open) = player.open.values().find(|open| open.place.as_ref() == Some(&place))
             && left != now
         {
-            let what = "a void changes the collection that an open round plays with";
+            let what = "the void changed a collection in use by an open round";
             return Err(Fault::new(what, "no void while a round is open", format!("round {} is open", open.number)));
         }
         player.note(&place, &now, &left);
@@ -385,7 +385,7 @@ impl Required {
     fn credited(&self) -> Result<(), Fault> {
         match self.credit {
             Some(due) => Err(Fault::new(
-                "the outcome credits a part of the win, but the log does not",
+                "the outcome credits a part of the win, but the log has no such credit",
                 due,
                 "no credit in the log",
             )),

@@ -8,7 +8,7 @@ use motherlode_slots::{Carried, Game};
 use motherlode_state::{Event, Minor, PlayerState, SmolStr, StateDigest, StepResolved, StreamId};
 use std::collections::{BTreeMap, HashMap};
 
-/// Operator, player and digest.
+/// Operator id, player id, and digest of the player's state.
 pub(crate) type PlayerDigest = (SmolStr, SmolStr, [u8; 32]);
 
 pub(crate) type CollectionKey = (&'static str, SmolStr);

@@ -9,7 +9,7 @@ pub(crate) struct Projection {
     pub(crate) head: Option<ChainHead>,
 }
 
-/// Read the log after this call, because a running service may have written records before a new snapshot.
+/// Callers must read the log after this call, so that they find all records that the snapshot includes.
 pub(crate) fn read(index: &Path, partition: u32) -> Result<Projection, String> {
     let found = balances(index, partition).map_err(|error| format!("the snapshot cannot be read: {error}"))?;
     let (mut balances, head) = found.ok_or("the index has no snapshot in this version's format")?;

@@ -137,7 +137,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
     match seals.get(&draw.name.number).filter(|(_, position, _)| *position < step.position) {
         None => Ok(ShownDraw::NotShown(draw.name.number)),
         Some((_, position, record)) if draw.sealed_by.is_some_and(|named| named != *record) => Err(fault(format!(
-            "the record at position {position} is not the record named for the seal of draw {}",
+            "draw {} was sealed at position {position}, but the step names another record for the seal",
             draw.name.number
         ))),
         Some((sealed, position, _)) if (sealed.seal, sealed.name) == (found, draw.name) => {
@@ -174,12 +174,13 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
     let (mut before, mut travelled) = (None, vec![]);
     for (ProvenRecord { record, copied, brief, .. }, count) in records.clone().zip(1..) {
         let bytes = restored(record, copied, before.as_deref());
-        let bytes = bytes.ok_or_else(|| at(count, &"the record's copied parts are missing"))?;
+        let bytes = bytes
+            .ok_or_else(|| at(count, &"the parts that this record repeats from the previous record are missing"))?;
         before = Some(bytes.clone());
         travelled.push((bytes, *brief));
     }
     let whole = whole(travelled)
-        .map_err(|error| Unproven::Records(format!("the left-out fields of a record cannot be computed: {error}")))?;
+        .map_err(|error| Unproven::Records(format!("the omitted fields of a record cannot be computed: {error}")))?;
     let read = records.zip(whole).zip(1..).map(|((ProvenRecord { position, path, .. }, bytes), count)| {
         let damaged = |error| {
             at(count, &format!("the record differs from the logged record: the proof was changed or damaged ({error})"))

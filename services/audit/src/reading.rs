@@ -30,7 +30,7 @@ pub(crate) struct RecordBatch {
 pub(crate) struct Route {
     pub(crate) threads: Vec<u8>,
     pub(crate) changes: bool,
-    /// Hash of the batch's last record, if that record is the position to digest.
+    /// Hash of the batch's last record, if the state is digested at that record.
     pub(crate) base: Option<Hash>,
 }
 
@@ -77,7 +77,7 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // A later stage ends early only after a fault in an earlier batch, which all stages have received.
+            // If a send fails, a later stage has stopped at a fault in an earlier batch, which all stages have received.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {

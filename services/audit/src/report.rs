@@ -33,7 +33,7 @@ pub struct BaseDigest {
     /// See [`StateDigest::FORM`](motherlode_state::StateDigest::FORM).
     pub form: u32,
     pub digest: Hash,
-    /// Whether the log has a base at the position, which then has the same digest.
+    /// Whether the log has a base at this position; if so, the base has the same digest.
     pub is_logged: bool,
 }
 

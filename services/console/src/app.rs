@@ -10,7 +10,7 @@ pub(crate) struct Inner {
     pub(crate) shared: SectionCache,
     pub(crate) sheets: SheetCache,
     pub(crate) names: Names,
-    /// `None` if public pages of rounds are not configured.
+    /// Public pages of rounds; `None` if they are not configured.
     pub(crate) public: Option<Public>,
     /// Whether the console listens only on loopback, which is required if no operators are configured.
     pub(crate) near: bool,

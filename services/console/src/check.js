@@ -1,6 +1,6 @@
-// Verifies a round's proof in the browser, without the service: the signature, the inclusion of the round's records,
-// and each dealt value against its seal. Like examples/verify_round.py, it is written from the specifications only:
-// c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto.
+// Verifies a round's proof in the browser, without the service: the log's signature, the inclusion of the round's
+// records in the log, and each dealt value against its seal. Like examples/verify_round.py, this script uses only the
+// specifications: c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto.
 
 class Unproven extends Error {}
 
@@ -26,7 +26,6 @@ async function sha256(...parts) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 }
 
-// Verifies the signature of a checkpoint and returns its size and root hash.
 async function checkpoint(note, key) {
   const [, name, id, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(key) ?? [];
   check(name, "the key is malformed");
@@ -72,7 +71,6 @@ async function rootOf(entry, index, size, path) {
   return reached;
 }
 
-// Returns a varint and the offset after it.
 function varint(message, at) {
   for (let value = 0n, shift = 0n; shift < 64n; shift += 7n) {
     check(at < message.length, "a message is cut off");
@@ -105,7 +103,7 @@ function* fields(message) {
   }
 }
 
-// Yields the messages or values that a path of field numbers leads to.
+// Returns the values of the fields that a path of field numbers leads to.
 function parts(message, first, ...rest) {
   const found = [];
   for (const [number, value] of fields(message)) {
@@ -116,8 +114,8 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// Returns the records in the fields with the numbers `kinds`. Bytes that the proof omits because earlier records contain
-// them are restored (ProvenRecord.copied).
+// Decodes the records in the fields with the numbers `kinds`, and returns one list per field. A record's bytes that
+// also occur in earlier records are copied from there (ProvenRecord.copied).
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];
@@ -150,8 +148,7 @@ async function recordsOf(extra, ...kinds) {
   return found;
 }
 
-// Checks that the records contain the round's bet, all steps, and its settlement or void. Returns the number of steps and
-// whether the round was settled.
+// Checks that the records contain the round's bet, all steps, and its settlement or void.
 function whole(number, records) {
   const events = records.flatMap(({ record }) => parts(record, 10));
   const has = (kind) => events.some((event) => one(event, kind, 1) === number);
@@ -162,7 +159,8 @@ function whole(number, records) {
   return { steps: steps.length, settled: has(8) };
 }
 
-// Returns draw number, seed and the seal's position for each sealed step. The position is null if the proof lacks the seal.
+// Verifies the round's draws, and returns number, seed and position of the seal for each. The position is null if the
+// proof lacks the seal.
 async function draws(roundId, number, settled, records, sealing) {
   const seals = new Map();
   const [used, dealt] = [[], []];
@@ -184,7 +182,7 @@ async function draws(roundId, number, settled, records, sealing) {
       lost ||= one(event, 45, 1) === number;
     }
   }
-  // The records of a settled round must reveal the values of all its draws.
+  // A settled round must reveal all dealt values; a voided round need not if its draw key was lost.
   check((lost && !settled) || dealt.length === used.length, "a dealt value is not revealed");
   const found = [];
   for (const [at, value] of dealt.slice(0, used.length).entries()) {
@@ -201,7 +199,7 @@ async function draws(roundId, number, settled, records, sealing) {
   return found;
 }
 
-// Verifies a round's proof and reports each passed check. Returns whether the proof contains the seals of all draws.
+// Verifies a round's proof and reports each passed check.
 async function verify(proof, key, wanted, tell) {
   const end = proof.indexOf("\n\n");
   const [header, extra, index, ...path] = proof.slice(0, Math.max(end, 0)).split("\n");
@@ -214,8 +212,8 @@ async function verify(proof, key, wanted, tell) {
   const inOrder = (all) => all.every(({ position }, at) => position > (at === 0 ? 0 : all[at - 1].position));
   const [sealing, records] = await recordsOf(found, 3, 1);
   check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
-  // The proof's inclusion path proves the last record. Any other record needs its own path, unless a proven record contains
-  // its hash.
+  // The proof's own inclusion path proves the last record. Any other record needs its own path, unless a proved record
+  // contains its hash.
   const last = records.at(-1);
   const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
   check(ends && sealing.every(({ position }) => position < last.position), "the index belongs to another record");
@@ -247,7 +245,6 @@ async function verify(proof, key, wanted, tell) {
   return drawn.length === steps && drawn.every(({ where }) => where !== null);
 }
 
-// Loads the proof of a public page, whose address contains the key of the round.
 async function loaded(address) {
   const answer = await fetch(address, { referrerPolicy: "no-referrer" }).catch(() => undefined);
   check(answer?.status !== 429, "too many proofs were requested: try again in a minute");

@@ -10,7 +10,7 @@ use tonic_types::StatusExt;
 
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// No valid session; contains the path to return to after the log-in.
+    /// The request has no valid session. Contains the path to which the user returns after the log-in.
     LoggedOut(String),
     Refused(Box<Status>),
     Said(StatusCode, &'static str),

@@ -18,7 +18,7 @@ use std::time::Duration;
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 const TLS_ONLY: &str = "max-age=31536000";
-const NO_PAGE: &str = "This host name has only pages of rounds.";
+const NO_PAGE: &str = "This host name serves only the public pages of rounds.";
 const PAGE_MAX: Duration = Duration::from_secs(30);
 
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -37,7 +37,7 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        // The address of a public page contains its key.
+        // No referrer is sent from a public page, because its address contains the round's key.
         (header::REFERRER_POLICY, if is_public { "no-referrer" } else { "same-origin" }),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -60,7 +60,7 @@ fn check(app: &App, request: &Request) -> Result<(), Failure> {
     }
     if !app.names.allow(host) {
         return Err(Failure::bad(
-            "The console does not accept this host name. Use the address that it printed at startup.",
+            "The console does not accept this host name. Use the address printed by the console at startup.",
         ));
     }
     match *request.method() {

@@ -1,10 +1,11 @@
 //! The console: web pages for support, audit and administration.
 //!
-//! It is a gRPC client without data or permissions: pages show the answers of calls made with the session's token. Pages
-//! work without JavaScript.
+//! The console has no data or permissions: it calls the services over gRPC with the session's token and shows their
+//! answers. Pages work without JavaScript.
 //!
-//! Users' tokens are kept only in memory. A session ends at log-out, when it is idle for too long, or after
-//! [`Bounds::lasts_ms_max`]. Each form carries an anti-forgery token and must be sent with the console's own origin.
+//! Users' tokens are kept only in memory. A session ends at log-out, after an idle time, or after
+//! [`Bounds::lasts_ms_max`]. Each form contains an anti-forgery token and is accepted only from the console's own
+//! origin.
 //!
 //! The listener also serves `/openapi.json`, and all calls as `POST /v1/...` in JSON, which need the caller's token but no
 //! session.

@@ -53,7 +53,7 @@ pub(crate) async fn shared(
     made: impl Future<Output = Result<Markup, Failure>>,
 ) -> Result<Response, Failure> {
     let who = visit.who();
-    // Parts can be shared because they contain no forms and no anti-forgery tokens.
+    // Users with the same roles share a part, because it contains no form and no anti-forgery token.
     let name = format!("{} {} {}", who.operator, who.roles, visit.asked);
     let Some(part) = visit.app.shared.part(name) else { return Ok(answer(made.await?)) };
     visit.api.report().get_identity(GetIdentityRequest {}).await?;
@@ -70,8 +70,7 @@ pub(crate) async fn shared(
     Ok(answer(PreEscaped(text)))
 }
 
-/// Converts the response to a live part's request. A redirect to the log-in then applies to the whole page, and a refusal
-/// becomes a notice.
+/// Adapts an answer for htmx: a redirect to the log-in applies to the whole page, and a refusal becomes a notice.
 pub(crate) async fn of_part(answer: Response) -> Response {
     if answer.status().is_redirection() {
         let mut led = StatusCode::OK.into_response();

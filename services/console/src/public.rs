@@ -1,4 +1,4 @@
-//! Bounds of the public pages, per address and in total. The bounds are checked before any other work, because the
+//! Rate limits of the public pages, per address and for all addresses together. They are checked first, because the
 //! pages need no credential.
 
 use crate::{document, failure::Failure};
@@ -16,19 +16,19 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Code, Status};
 
-/// A proof costs more, because it reads all records of the round and waits for a checkpoint.
+/// Costs of a page and of a proof. A proof reads all records of the round and waits for a checkpoint.
 pub(crate) const PAGE_COST: u32 = 1;
 pub(crate) const PROOF_COST: u32 = 4;
 
-/// Burst and refill of an address: 40 pages or 10 proofs, then 1 page per second.
+/// Limit per address: a burst of 40 pages or 10 proofs, then 1 page per second.
 const OWN: Rate = Rate { burst: 40, every: Duration::from_secs(1) };
-/// Burst and refill of all addresses together.
+/// Limit for all addresses together.
 const ALL: Rate = Rate { burst: 400, every: Duration::from_millis(20) };
 const ADDRESSES_MAX: usize = 4_096;
 const AT_ONCE_MAX: usize = 16;
 const RETRY_SECONDS: &str = "10";
 
-/// Paths that are served under the public host name.
+/// Paths on the public host name, in addition to [`PREFIX`].
 const PATHS: [&str; 4] = ["/check.js", "/console.css", "/icon.svg", "/keys.js"];
 
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,8 @@ struct Buckets {
 }
 
 impl Buckets {
-    /// Takes the cost from both buckets, or from none. If too many addresses are active, new addresses are refused.
+    /// Takes the cost from the address's bucket and the common bucket, or refuses without a change. A new address is
+    /// refused while too many addresses are active.
     fn take(&mut self, address: IpAddr, cost: u32, now: Instant) -> bool {
         self.all.refill(ALL, now);
         if self.all.left < cost || !self.has_room(address, now) {
@@ -102,7 +103,7 @@ impl Public {
         Self { host, buckets: Mutex::new(buckets), turns: Arc::new(Semaphore::new(AT_ONCE_MAX)) }
     }
 
-    /// Returns whether the name, with or without a port, is the public host name.
+    /// Returns whether `host`, with or without a port, is the public host name.
     pub(crate) fn has_host(&self, host: &str) -> bool {
         let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
         name.map_or(host, |(name, _)| name).eq_ignore_ascii_case(&self.host)
@@ -120,14 +121,13 @@ impl Public {
     }
 }
 
-/// Start of the paths of public pages.
 pub(crate) const PREFIX: &str = "/check/";
 
 fn busy() -> Failure {
     Failure::Said(StatusCode::TOO_MANY_REQUESTS, "")
 }
 
-/// Shows a refusal without its cause, so that all rounds without a page get the same refusal.
+/// Shows a refusal without its cause, so that the answer does not reveal whether the round exists.
 pub(crate) fn refused(failure: &Failure) -> Response {
     let code = match failure {
         Failure::Said(code, _) => *code,

@@ -17,8 +17,8 @@ use subtle::ConstantTimeEq;
 pub struct Bounds {
     pub idle_ms_max: i64,
     pub lasts_ms_max: i64,
-    /// Maximum sessions per operator. A new session above this limit ends the longest idle session of one credential: the
-    /// operator's credential that has the most sessions.
+    /// Maximum sessions per operator. A new session above this limit ends a session of the credential with the most
+    /// sessions: the one that was idle longest.
     pub per_operator_max: usize,
     /// Maximum sessions of all operators. A new session above this limit ends a session of the operator with the most
     /// sessions.
@@ -162,7 +162,8 @@ impl Bounds {
     }
 }
 
-/// Of the operator's credential that has the most sessions, ends the longest idle session except `newest`.
+/// Ends a session of the operator's credential with the most sessions: the one that was idle longest, but never
+/// `newest`.
 fn make_way(open: &mut BTreeMap<[u8; 32], Open>, newest: &[u8; 32], operator: &str) {
     let theirs = || open.iter().filter(|(_, one)| one.session.who.operator == operator);
     let of_credential =

@@ -1,5 +1,5 @@
-//! Cache of PAR sheets and reels by their inputs: a sheet depends only on the model, the offered coins and the pool's terms,
-//! and computing it takes hundreds of milliseconds. At most [`SHEETS_MAX`] sheets of at most 100 kB are kept.
+//! Cache of PAR sheets and reels. A sheet depends only on the model, the offered coins and the pool's terms, which form
+//! the key. Computing a sheet takes hundreds of milliseconds.
 
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -16,7 +16,7 @@ type Sheet = Arc<OnceCell<Arc<str>>>;
 pub(crate) struct SheetCache(Mutex<BTreeMap<Key, Sheet>>);
 
 impl SheetCache {
-    /// Concurrent calls with the same key wait for one computation. A computation that returns `None` is repeated.
+    /// Concurrent calls with the same key wait for one computation. `None` is not cached.
     pub(crate) async fn sheet(&self, key: Key, make: impl Future<Output = Option<String>>) -> Option<Arc<str>> {
         let sheet = {
             let mut sheets = self.0.lock();

@@ -1,4 +1,4 @@
-//! Explanations of terms, shown on hover and focus. The sentences come from the glossary.
+//! Explanations of terms, shown on hover and focus.
 
 use maud::{Markup, html};
 
@@ -17,7 +17,7 @@ const EXPLAINED: [&str; 11] = [
     "writer",
 ];
 
-/// Renders a name. Adds the term's explanation if the name begins with an explained term or its plural.
+/// Renders a name.
 pub(crate) fn explained(name: &str) -> Markup {
     let lower = name.to_lowercase();
     let begins = |term: &&&str| {

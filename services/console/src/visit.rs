@@ -1,4 +1,4 @@
-//! A request with a session; pages can call services only through it.
+//! A request with a session. All pages call the services through this type.
 
 use crate::{
     api::Api,
@@ -17,8 +17,8 @@ use motherlode_runtime::{config::PLATFORM, connections::Peer};
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, Status};
 
-/// Name of the session cookie without TLS. With TLS the name has the prefix `__Host-`, which browsers accept only from this
-/// host and for all paths.
+/// Name of the session cookie without TLS. With TLS the name has the prefix `__Host-`. A browser then accepts the
+/// cookie only from this host, over TLS and for all paths.
 const COOKIE: &str = "motherlode_console";
 const SECURE_COOKIE: &str = "__Host-motherlode_console";
 const OF_PARTS: &str = "/live/";
@@ -44,7 +44,8 @@ impl Visit {
         own.is_empty() || own == operator
     }
 
-    /// Whether the credential sees all operators: a platform credential, or any credential if no operators are configured.
+    /// Returns whether the credential may see all operators. A platform credential may; without configured operators,
+    /// any credential may.
     pub(crate) fn sees_all(&self) -> bool {
         self.owns(PLATFORM)
     }
@@ -87,7 +88,7 @@ impl Form {
         Redirect::to(page)
     }
 
-    /// Shows why the form was refused. Also shows the form again, unless no other input could be accepted.
+    /// Shows why the form was refused. The form is shown again if another input could be accepted.
     pub(crate) fn refused(&self, failure: impl Into<Failure>) -> Failure {
         const IN_VAIN: [Code; 3] = [Code::Unauthenticated, Code::PermissionDenied, Code::NotFound];
         let (code, why) = match failure.into() {

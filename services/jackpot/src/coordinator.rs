@@ -1,8 +1,8 @@
 //! Keeps pools up to date with the logs of all partitions.
 //!
 //! Partition 0 decides. The coordinator reports other partitions' contributions to partition 0, copies its decisions back to
-//! them, and pays awards in the winner's partition. If the writer refuses one of its proposals, the refusal is logged as a
-//! failed integrity check (PL-22) and the proposal is retried; other pools and awards continue.
+//! them, and pays awards in the winner's partition. If the writer refuses a proposal of the coordinator, the coordinator
+//! logs a failed integrity check (PL-22), retries the proposal, and continues with other pools and awards.
 
 use crate::{
     copies::Copies,
@@ -232,7 +232,7 @@ impl PoolCoordinator {
         }
     }
 
-    /// Pays contributions of rounds that were voided under approved incidents back to their payers (PL-38).
+    /// Returns contributions to their payers, if the rounds were voided under approved incidents (PL-38).
     async fn return_contributions(&self, pool: &str) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         loop {
@@ -279,8 +279,10 @@ impl PoolCoordinator {
         let Some(PoolStatus::Retired { into, increments, reserve }) = status else { return Ok(()) };
         let request = InternalRequest::ReceivePool { from: pool };
         let stream = StreamId::pool(into);
-        if self.ledgers.home().find_position(&stream, &request.to_string())?.is_some() {
-            return Ok(());
+        match self.ledgers.home().find_position(&stream, &request.to_string()) {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(AppendError::Archived { .. }) => return Ok(()),
+            Err(error) => return Err(error),
         }
         let received = Event::PoolReceived { from: pool.into(), increments, reserve };
         self.ledgers.append(proposal(stream, None, request, vec![received])).await.map(|_| ())

@@ -13,7 +13,7 @@ use tokio::{
 
 /// Oldest NATS server version without known losses of messages.
 const VERSION_MIN: [u64; 3] = [2, 15, 1];
-/// Maximum message size that servers must at least permit, because a group commit is one message.
+/// Message size that servers must permit, because a group commit is sent as one message.
 pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
 /// With fewer replicas, messages could be lost if a disk fails while another server is down.
 const REPLICAS_MIN: u64 = 3;

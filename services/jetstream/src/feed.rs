@@ -152,7 +152,7 @@ impl Feed {
             let mut headers = HeaderMap::new();
             let id = format!("{partition}-{position}");
             headers.insert("Nats-Msg-Id", id.as_str());
-            // The expected sequence number may be that of another publisher's message, so the server also checks the
+            // The expected sequence number may be the number of another publisher's message, so the server also checks the
             // predecessor's id.
             if let Some(before) = before.replace(id) {
                 headers.insert("Nats-Expected-Last-Msg-Id", before);

@@ -1,5 +1,4 @@
-//! Stream key. Each message has an HMAC-SHA256 with this key, so other NATS users cannot write to the log. Signatures are
-//! not needed, because all readers belong to the ledger and may have the key.
+//! Stream key. Each message has an HMAC-SHA256 with this key, so other NATS users cannot write to the log.
 
 use ring::hmac;
 use std::{

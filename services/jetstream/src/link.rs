@@ -25,8 +25,8 @@ const RECONNECT_AFTER: Duration = Duration::from_millis(100);
 const MESSAGES_MAX: u64 = 1024;
 const BYTES_MAX: u64 = 8 << 20;
 
-/// Error codes for limits of account, server or storage that prevented a write. The code of a failed write is not listed,
-/// because other replicas may have written.
+/// Error codes for limits of account, server or storage that prevented a write. The code for a failed write is not listed,
+/// because some replicas may have stored the message.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
 const UNAVAILABLE: u64 = 503;
 

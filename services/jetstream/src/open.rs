@@ -21,7 +21,7 @@ pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 
-/// Failure to open a log. At most an empty stream was created; nothing else was written.
+/// Failure to open a log. The attempt may have created an empty stream, but has written nothing else.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("cannot connect to {servers}: {source}")]

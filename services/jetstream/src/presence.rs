@@ -95,7 +95,8 @@ impl Presence {
             let said = leaving.wait_for(|leaving| *leaving == Leaving::Said);
             if timeout(LEAVE_MAX, said).await.is_err() {
                 tracing::warn!(
-                    "failed to announce to the standbys that this writer leaves: the standbys take over only when they miss this writer's messages"
+                    "failed to announce to the standbys that this writer stops: the standbys take over only after \
+                     they have received no messages from it for some time"
                 );
             }
         })
@@ -194,7 +195,8 @@ impl Presence {
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // Until the leader's latest contact with a majority, no other leader existed.
+                        // No newer leader existed before this leader's latest contact with a majority, so the authority is
+                        // confirmed up to that time.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }

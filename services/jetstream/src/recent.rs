@@ -1,10 +1,10 @@
-//! Cache of the records read last. Histories benefit from it, because they are read backwards, commit by commit.
+//! Cache of the records read last.
 
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Maximum bytes cached. A larger range is still cached if the cache has no other range.
+/// Maximum size of the cache in bytes. A larger range is cached only if it is the only one in the cache.
 const BYTES_MAX: usize = 16 << 20;
 
 #[derive(Debug, Default)]

@@ -244,7 +244,8 @@ impl Store for JetStreamStore {
                 Published::Other(other) => {
                     self.skip_foreign(other)?;
                     if Instant::now() >= until {
-                        let why = "messages of other NATS clients took the sequence number of every attempt to append";
+                        let why = "every attempt to append failed because another NATS client's message took the \
+                             sequence number";
                         return Err(AppendError::Unavailable(io::Error::other(why)));
                     }
                 }

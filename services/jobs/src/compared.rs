@@ -12,13 +12,12 @@ use std::time::Duration;
 /// Maximum probability that a simulation of a correct game reports a contradiction. It is divided among the figures that the
 /// simulation compares (Bonferroni correction).
 const FALSE_ALARMS: f64 = 1e-3;
-/// If the effective number of equal wins of a component is below this, the standard deviation of the whole win is used,
-/// unless the component's own standard deviation is larger.
+/// The standard deviation of a component is unreliable below this effective number of equal wins. Then the standard
+/// deviation of the whole win is used, unless the component's own one is larger.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
-/// Assumed maximum of the expected number of wins above the sample's highest win. If the expected number were larger, the
-/// probability of a sample without such a win would be below exp(-10), or 1 in 22,026.
+/// Assumed upper bound of the expected number of wins above the sample's highest win. If the expected number exceeded this
+/// bound, a sample without such a win would have a probability below exp(-10), or 1 in 22,026.
 const UNSEEN: f64 = 10.0;
-/// Number of standard errors by which the 95 % interval extends to each side of the mean.
 const Z_95: f64 = 1.959_963_985;
 
 #[derive(Debug, Serialize)]
@@ -121,8 +120,7 @@ impl Estimate {
 
     /// Returns an upper bound of the variance that wins above the sample's highest win can add: twice the square of the
     /// highest win, times the probability of a higher win. The bound assumes that this probability falls at least with the
-    /// fourth power of the win. If it falls more slowly, a few rounds account for most of the variance, which is then not
-    /// compared.
+    /// fourth power of the win.
     fn unseen(highest_bets: f64, rounds: f64) -> f64 {
         2.0 * highest_bets * highest_bets * UNSEEN / rounds
     }
@@ -187,7 +185,8 @@ impl Report {
             out.map(|(name, of)| format!("{} is {:+.2} sigma", name.replace('_', " "), of.judged)).collect();
         let from = || {
             format!(
-                "{} from the exact figure; each of {} figures may differ by at most {most:.2} sigma",
+                "{} from its exact figure; each of the {} figures may differ from its exact figure by at most \
+                 {most:.2} sigma",
                 told.join(", "),
                 figures.len()
             )
@@ -244,15 +243,15 @@ impl Report {
         match &self.variance {
             Some(of) => lines.extend([
                 format!("  variance {:.4} bets², exactly {:.4}: {:+.2} sigma", of.simulated, of.exact, of.sigmas),
-                format!("  wins too rare to occur in these rounds may add {unseen:.4}"),
+                format!("  wins too rare to occur in these rounds may increase the variance by {unseen:.4}"),
             ]),
-            None => lines.push("  the variance is not judged: a few rounds account for most of it".to_owned()),
+            None => lines.push("  the variance is not checked, because a few rounds account for most of it".to_owned()),
         }
         lines.extend([
             String::new(),
-            "  ~ sigma of the sample's spread; without ~, sigma of the exact spread".to_owned(),
+            "  ~: sigma computed from the sample's spread; without ~: sigma computed from the exact spread".to_owned(),
             format!(
-                "  each of {} figures may differ by at most {:.2} sigma from its exact value",
+                "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),
                 self.sigmas_max()
             ),
@@ -385,8 +384,6 @@ mod tests {
         assert!(jackpots.as_ref().is_some_and(|of| of.contains("jackpots is -")), "{jackpots:?}");
     }
 
-    /// 3,000 wins of 10 bets in 300,000 rounds have a variance of 0.99. Unseen wins may add 20 x 100 / 300,000 to the
-    /// variance.
     #[test]
     fn mf_d7_the_variance_is_judged_from_both_sides() {
         let sum = Sum { coins: 30_000, squares: 300_000 };
@@ -404,7 +401,6 @@ mod tests {
         assert!(Estimate::of_variance(&few, 1_000.0, 1.0, 1.0).is_none(), "ten wins are too few to judge the variance");
     }
 
-    /// At a probability of 1 %, the deviance of 0 hits in 1,000 rounds is 2 x 1,000 x -ln 0.99.
     #[test]
     fn a_chance_is_judged_by_its_deviance() {
         let chance = Exact::new(1.into(), 100.into());

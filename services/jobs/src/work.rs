@@ -149,7 +149,7 @@ fn audited(parts: &[Options], going: &Going) -> Ended {
     }
 }
 
-/// Exports the metrics for end time and last position of an audit without divergence, so that alarms can check the audit's
+/// Exports the end time and last position of an audit without divergence as metrics, so that alarms can check the audit's
 /// age.
 fn measure(whole: &Whole) {
     let meter = global::meter("motherlode");

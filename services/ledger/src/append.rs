@@ -20,7 +20,8 @@ pub struct Proposal {
     pub events: Vec<Event>,
 }
 
-/// Request whose commit, if it exists, makes the writer refuse a proposal (PL-42).
+/// Another request that decides whether a proposal is refused: if its commit exists, the writer refuses the proposal
+/// (PL-42).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Barrier {
     pub(crate) stream: StreamId,
@@ -40,8 +41,9 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the request to check first. For a spin of a series it is the series' request; for rates and pools in the home
-    /// partition it is a cancellation on the system stream.
+    /// Returns the other request whose commit would refuse this proposal. For a spin of a series, it is the request of
+    /// the series. For rates and pools in the home partition, it is a cancellation of this request on the system
+    /// stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::series(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());

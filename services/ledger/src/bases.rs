@@ -1,5 +1,5 @@
-//! Bases of partitions' logs (PL-37). The platform's admin records the digest of the state at a position; another credential
-//! confirms it after an audit of a copy of the log computed the same digest.
+//! Bases of partitions' logs: confirmed digests of the state at a position (PL-37). The platform's admin records the
+//! digest. A second credential confirms it after an audit of a copy of the log has computed the same digest.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -22,7 +22,7 @@ pub(crate) async fn take(
     let (position, form) = (request.position, request.form);
     let (record, digest) = (hash("record_hash", &request.record_hash)?, hash("digest", &request.digest)?);
     if form != StateDigest::FORM {
-        return Err(Refusal::field("form", "must be the form of this version, as printed by motherlode base"));
+        return Err(Refusal::field("form", "must be the form number that this version's `motherlode base` prints"));
     }
     let asked = Asked { caller, id: &request.request_id, actor: &request.actor };
     let fingerprint = fingerprint("take_base", request);

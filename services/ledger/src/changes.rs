@@ -1,5 +1,5 @@
-//! Changes of pools and switches, proposed by one actor and approved by another (PL-27). A change that only stops something
-//! needs one actor; any other change needs two actors of the same operator (PL-25).
+//! Changes of pools and switches, which one actor proposes and another actor approves (PL-27). A change that only stops
+//! something needs one actor; any other change needs two actors of the same operator (PL-25).
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -95,7 +95,7 @@ async fn make(
     }
 }
 
-/// Waits until no partition owes the pool contributions, because unpaid contributions prevent the retirement of a pool
+/// Waits until no partition owes contributions to the pool, because a pool with unpaid contributions cannot be retired
 /// (BW-20).
 async fn collected(ledger: &Handle, stream: &StreamId, change: &Event) {
     let outstanding = || {

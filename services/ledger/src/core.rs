@@ -57,13 +57,15 @@ pub(crate) struct LedgerCore {
     pub(crate) recent: RwLock<Recent>,
     pub(crate) hashes: Mutex<RecentHashes>,
     pub(crate) head: watch::Sender<ChainHead>,
-    /// Signals jackpot hits, voids that affect pools, and commits that every partition must copy.
+    /// Signals a commit that other partitions must act on: a jackpot hit, a void that affects a pool, or a decision for
+    /// all partitions.
     pub(crate) decisions: watch::Sender<()>,
     pub(crate) awards: watch::Sender<()>,
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) readers: Readers,
     pub(crate) standings: Standings,
-    /// Store's confirmation that this process is the writer; empty for replicas and exclusive stores.
+    /// The store's confirmation that this process is the writer; empty for replicas and for stores that only one
+    /// process can open.
     pub(crate) authority: OnceLock<Arc<Authority>>,
     pub(crate) verification: Arc<watch::Sender<Verification>>,
     pub(crate) time: LogTime,
@@ -71,14 +73,14 @@ pub(crate) struct LedgerCore {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// The page is set after the writer has committed its draw generation.
+    /// File with the log's end. It is set after the writer has committed its draw generation.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }
 
 impl LedgerCore {
-    /// Publishes the oldest staged group, which must be durable. Commits and request ids are published before the state, so
-    /// a caller that the new state refuses can find the commit that caused the refusal.
+    /// Publishes the oldest staged group, which must be durable. Commits and request names become visible before the
+    /// state, so that a caller that the new state refuses can find the commit that caused the refusal.
     pub(crate) fn publish(
         &self,
         stage: &mut Stage,
@@ -113,7 +115,8 @@ impl LedgerCore {
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
-            // No player is evicted during the read lock, so a player that is neither in memory nor on disk does not exist.
+            // Players are not evicted during the read lock, so a player that is neither in memory nor in the tables
+            // does not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()
                 || !self.players.may_contain(stream)

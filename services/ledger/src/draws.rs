@@ -1,12 +1,12 @@
-//! Draw keys, from which the values of sealed draws are computed.
+//! Draw keys. The dealt values of sealed draws are computed from them.
 //!
-//! All processes that open players, void rounds or play spins share one key file. Each line has the creation time in Unix
-//! milliseconds, 64 hexadecimal digits, and an 8-digit checksum, which older files lack. New seals use the last key; older
-//! keys open the seals made with them. Each day, one of the processes adds a key (PL-28) while it holds the file's lock, and
-//! uses the key after the sync.
+//! All processes that seal or play draws share one key file. Each line contains a key's creation time in Unix
+//! milliseconds, the key as 64 hexadecimal digits, and a checksum of 8 digits, which older files lack. The last key
+//! makes new seals; older keys are needed for the seals made with them. Once a day, one of the processes locks the file
+//! and adds a key (PL-28), which is used after the file is synced.
 //!
-//! Dealt values also depend on the salt of the draw generation in the log ([`Generations`], PL-40), so an old copy of the
-//! key file cannot deal the same value twice.
+//! A dealt value also depends on the salt of the draw generation ([`Generations`], PL-40), which is in the log. A
+//! process that starts with an old key file therefore cannot deal the same value twice.
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use motherlode_log::hash;
@@ -124,8 +124,8 @@ impl DrawKeys {
         entropy().map(Self::from_key)
     }
 
-    /// Opens the key file. If it is missing, [`DrawKeys::renew`] creates the first key later, after the check that the log
-    /// needs no key.
+    /// Opens the key file. A missing file is no error: [`DrawKeys::renew`] creates the first key, after the check that
+    /// the log depends on no key.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
@@ -179,7 +179,7 @@ impl DrawKeys {
         self.0.file.as_deref()
     }
 
-    /// Reloads the key file. If it is missing or unreadable, the keys stay unchanged.
+    /// If it is missing or unreadable, the keys stay unchanged.
     pub(crate) fn reload(&self) -> Result<(), DrawKeysError> {
         let Some(path) = &self.0.file else { return Ok(()) };
         let failed = |source| DrawKeysError::Io { path: path.clone(), source };
@@ -239,7 +239,8 @@ impl DrawKeys {
         Some((name, draw::seal(&self.dealt(stream, name, generations)?)))
     }
 
-    /// Computes a draw's seal if its key is one of the two newest, because another process may not have read the newest yet.
+    /// Returns the seal that another process must have computed for the draw, if the draw's key is one of the two
+    /// newest. The second newest is accepted because the other process may not have read the newest yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {
@@ -299,7 +300,7 @@ fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> 
     if metadata.permissions().mode() & 0o007 != 0 {
         return Err(DrawKeysError::Exposed(path.to_owned()));
     }
-    // A file longer than [`BYTES_MAX`] is refused, because a file read in part would seem to have an incomplete last line.
+    // A longer file is refused, because a partly read file would look like a file with an incomplete last line.
     if metadata.len() > BYTES_MAX {
         return Err(DrawKeysError::TooLong(path.to_owned()));
     }

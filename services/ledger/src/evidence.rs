@@ -1,8 +1,8 @@
 //! Evidence that a log has lost its last records (PL-40).
 //!
-//! Two files record the log's end. The *page* is in memory-backed storage, is written before each answer and is lost at a
-//! reboot. The *mark* is next to the draw keys and is written about once a second and at an orderly stop. If either file
-//! names a record that the log lacks, records were lost. A missing or damaged file proves nothing.
+//! Two files record the log's end. The *page* is in memory-backed storage, is written before each answer and is lost at
+//! a reboot. The *mark* is a file next to the draw keys. It is written about once a second and at an orderly stop. If
+//! the log lacks a record that either file names, the log has lost records. A missing or damaged file proves nothing.
 
 use crate::chain::ChainHead;
 use data_encoding::HEXLOWER;
@@ -91,7 +91,7 @@ pub(crate) fn judge<E>(
     if lost_to > 0 {
         return Ok(Verdict { evidence: StartEvidence::Restored, lost_to });
     }
-    // A file of an earlier generation does not cover the current generation's records.
+    // Evidence of an earlier generation does not cover the records of the current generation.
     let is_latest = |of: &EndMark| of.generation == generations.current().number;
     let stopped_here = |mark: &EndMark| mark.stopped && mark.head == end && is_latest(mark);
     let evidence = if end.position == 0 {

@@ -1,5 +1,6 @@
 //! Streams durable records to independent copies of the log (PL-30). An operator receives its own commits. The platform
-//! receives all commits; so does every caller if no operators are configured. Operators' reads take turns ([`Reads`]).
+//! receives all commits. If no operators are configured, every caller receives all commits. The operators take turns at
+//! reading the log ([`Reads`]).
 
 use crate::{
     chain::ChainHead,

@@ -1,6 +1,7 @@
-//! Views that are computed outside this crate, such as reports, and stored as keyspaces in the partition's checkpoints.
+//! Views that another crate computes from the commits, such as reports. Their tables are stored in the partition's
+//! checkpoints.
 //!
-//! A checkpoint names the view's latest tables, which cover commits at most up to the checkpoint's position. A process
+//! A checkpoint names the latest tables of the view. They contain no commits after the checkpoint's position. A process
 //! without the view keeps the tables named by the checkpoint that it started with.
 
 use motherlode_log::{Hash, Position};
@@ -11,11 +12,11 @@ use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 const OWN: [&str; 5] = ["requests", "players", "rounds", "awards", "hashes"];
 
 pub trait FollowerView: Send + Sync {
-    /// Returns the number of commits that the view's tables lack; `u64::MAX` if the tables must be written now.
+    /// Number of commits missing from the view's tables; `u64::MAX` demands an immediate write.
     fn unwritten(&self) -> u64;
 
-    /// Writes the view's tables, which may contain only published commits. If a table is missing, the next start replays the
-    /// log.
+    /// Writes the view's tables, which may contain published commits only. If a table is missing, the next start
+    /// replays the log.
     fn write(&self, store: &Store) -> Result<Vec<KeyspaceTables>, ViewError>;
 }
 
@@ -33,7 +34,7 @@ impl FollowerViews {
         Self { store: Arc::clone(store), named: Mutex::new(named), view: OnceLock::new(), wake: OnceLock::new() }
     }
 
-    /// Opens the runs of a keyspace, oldest first. Returns no runs if they are missing or have a different version.
+    /// Opens the runs of a keyspace, oldest first; none if they are missing or have another version.
     pub fn open(&self, keyspace: &'static Keyspace) -> Result<Vec<Run>, ViewError> {
         let named = self.named.lock();
         let of = named.iter().find(|of| of.keyspace == keyspace.name && of.version == keyspace.version);
@@ -41,7 +42,7 @@ impl FollowerViews {
         runs.map(|named| self.store.run(named, keyspace, u64::MAX)).collect()
     }
 
-    /// Sets the view, which later checkpoints include. If a view is already set, the call has no effect.
+    /// Sets the view; later checkpoints name its tables. If a view is already set, the call has no effect.
     pub fn set(&self, view: Arc<dyn FollowerView>) {
         let _ = self.view.set(view);
     }
@@ -50,7 +51,6 @@ impl FollowerViews {
         Arc::clone(&self.store)
     }
 
-    /// Makes the snapshot thread check whether a checkpoint is due.
     pub fn wake(&self) {
         if let Some(wake) = self.wake.get() {
             let _ = wake.try_send(());

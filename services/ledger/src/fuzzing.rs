@@ -1,5 +1,3 @@
-//! Decoders for the fuzz targets in `fuzz/`.
-
 use crate::snapshot;
 use motherlode_state::Books;
 use motherlode_views::Checkpoint;

@@ -1,5 +1,5 @@
-//! Start of a writer (PL-40): checks whether the log may have lost records, checks the log's draw keys, and commits the
-//! next draw generation. The log's end is marked in files named `<keys>.log-<partition>`.
+//! Start of a writer (PL-40): looks for lost records and missing draw keys, then commits the next draw generation. The
+//! files `<keys>.log-<partition>` contain the log's end.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -26,8 +26,7 @@ pub struct StartPolicy {
     pub pages: Option<PathBuf>,
     /// Folder of the log; `None` if other processes can write the log.
     pub log: Option<PathBuf>,
-    /// Log ends per partition, as reported by witnesses. A reported log end can make a start fail, but never permits
-    /// a start.
+    /// Log ends per partition, as reported by witnesses. It can only prevent a start, never permit one.
     pub reported: BTreeMap<u32, Position>,
     pub accept_loss: bool,
     pub accept_lost_keys: bool,
@@ -43,7 +42,8 @@ pub enum StartRefused {
     Lost { partition: u32, lost_to: Position, end: Position },
     #[error(
         "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
-         them. Restore the file. If it is lost, `serve --draw-keys-lost` accepts the loss: these draws are sealed again and these rounds can \
+         them. Restore the file. If the file is lost, `serve --draw-keys-lost` accepts the loss: these draws are \
+         sealed again and these rounds can \
          only be voided", file.display()
     )]
     KeysMissing { partition: u32, file: PathBuf, keys: EpochNames, draws: u64, rounds: u64 },
@@ -87,7 +87,7 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Returns `None` if the keys exist only in memory, because such keys never deal a draw twice.
+/// Returns `None` if the draw keys exist only in memory: such keys are never used twice, so no draw can be dealt again.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,

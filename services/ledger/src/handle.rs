@@ -39,9 +39,9 @@ use tokio::{
 };
 
 const LOOK: Duration = Duration::from_millis(50);
-/// The writer answers reads only if the store's latest confirmation that it is the writer is at most this old. A standby
-/// takes over no sooner than 2.5 s after the writer's last answer, so within this time no other process acknowledges a
-/// commit. The exception is a process with all roles, which takes over when it starts.
+/// Maximum age of the store's confirmation that this process is the writer; with an older one, the writer answers no
+/// reads. A standby takes over no sooner than 2.5 s after the writer's last answer, so until then no other process can
+/// acknowledge a commit. A process with all roles is the exception, because it takes over when it starts.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
@@ -88,18 +88,18 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// Publishes groups on `runtime`, which should be the runtime of most waiting calls. Only the first call of this
-    /// function has an effect.
+    /// Publishes groups on `runtime`, which should be the runtime of most waiting calls. Only the first call has an
+    /// effect.
     pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
             desk.0.publish_on(runtime);
         }
     }
 
-    /// Waits until the state includes every commit acknowledged before this call. A replica requests the log's end once for
-    /// all waiting calls. If another process can take over the log, the writer waits for a new confirmation that it is
-    /// still the writer, when the last one is older than [`AUTHORITY_AGE_MAX`]. Fails with NOT_THE_WRITER, or with
-    /// NOT_CURRENT after a timeout.
+    /// Waits until the state includes every commit acknowledged before this call. A replica asks the writer for the end
+    /// of the log, with one request for all waiting calls. The writer waits for a confirmation that it is still the
+    /// writer if the last one is older than [`AUTHORITY_AGE_MAX`] and another process can take over. Fails with
+    /// NOT_THE_WRITER, or with NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
         match &self.way {
@@ -194,8 +194,9 @@ impl Handle {
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
-    /// Returns the request's commit, which may be an earlier one. After an error the request was not applied; only after
-    /// [`AppendError::Unknown`] and [`AppendError::Late`] the request may have been applied.
+    /// Appends a proposal and returns the commit of its request. If the request was repeated, this is the earlier
+    /// commit. [`AppendError::Unknown`] and [`AppendError::Late`] mean that the request may have been applied; after
+    /// any other error it was not applied.
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.append_recalling(proposal, None).await
     }
@@ -221,7 +222,7 @@ impl Handle {
         self.propose_for(None, proposals, verdicts);
     }
 
-    /// Proposes on behalf of another process; its commits record the name of that process (PL-44).
+    /// Forwards another process's proposals; their commits record the name of that process (PL-44).
     pub(crate) fn propose_for(
         &self,
         proposer: Option<&Arc<Proposer>>,
@@ -258,7 +259,7 @@ impl Handle {
         if self.shared.page.set(page).is_err() {
             tracing::error!(
                 partition = self.partition(),
-                "the page of the log's end was already set: the second page is ignored"
+                "the page that records the log's end was already set: the second page is ignored"
             );
         }
     }
@@ -303,9 +304,9 @@ impl Handle {
         answer(known.into_iter());
     }
 
-    /// Looks up the request among durable commits. If the verdict is already certain, returns it as an error. Otherwise
-    /// returns the request's name, a queue slot, and a position up to which no commit belongs to the request or causes its
-    /// refusal ([`Proposal::barrier`]).
+    /// Checks a proposal before it is queued. Returns the verdict as an error if the durable commits already decide it.
+    /// Otherwise returns the request's name, a slot in the queue and the position up to which the log was checked: up
+    /// to there, it has neither the request's commit nor a commit of its [`Proposal::barrier`].
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = |why: &str| AppendError::Unknown { reason: format!("the log accepts no writes: {why}") };
         let refusal = match &*self.shared.standings.borrow() {
@@ -334,7 +335,7 @@ impl Handle {
         };
         if let Some(refusal) = refusal.or_else(hindered) {
             return Err(Err(match (refusal, &self.way) {
-                // The outcome is unknown if an earlier proposal of this request may still be appended.
+                // An earlier proposal of this request may still be appended, so the outcome is unknown.
                 (AppendError::Damaged { reason } | AppendError::Unavailable { reason }, Way::Here(desk))
                     if desk.0.is_under_way(name, &proposal.stream, &proposal.request_id)
                         || desk.0.is_in_doubt(name) =>
@@ -348,7 +349,8 @@ impl Handle {
         Ok((name, checked_to, slot))
     }
 
-    /// Reads the books, which lack evicted players. `read` must not propose, because the writer waits until it returns.
+    /// Reads the books, which contain only the players in memory. `read` must not propose, because the writer waits
+    /// until it returns.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
@@ -381,7 +383,6 @@ impl Handle {
         let mut head = self.head();
         let wait = async {
             while desk.0.is_under_way(name, stream, request_id) {
-                // A failed append does not change the head, so the wait has a timeout.
                 let _ = tokio::time::timeout(LOOK, head.changed()).await;
             }
         };
@@ -429,8 +430,8 @@ impl Handle {
         self.shared.time.ticks_ms()
     }
 
-    /// Returns the earliest possible current time, for irreversible decisions. A forward jump of the clock takes effect only
-    /// after an hour.
+    /// Returns a time that is certainly not in the future, for decisions that cannot be reversed. It ignores a forward
+    /// jump of the clock for an hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }

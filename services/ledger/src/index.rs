@@ -1,5 +1,5 @@
-//! Index of the positions of rounds' commits, of awards, and of records by hash. It consists of three keyspaces in the store
-//! of views.
+//! Index of the log: finds the commits of a round, the awards of a pool, and records by their hash. It consists of
+//! three keyspaces in the store of views.
 //!
 //! A commit is indexed when it is published, so the index is never behind the log. The newest entries ("notes") are in
 //! memory; older entries are in sorted files ("runs"). A missing, damaged or outdated run is rebuilt from the log.
@@ -11,7 +11,7 @@
 //! | awards | pool, 0, operator (empty for all operators), 0, position (8) | empty |
 //! | hashes | first 8 bytes of the record's hash, position (5) | empty |
 //!
-//! Keys contain only a part of each hash, so callers read the log and compare the stream or the whole hash.
+//! Keys contain only a part of each hash, so callers compare the stream or the whole hash with the record.
 
 use crate::{error::OpenError, requests::WriteError};
 use motherlode_log::{Hash, Position, Reader, hash};
@@ -158,7 +158,9 @@ impl Index {
                         to = run.to();
                         index.state.write().runs[number].push(run);
                     }
-                    Err(error) => tracing::warn!(%error, "cannot open a run of the index: rebuilding it from the log"),
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot open a run of the index: rebuilding the run from the log")
+                    }
                 }
             }
             index.rebuild(number, to, checkpoint.position)?;
@@ -195,8 +197,7 @@ impl Index {
             let runs = ALL.map(|keyspace| self.write_run(keyspace, &notes));
             let mut state = self.state.write();
             for (all, run) in state.runs.iter_mut().zip(runs.into_iter().collect::<Result<Vec<_>, _>>()?) {
-                // The new run is inserted by position, because after a failed rebuild its entries may be older than some
-                // runs.
+                // After a failed rebuild, the new run can be older than existing runs, so it is inserted by position.
                 let at = all.partition_point(|of| of.from() < run.from());
                 all.insert(at, run);
             }
@@ -212,7 +213,8 @@ impl Index {
         Ok(())
     }
 
-    /// Writes entries only if they fill a run; merges runs only if there are more than [`RUNS_MAX`].
+    /// Writes the entries in memory if there are enough for a run, and merges runs while there are more than
+    /// [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full()?;
         while self.state.read().runs.iter().any(|runs| runs.len() > RUNS_MAX) && self.merge()? {}
@@ -225,7 +227,7 @@ impl Index {
         writer.finish()
     }
 
-    /// Merges runs; returns whether any were merged. The old files stay until the next checkpoint.
+    /// Merges some runs and returns whether it merged any. The merged files stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {
@@ -261,7 +263,7 @@ impl Index {
         Ok(())
     }
 
-    /// Rebuilds a part of the index from the log. If a run cannot be written, its entries stay in memory.
+    /// Rebuilds a part of the index from the log. If a new run cannot be written, its entries stay in memory.
     fn rebuild(&self, number: usize, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -368,7 +370,8 @@ impl Index {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns at least the latest `max` rounds below `below`, from the [groups](group) that start with `within`.
+    /// Returns a player's latest rounds with numbers below `below`, at least `max` if there are enough, from the
+    /// [groups](group) that start with `within`.
     pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
         let mut found = vec![];
         let runs = self.look(0, |notes| {
@@ -450,7 +453,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // Skips entries of rounds' later commits, in which the currency is empty.
+    // The currency is empty in entries of later commits of a round; these entries are skipped.
     if from.len() == 8 {
         from.push(1);
     }
@@ -479,8 +482,8 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     Ok(bets)
 }
 
-/// Returns the last entries whose key consists of `all` and a number below `below`, in key order. The entries contain at
-/// least `max` rounds if so many exist; `count` returns the number of rounds in an entry.
+/// Returns the last entries whose key is `all` followed by a number below `below`, in key order. They contain at least
+/// `max` rounds, if the run has that number; `count` returns the number of rounds in an entry.
 fn latest(
     run: &Run,
     all: &[u8],

@@ -1,5 +1,5 @@
-//! All commits of a player are in the same partition. Decisions for all partitions are made in the home partition, which
-//! every process loads.
+//! All commits of a player are in one partition. The home partition, which every process loads, contains the decisions
+//! that apply to all partitions.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -218,8 +218,8 @@ impl Ledgers {
         }
     }
 
-    /// Waits until this process's partitions have copied a decision of the home partition. Returns the partitions
-    /// that still lack the decision after a timeout.
+    /// Waits until the partitions that this process writes have copied a decision of the home partition, or until a
+    /// timeout. Returns the partitions that lack the decision.
     pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let all = async {
             for there in self.others() {
@@ -249,10 +249,14 @@ impl Ledgers {
         Ok(lacking)
     }
 
-    /// A partition lacks a decision on a pool if its terms or status of the pool differ from the home partition's.
+    /// A partition lacks a decision on a pool while its terms or status of the pool differ from those in the home
+    /// partition.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
-            return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());
+            return match there.find_position(stream, &InternalRequest::CopyHome { position }.to_string()) {
+                Err(AppendError::Archived { .. }) => Ok(false),
+                found => Ok(found?.is_none()),
+            };
         };
         let known = |ledger: &Handle| {
             ledger.books(|books| books.pool(pool).map(|pool| (pool.terms.clone(), pool.status.clone())))

@@ -1,12 +1,12 @@
-//! The ledger: the single writer of the log, the books that result from the log, the index, and the wallet's services.
+//! The ledger: the only writer of the log, the books (the state after all commits), the index, and the services for
+//! players and wallets.
 //!
-//! [`open`] replays a partition's log and returns a [`Handle`]; [`Ledgers`] has the handles of all partitions. Layers
-//! of modules, lowest first: values and errors; shared state (`index`, `core`, `queue`, `writer`, [`Handle`]); changes
-//! of the state (`appender`, `applier`, `snapshot`, `watch`); `verifier`, `recovery`, [`open`] and [`replica`];
-//! [`Ledgers`]; services.
+//! Layers of modules, lowest first: values and errors; shared state (`index`, `core`, `queue`, `writer`, [`Handle`]);
+//! changes of this state (`appender`, `applier`, `snapshot`, `watch`); start (`verifier`, `recovery`, [`open`],
+//! [`replica`]); [`Ledgers`], with the handles of all partitions; services.
 //!
-//! Guarantees if there is one writer and appends are durable: [`Handle::append`] answers after the sync; each request id
-//! takes effect at most once; readers see only durable state; a full queue refuses proposals.
+//! Guarantees, if one process writes the log and its appends are durable: [`Handle::append`] answers after the sync; a
+//! request id takes effect at most once; readers see only durable state; a full queue refuses proposals.
 
 mod append;
 mod appender;

@@ -27,10 +27,10 @@ use tokio::{
 use tonic::{Request, Response, Status, Streaming, codegen::BoxStream};
 use tracing::Span;
 
-/// Maximum size of an answer. A record that exceeds this size is sent alone.
+/// Maximum size of an answer. A larger record is sent alone.
 const READ_BYTES_MAX: usize = 4 << 20;
 const FOLLOW_BYTES_MAX: usize = 256 << 10;
-/// Maximum proposals in flight per stream. A stream that has reached this number is not read.
+/// Maximum number of unanswered proposals per stream. At this limit, the service stops reading from the stream.
 const IN_FLIGHT_MAX: usize = 16_384;
 pub const PROPOSAL_BYTES_MAX: usize = 1 << 20;
 
@@ -97,7 +97,7 @@ impl LogService for LogApi {
         let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
         let name = Caller::from_request(&request).actor().unwrap_or(from);
         let tail = ledger.tail();
-        // The log's end is read after the subscription, so that no append between the two is missed.
+        // The end is read after the subscription, so that an append in between is not missed.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
         if sent > end {
             let message = "the log is shorter than the replica's state: the replica belongs to another log or is ahead of this log";
@@ -236,7 +236,7 @@ impl Follow {
         self.reading.sent(self.sent);
         let stalled = match &*self.standing.borrow_and_update() {
             Standing::Stalled(why) | Standing::Unconfirmed(why) | Standing::Damaged(why) => why.clone(),
-            // For a permanent failure no reason is sent, because the process exits.
+            // After a permanent failure the process exits, so no reason is sent.
             Standing::Takes | Standing::Failed(_) | Standing::Fenced(_) => String::new(),
         };
         wire::FollowRecordsResponse { first_position, records, stalled }
@@ -363,7 +363,6 @@ impl Proposing {
             self.spans.remove(ticket);
         }
         self.bytes.give_back(verdicts.iter().map(|(ticket, _)| *ticket));
-        // The position is read after the verdicts, so that it covers the commits of all verdicts.
         let position = self.ledger.as_ref().map_or(0, Handle::durable);
         let to_wire = |(ticket, verdict): (u64, Verdict)| {
             let outcome = match verdict {

@@ -1,4 +1,4 @@
-//! Currencies and coin values offered according to the configuration (PL-35, DM-19).
+//! Currencies and coin values offered by the configuration (PL-35, DM-19).
 
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Reason, Refusal, config::Currencies};
@@ -6,7 +6,7 @@ use motherlode_slots::{LadderData, LadderRefused, Ladders};
 use motherlode_state::Currency;
 use std::sync::Arc;
 
-/// Fails if a coin value has a return in cash that differs from the published return.
+/// Fails if, at one of the coin values, a game's return in cash differs from its published return.
 pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     let Currencies { enabled, ladders } = currencies;
     let replaced = ladders.iter().map(|(game, ladders)| {

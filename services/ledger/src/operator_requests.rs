@@ -1,6 +1,6 @@
-//! Requests of an operator that concern no single player (PL-42). Their commits are on shared streams of the home partition;
-//! cancellations are on the system stream. The grants of a bulk campaign are on the players' streams, and each grant is
-//! cancelled on its player's stream.
+//! Requests of an operator that concern no single player (PL-42). The commits of these requests are on shared streams
+//! of the home partition, and their cancellations on the system stream. A bulk campaign's grants are on the streams of
+//! its players; each grant is cancelled there.
 
 use crate::{
     cancellation::{append_cancellation, cancel_on},
@@ -32,7 +32,7 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Returns the id under which a request of the platform is stored.
+/// Returns the stored id of a request of the platform.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }
@@ -97,7 +97,6 @@ pub(crate) async fn cancel(
 }
 
 fn outcome(ledgers: &Ledgers, request: &OperatorRequest<'_>) -> Result<wire::RequestOutcome, Refusal> {
-    // The position is read before the search, so that the search covers all commits up to it.
     let durable = ledgers.home().durable();
     if let Some(reserved) = request.reservation(ledgers)? {
         return granted(ledgers, request, &reserved);

@@ -15,19 +15,21 @@ pub struct Options {
     pub batch_commits_max: usize,
     pub answer_wait_max: Option<Duration>,
     pub change_lapse_ms: i64,
-    /// Number of commits after which a snapshot is due at startup and shutdown. At runtime it is due after 20 times as many.
+    /// Number of commits after which startup or shutdown writes a snapshot. At runtime, the number is 20 times as high.
     pub snapshot_commits: u64,
-    /// Maximum players in memory, excluding those with open rounds or changes since the last snapshot.
+    /// Maximum number of players in memory, not counting players with open rounds or with changes since the last
+    /// snapshot.
     pub players_max: usize,
-    /// Number of commits per new run of the idempotency table.
+    /// Number of commits per run (sorted file) of the idempotency table.
     pub request_run_commits: usize,
-    /// Maximum memory for the filters of the idempotency table. Filters that do not fit are read from disk at each lookup.
+    /// Maximum memory for the filters of the idempotency table. Any other filter is read from disk at each lookup.
     pub request_filter_bytes_max: u64,
-    /// If an append, a confirmation or a replica's writer gives no answer for this time, proposals are refused.
+    /// Maximum time without an answer from the store or, for a replica, from the writer; after this time, proposals are
+    /// refused.
     pub silence_max: Duration,
-    /// Replaces `silence_max` for a replica while another process takes over as the writer.
+    /// Replaces `silence_max` on a replica while another process takes over the log.
     pub takeover_max: Duration,
-    /// Time for which a replica may be ahead of the writer's log before the replica stops.
+    /// Maximum time for which a replica's log may be longer than the writer's; after this time, the replica stops.
     pub ahead_max: Duration,
     pub draws: DrawKeys,
     pub clock: Clock,

@@ -1,5 +1,5 @@
-//! Outcomes and cancellations of requests. A cancellation is a commit with the request's id, so the writer accepts either
-//! the cancellation or the request. A cancellation also covers the request's parts, such as the spins of a series.
+//! Outcomes and cancellations of requests. A cancellation is a commit under the request's own id, so the writer accepts
+//! either the cancellation or the request. A cancellation of a series also cancels the spins of the series.
 
 use crate::{
     append::{AppendError, fingerprint},
@@ -75,8 +75,8 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels the reservation of a grant. Call it before the grant is cancelled; otherwise a concurrent call could reserve in
-/// between.
+/// Cancels the reservation that belongs to a grant. Must be called before the grant is cancelled; otherwise a
+/// concurrent call could reserve in between.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,
@@ -135,7 +135,7 @@ fn named<'a>(
         return Err(Refusal::field("operator_id", "must be empty, because the account names the operator"));
     }
     let request_id = fields::id("request_id", request_id)?;
-    // A decision on a proposed void may be on the stream of a player of any operator.
+    // The platform may ask for its decision on a proposed void, which is on the stream of a player of any operator.
     let (request_id, roles) = match &account.stream {
         StreamId::Player { operator, .. } if !caller.owns(operator) => (of_platform(request_id), Roles::ADMIN),
         _ => (request_id.to_owned(), roles),
@@ -153,9 +153,8 @@ async fn outcome(
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.for_stream(&stream)?.clone();
-    // The position is read before the search, so that the search covers all commits up to it.
     let durable = ledger.durable();
-    // The open debit is read before the commits: if the debit ends in between, the commits include its end.
+    // The open debit is read first: if it ends before the commits are read, they contain its end.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

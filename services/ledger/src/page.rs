@@ -1,6 +1,6 @@
 //! The page is a file in memory-backed storage with the end of a partition's log (PL-40), written before each group's
-//! answers. Its name is derived from the log's identity, so a process that serves a copy of the log finds the page of the
-//! original.
+//! answers. The file's name is derived from the log's identity, so a process that starts with a copy of the log finds
+//! the page of the original.
 
 use crate::{chain::ChainHead, evidence::EndMark};
 use data_encoding::HEXLOWER;
@@ -58,20 +58,22 @@ impl Page {
 
     pub(crate) fn release(&self) {
         if let Err(error) = self.file.unlock() {
-            tracing::warn!(file = %self.path.display(), %error, "failed to unlock the page of the log's end");
+            tracing::warn!(file = %self.path.display(), %error, "failed to unlock the page that records the log's end");
         }
     }
 
-    /// Writes the log's end. If this fails, the page is removed, so that the next start does not rely on an old page.
+    /// Writes the log's end to the page. If the write fails, the page is removed, so that the next start does not trust
+    /// an old page.
     pub(crate) fn write(&self, head: ChainHead) {
         let line = EndMark { head, generation: self.generation, stopped: false }.line();
         let written = self.file.write_all_at(line.as_bytes(), 0);
         if let Err(error) = written
             && !self.failed.swap(true, Ordering::Relaxed)
         {
-            tracing::error!(file = %self.path.display(), %error, "failed to write the page of the log's end: the next start revokes unused seals");
+            tracing::error!(file = %self.path.display(), %error, "failed to write the page that records the log's \
+                 end: the next start revokes unused seals");
             if let Err(error) = std::fs::remove_file(&self.path) {
-                tracing::error!(file = %self.path.display(), %error, "failed to remove the page of the log's end");
+                tracing::error!(file = %self.path.display(), %error, "failed to remove the page that records the log's end");
             }
         }
     }

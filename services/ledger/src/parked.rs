@@ -1,5 +1,5 @@
-//! Proposals waiting for the next group. Operators take turns and share the log's bytes in proportion to their weights;
-//! unused bytes carry over to the operator's next turn. The queue's slots limit the number of parked proposals.
+//! Proposals that wait for the next group. Operators take turns and share the log's bytes in proportion to their
+//! weights; an operator's unused bytes carry over to its next turn.
 
 use crate::queue::Proposed;
 use motherlode_runtime::Operators;
@@ -13,11 +13,11 @@ use tokio::time::Instant;
 /// Bytes per turn of an operator with weight 1; enough for a few bets.
 const TURN_BYTES: usize = 2 << 10;
 /// Minimum and maximum proposals per group while operators compete. A proposal waits for at most two groups, so larger
-/// groups would delay it more.
+/// groups would increase its delay.
 const COMPETING_MIN: usize = 32;
 const COMPETING_MAX: usize = 256;
 const DECIDED_US: u128 = 16;
-/// Time after a proposal during which its operator competes with the other operators.
+/// Time for which an operator counts as competing after its last proposal.
 const COMPETE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]

@@ -1,5 +1,5 @@
-//! Lists an operator's players in order of names (PL-20). A page costs at most one block per table of players and
-//! partition, and the states of the listed players; the number of players does not matter.
+//! Lists an operator's players in the order of their names (PL-20). Cost of a page: per partition, at most one block of
+//! each table of players, plus the listed players' states. It does not depend on the number of players.
 
 use crate::{
     fields::{self, money, timestamp},

@@ -1,7 +1,7 @@
 //! Players' states as of the latest [snapshot](crate::snapshot), in a keyspace of the store of views.
 //!
-//! Each snapshot adds a sorted file ("run") with the players that changed since the previous snapshot. A player's valid
-//! state is in the newest run that contains the player. Background merges keep about a dozen runs.
+//! Each snapshot adds a sorted file ("run") with the players that changed since the previous snapshot. A player's
+//! current state is in the newest run that contains the player. Background merges keep about a dozen runs.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,8 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Version of the state in a snapshot. A build uses only snapshots with its own version; without one, it replays the log.
+/// Version of the state in a snapshot. A build uses only snapshots with its own version; without such a snapshot, it
+/// replays the log.
 ///
 /// Raise the version by 1 in a change of the code after which
 /// * the same log results in a different state, because an event is used differently, or an amount or a field has another
@@ -27,16 +28,16 @@ use tokio::sync::watch;
 /// * the same state is encoded differently, because a field or variant of the books, of a player's state, or of the key
 ///   of request names was added, removed, moved or given another type.
 ///
-/// Moved code, new kinds of events or stricter refusals need no new version. The tests `state_version_*` compare serialized
-/// states of logs that contain every kind of event. For real logs, the [check](crate::state_check) of a new build compares
-/// players' states.
+/// No new version is needed for moved code, new kinds of events or stricter refusals. The tests `state_version_*`
+/// compare serialized states of logs that contain every kind of event. For real logs, the [check](crate::state_check)
+/// of a new build compares players' states.
 pub(crate) const STATE_VERSION: u32 = 8;
 
 pub(crate) static PLAYERS: Keyspace =
     Keyspace { name: "players", version: STATE_VERSION, widths: None, filtered: u16::MAX };
 
 const AT_ONCE: usize = 16;
-/// Maximum number of player slots visited during one lock of the books, because the writer may wait for this lock.
+/// Maximum number of players visited during one lock of the books, because the writer may be waiting for this lock.
 pub(crate) const LOOKED_AT: usize = 64;
 const BATCH: usize = 1 << 17;
 
@@ -94,7 +95,7 @@ impl Players {
         self.runs.read().iter().any(|run| run.may_contain(&key, hash))
     }
 
-    /// Reads a player's state. If this fails, the snapshot is removed, so that the next start replays the log.
+    /// Reads a player's state. On failure, the snapshot is removed, so that the next start replays the log.
     pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ViewError> {
         let found = self.fixed().find(stream).inspect_err(|error| self.give_up(error))?;
         self.read.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
@@ -157,7 +158,8 @@ impl Players {
         books.load(stream, state);
     }
 
-    /// Evicts players above the limit. Visits at most `places` slots; returns whether further players may be evictable.
+    /// Evicts players above the limit. Visits at most `places` players and returns whether more players could be
+    /// evicted.
     pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
         if books.players_in_memory() < self.players_max {
             return false;
@@ -167,8 +169,8 @@ impl Players {
         !books.evict(&mut hand, places, recent)
     }
 
-    /// Writes and evicts players during a replay, before the books are shared. No checkpoint names the new runs until the
-    /// next snapshot, because the log may not be durable yet. `others` lists the tables of other keyspaces in use.
+    /// Writes the changed players to runs and evicts players, during a replay. `others` are the digests of other tables
+    /// that must not be removed.
     pub(crate) fn unload(&self, books: &mut Books, position: Position, others: &[Hash]) -> Result<(), ViewError> {
         let (mut frozen, mut written) = (books.freeze(), Written::default());
         each_once(&mut frozen);
@@ -234,7 +236,7 @@ impl Players {
         *runs = runs.iter().cloned().chain(written.0).collect();
     }
 
-    /// Merges runs; returns whether any were merged. The old files stay until a snapshot names the new run.
+    /// Merges some runs and returns whether it merged any. The merged files stay until a snapshot names the new run.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = Arc::clone(&self.runs.read());
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -251,7 +253,7 @@ impl Players {
     }
 }
 
-/// Immutable set of runs. Their open files stay readable even after the files are removed.
+/// Immutable set of runs. The runs stay readable after their files are removed, because the files are open.
 pub(crate) struct FixedPlayers(Arc<[Run]>);
 
 impl FixedPlayers {
@@ -275,8 +277,7 @@ impl FixedPlayers {
         })
     }
 
-    /// Returns at most `players_max` players after a name, in order of names. Reads one block per run, and the listed
-    /// players' blocks.
+    /// Returns up to `players_max` players whose names follow `after`, sorted by name.
     pub(crate) fn after(
         &self,
         operator: &str,
@@ -306,7 +307,7 @@ fn decode(state: &[u8]) -> Result<PlayerState, ViewError> {
     postcard::from_bytes(state).map_err(wrong)
 }
 
-/// Names contain no zero byte, so a zero byte separates the names in the key.
+/// A zero byte separates the two names, because names do not contain it.
 pub(crate) fn key(operator: &str, player: &str) -> Vec<u8> {
     [operator.as_bytes(), &[0], player.as_bytes()].concat()
 }

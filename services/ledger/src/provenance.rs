@@ -7,7 +7,7 @@ use tokio::sync::watch;
 pub(crate) struct Provenance {
     before: Option<Hash>,
     is_own: AtomicBool,
-    /// Whether the latest snapshot names a different build, although this build has already verified the snapshot.
+    /// Whether the latest snapshot still names another build, although this build has verified the snapshot.
     is_stale: AtomicBool,
     failure: watch::Sender<Option<String>>,
 }
@@ -40,7 +40,7 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// Returns the program's digest. May block until the executable is hashed.
+    /// Returns the program's digest. May block while the executable is being hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }

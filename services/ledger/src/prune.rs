@@ -1,10 +1,10 @@
 //! Limits of a prune (PL-37): the first records that the next start, later commits and unfinished work read from the log.
 
-use crate::{core::LedgerCore, error::FetchError, recovery::Recovered};
-use motherlode_log::Position;
+use crate::{core::LedgerCore, error::FetchError, recovery::Recovered, remote::is_copied};
+use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::record;
-use motherlode_state::{PlayerState, StreamId, rounds_named};
-use std::{collections::BTreeSet, ops::RangeInclusive, sync::atomic::Ordering};
+use motherlode_state::{InternalRequest, PlayerState, StreamId, rounds_named};
+use std::{collections::BTreeSet, io, ops::RangeInclusive, sync::atomic::Ordering};
 
 const BATCH: usize = 512;
 
@@ -62,6 +62,35 @@ impl Recovered {
             ),
             limit("reports", of_reports(core)?),
         ]))
+    }
+
+    /// Decisions in the home partition's log, of which each other partition has a copy.
+    pub fn copied_decisions(&self) -> Result<Vec<(StreamId, Position)>, FetchError> {
+        let (core, mut found) = (&*self.applier.shared, vec![]);
+        for stream in [StreamId::Rates, StreamId::System] {
+            let mut position = core.books.read().head(&stream).position;
+            while position >= core.reader.first() {
+                let logged = core.fetch(position)?;
+                if logged.commit.events.iter().any(is_copied) {
+                    found.push((stream.clone(), position));
+                }
+                position = logged.commit.previous;
+            }
+        }
+        Ok(found)
+    }
+
+    /// First decision of the home partition of which this partition has no copy.
+    pub fn first_uncopied(&self, decisions: &[(StreamId, Position)]) -> Result<Option<Position>, FetchError> {
+        let (requests, mut first) = (&self.applier.shared.requests, None);
+        for (stream, position) in decisions {
+            let name = requests.name(stream, &InternalRequest::CopyHome { position: *position }.to_string());
+            let copies = requests.candidates(name).map_err(|error| ReadError::Io(io::Error::other(error)))?;
+            if copies.is_empty() {
+                first = Some(first.map_or(*position, |first: Position| first.min(*position)));
+            }
+        }
+        Ok(first)
     }
 }
 

@@ -26,7 +26,8 @@ pub type Verdicts = Vec<(u64, Verdict)>;
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     pub(crate) name: Name,
-    /// Position up to which no commit belongs to the request or causes its refusal.
+    /// Position up to which the log was checked: there, it has neither the request's commit nor a commit that causes
+    /// its refusal.
     pub(crate) checked_to: Position,
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) proposer: Option<Arc<Proposer>>,
@@ -72,7 +73,7 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     })
 }
 
-/// Holder of the queue slots for other processes' proposals on shared streams.
+/// Owner of the queue slots for other processes' proposals on shared streams.
 const NODES: &str = "(nodes)";
 
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! Recovers a ledger: applies the records after the latest [snapshot](crate::snapshot).
 //!
-//! A commit that the books refuse makes the start fail. If the log is not verified yet, the hash chain of the applied
-//! records is verified as they are read, and the [verifier](crate::verifier) verifies the whole log in the background.
+//! The start fails if the books refuse a commit. If the log is not verified yet, the hash chain of the applied records
+//! is verified as they are read, and the [verifier](crate::verifier) verifies the whole log in the background.
 
 use crate::{
     appender::Appender,
@@ -43,8 +43,8 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// State recovered from a log that another process writes. If this process becomes the writer, it only applies the later
-/// records.
+/// State that a standby recovered from a log while another process wrote the log. When this process becomes the writer,
+/// it has to apply only the missing records.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) keeping: JoinHandle<()>,
@@ -71,7 +71,8 @@ impl Recovered {
         self.applier.shared.durable()
     }
 
-    /// [`OpenError::Read`] may be temporary; any other error means that the store has a different log.
+    /// Applies the missing records. An [`OpenError::Read`] may be temporary; any other error means that the store
+    /// contains a different log.
     pub fn catch_up(&self) -> Result<(), OpenError> {
         const BYTES: usize = 4 << 20;
         loop {
@@ -83,7 +84,7 @@ impl Recovered {
         }
     }
 
-    /// Returns whether the state was recovered from the log in `store`, with the reader of `store`.
+    /// Returns whether the state was recovered from the log in `store`.
     pub(crate) fn is_for(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let ChainHead { position, hash } = *shared.head.borrow();
@@ -139,7 +140,7 @@ fn verify_all(store: &dyn Store, shared: &LedgerCore) -> Result<(), OpenError> {
     tracing::warn!(partition, position, "the log was found damaged earlier: verifying all of it before serving");
     let progress = Arc::new(watch::Sender::new(Verification::new(position)));
     let verifier = Verifier { partition, reader, start: store.start(), last: hash, progress };
-    // The channel stays open, because closing it would stop the verification.
+    // The verifier would stop if the channel were closed.
     let (_open, closed) = channel();
     verifier.verify(position, &closed).map(drop).map_err(|source| OpenError::Damaged { source: Box::new(source) })
 }
@@ -156,8 +157,9 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
     Ok(Some(Verifier { partition, reader, start: store.start(), last, progress }))
 }
 
-/// Recovers the state. If the hash chain is not verified yet, `first` is the hash before the log's first record. `settle`
-/// makes the log durable; it is called after the last check that can refuse the log, and before a snapshot is written.
+/// Recovers the state. `first` is the hash before the log's first record if the hash chain must be verified, or `None`.
+/// `settle` makes the log durable. It is called when nothing can refuse the log any more, and before a snapshot is
+/// written.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -168,17 +170,18 @@ pub(crate) fn recover(
     settle: impl FnOnce() -> Result<(), OpenError>,
 ) -> Result<Recovered, OpenError> {
     let store = views(index_folder, partition);
-    let mut snapshot = Snapshot::open(&*reader, &store, options.players_max).map_err(|error| match error {
+    let archived = |error| match error {
         OpenError::Read(ReadError::Archived { first, .. }) => OpenError::Archived(first),
         error => error,
-    })?;
+    };
+    let mut snapshot = Snapshot::open(&*reader, &store, options.players_max).map_err(archived)?;
     if reader.first() > 1 {
         if snapshot.head().is_none_or(|head| head.position < reader.first()) {
             return Err(OpenError::Archived(reader.first()));
         }
         store.need_checkpoint();
     }
-    // From now on, this folder is evidence for later starts that a log existed.
+    // At later starts, the existence of this folder proves the earlier existence of the log.
     let folder = store.folder();
     fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
     snapshot.books.watch();
@@ -186,10 +189,11 @@ pub(crate) fn recover(
     let threads = Threads::default();
     let (check, program) = (snapshot.check(partition, &reader), snapshot.program);
     let checkpoint = snapshot.checkpoint.as_ref();
-    let requests = Requests::open(&store, checkpoint.map(|(key, of)| (*key, of)), &reader, options)?;
+    let requests =
+        Requests::open(&store, checkpoint.map(|(key, of)| (*key, of)), &reader, options).map_err(archived)?;
     let tables = Tables {
         requests: Arc::new(requests),
-        index: Arc::new(Index::open(&store, checkpoint.map(|(_, of)| of), &reader)?),
+        index: Arc::new(Index::open(&store, checkpoint.map(|(_, of)| of), &reader).map_err(archived)?),
     };
     let follower_views = FollowerViews::new(&store, checkpoint.map(|(_, of)| of));
     let (books, rests_on) = replay(&*reader, snapshot, &tables, first.map(|first| (first, end)))?;
@@ -253,7 +257,7 @@ pub(crate) fn spawn(
     threads.spawn(name, body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Returns the books and the last record that the snapshot covers. A snapshot with damaged tables is dropped.
+/// Returns the books and the snapshot's last record. If the snapshot's tables are damaged, the snapshot is not used.
 fn replay(
     reader: &dyn Reader,
     snapshot: Snapshot,
@@ -328,7 +332,7 @@ fn replay_past(
             let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
             let hash = named.unwrap_or_else(|| hash(&stored.bytes));
             fold(reader, &mut books, &logged.commit, hash)?;
-            // Tables may already cover records that the snapshot's books do not cover.
+            // The tables may be ahead of the snapshot's books.
             if position > tables.requests.to() {
                 tables.requests.push(&[tables.requests.name(&logged.commit.stream, &logged.commit.request_id)]);
             }
@@ -436,8 +440,8 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// PL-37: a void that states its settled round is applied without earlier records. A void of an older version needs the
-    /// earlier records.
+    /// PL-37: a void that contains its settled round is applied without earlier records. A void of an older version is
+    /// applied with the earlier records.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

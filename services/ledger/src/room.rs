@@ -1,5 +1,3 @@
-//! Buffer for encoded records.
-
 use bytes::{Bytes, BytesMut};
 
 #[derive(Default)]

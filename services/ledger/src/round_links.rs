@@ -9,13 +9,12 @@ const PURPOSE: &str = "motherlode/link/v1";
 
 #[derive(Clone)]
 pub struct RoundLinks {
-    /// Public address of the console, without a final slash.
     address: Arc<str>,
     key: hmac::Key,
 }
 
 impl RoundLinks {
-    /// `secret` must be secret and equal after restarts, because links are permanent.
+    /// `secret` must stay the same after restarts, because links are permanent.
     #[must_use]
     pub fn new(address: &str, secret: &[u8; 32]) -> Self {
         Self { address: address.trim_end_matches('/').into(), key: hmac::Key::new(hmac::HMAC_SHA256, secret) }
@@ -27,14 +26,14 @@ impl RoundLinks {
         format!("{}/check/{round_id}?key={key}", self.address)
     }
 
-    /// Returns whether the key is the round's. The comparison takes constant time.
+    /// Returns whether the key is the round's.
     #[must_use]
     pub fn opens(&self, round_id: &str, link_key: &str) -> bool {
         let key = BASE64URL_NOPAD.decode(link_key.as_bytes());
         key.is_ok_and(|key| hmac::verify(&self.key, &message(round_id), &key).is_ok())
     }
 
-    /// Adds the link to a round that has ended. An open round has no link, because its page would reveal hidden draws.
+    /// An open round gets no link, because the page would reveal draws that are still hidden.
     pub(crate) fn add(&self, round: &mut Round) {
         if matches!(round.state(), RoundState::Settled | RoundState::Voided) {
             round.check_url = self.url(&round.round_id);

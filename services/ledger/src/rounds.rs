@@ -60,7 +60,7 @@ pub struct Places {
     pub over: bool,
 }
 
-/// `sealing` omits seals that are too far before the round: at most `WALK_MAX` commits are read.
+/// `sealing` lacks seals from more than `WALK_MAX` commits before the round.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {
@@ -102,7 +102,7 @@ pub(crate) fn gather(
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
     let positions = handle.index().round(stream, number, bet)?;
     let mut commits = positions.iter().map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
-    // The index may also return commits of another player whose stream has the same hash.
+    // Streams of two players can have the same hash, so the index may also return the other player's commits.
     commits.retain(|logged| logged.commit.stream == *stream);
     match commits.first().is_some_and(|first| bet_of(first, number).is_some()) {
         true => Ok(commits),
@@ -140,8 +140,8 @@ fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, Fetc
     Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
-/// If a commit moves money of rounds that began in earlier commits, returns the bets of these rounds and the amounts
-/// credited before the commit (PL-34).
+/// Returns the bets of rounds that began before the commit and whose money the commit moves, with the amounts credited
+/// earlier (PL-34).
 pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
     let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
     rounds.dedup();
@@ -206,7 +206,8 @@ pub(crate) fn view(
     let generations = handle.generations();
     let dealt_of = |name| handle.draws().dealt(stream, name, &generations);
     if let Err(error) = view.complete(&dealt_of) {
-        tracing::warn!(round = round_name(stream, number), %error, "failed to complete a round from its draws: the round is shown as logged");
+        tracing::warn!(round = round_name(stream, number), %error, "failed to compute a round's steps from its draws: \
+             the round is shown with the logged fields only");
     }
     let mut round = wire::round(view, stream);
     hide(&mut round);
@@ -235,7 +236,7 @@ fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Round
     Ok(view)
 }
 
-/// Removes the seeds of an open round, because they determine outcomes that are still hidden (NP-12).
+/// Hides the seeds of an open round, because they determine outcomes that the player has not seen (NP-12).
 fn hide(round: &mut Round) {
     if round.state() == RoundState::Open {
         round.steps.iter_mut().for_each(|step| step.seed.clear());

@@ -44,7 +44,7 @@ impl LedgerApi {
         Self { ledgers: ledgers.into(), followers, stop, ladders, links: None }
     }
 
-    /// Adds links to finished rounds. Only the process that writes a round's partition can serve the round's page.
+    /// Only the process that writes the partition of a round can serve its page.
     #[must_use]
     pub fn with_links(self, links: Option<RoundLinks>) -> Self {
         Self { links, ..self }
@@ -68,7 +68,7 @@ impl LedgerApi {
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
-    /// Commits a request. A repeated request gets its earlier commit, even if the request would now be refused. A new
+    /// Commits a request. A repeated request gets its earlier commit, even if a new request would be refused. A new
     /// player's first commit contains the seal of the first draw.
     async fn commit(
         &self,
@@ -103,7 +103,7 @@ impl LedgerApi {
                 .await
             {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
-                // The writer was restarted, so the draw must be sealed again in the new draw generation.
+                // The writer has restarted and begun a new draw generation, so the draw must be sealed again.
                 Err(AppendError::Refused(Refused::SealOfOtherGeneration { .. })) => {}
                 done => return Ok(done?),
             }

@@ -1,4 +1,4 @@
-//! Snapshots of the books at a position, so that startup applies only later records.
+//! Snapshots of the books. After a snapshot, startup has to apply only the later records.
 //!
 //! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state has the program's digest,
 //! the key of request names, and the books without players, in [postcard's wire
@@ -6,8 +6,8 @@
 //! newest intact snapshot that has this [state version](STATE_VERSION) and whose record has the same hash in the log;
 //! otherwise it replays the whole log. The audit never reads a snapshot.
 //!
-//! The writer waits only while the books without players are serialized. The states of players that changed since the latest
-//! snapshot are frozen until they are written, a few at a time.
+//! The writer waits only while the books are serialized without the players. Changed players' states are frozen and
+//! then written a few at a time.
 
 use crate::{
     chain::{ChainHead, record_hash},
@@ -34,10 +34,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// At runtime, when appends have priority, the number of commits between snapshots is multiplied by this factor.
+/// Factor for the number of commits between snapshots at runtime, when appends have priority.
 const RUNNING: u64 = 20;
 const PAUSE: Duration = Duration::from_secs(10);
-/// Time to wait for further groups, to save wake-ups.
+/// Time to wait for more groups, so that the thread wakes up less often.
 const GATHER_FOR: Duration = Duration::from_millis(20);
 
 type State = (Option<Hash>, Key, Books);
@@ -154,7 +154,7 @@ impl SnapshotWriter {
             return;
         }
         self.pause = None;
-        // Players can be evicted only after they are written. The second pass also evicts recently used players.
+        // Players can be evicted only after they are written, and the second pass also evicts recently used players.
         let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
         for _ in 0..rounds {
             while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}
@@ -196,7 +196,6 @@ impl SnapshotWriter {
                 tracing::info!(position, "wrote a snapshot");
                 shared.snapshot.store(position, Ordering::Relaxed);
                 (self.latest, self.merged) = (position, false);
-                // The new snapshot names this program, so it is not stale.
                 self.provenance.take_stale();
                 true
             }
@@ -209,7 +208,7 @@ impl SnapshotWriter {
     }
 
     fn write(&self, shared: &LedgerCore) -> io::Result<Position> {
-        // The follower view is written before players are frozen, so that it contains no commits after the snapshot.
+        // The follower view is written first, so that it contains no commits after the snapshot.
         let views = shared.follower_views.write().map_err(io::Error::from);
         let begun = Begun::new(shared);
         let mut written = Written::default();
@@ -218,7 +217,7 @@ impl SnapshotWriter {
         if done.is_ok() {
             self.players.take(written);
         } else {
-            // The files are dropped before the error is returned, because on a full disk the log needs their space.
+            // On a full disk the log needs the space of these files, so they are dropped before the error is returned.
             drop(written);
             let LedgerCore { requests, index, follower_views, .. } = shared;
             self.store.collect(&[self.players.ids(), requests.ids(), index.ids(), follower_views.ids()].concat());
@@ -259,10 +258,10 @@ impl SnapshotWriter {
         self.store.expire_pins(u64::try_from(shared.time.now_ms()).unwrap_or_default())?;
         self.store.commit(&mut checkpoint)?;
         remove_old(&self.index);
-        // The state check may have failed and removed the snapshot in the meantime.
+        // The check of the old snapshot's state may have failed in the meantime and removed the snapshot.
         if self.provenance.has_failed() {
             self.players.remove_snapshot();
-            return Err(io::Error::other("the snapshot's state differs from this build's fold of the log"));
+            return Err(io::Error::other("the snapshot's state differs from the state recomputed from the log"));
         }
         Ok(())
     }
@@ -281,7 +280,6 @@ impl Begun {
         shared.index.freeze();
         let books = RwLockWriteGuard::downgrade(books);
         let position = books.end(shared.partition).position;
-        // Encoding to memory does not fail.
         let written = postcard::to_allocvec(&*books).unwrap_or_default();
         drop(books);
         each_once(&mut frozen);
@@ -289,7 +287,7 @@ impl Begun {
     }
 }
 
-/// Wakes the thread that writes views and snapshots. If this value is dropped, the thread writes a last snapshot and ends.
+/// Wakes the thread that writes views and snapshots. On drop, the thread writes a last snapshot and ends.
 pub(crate) struct Snapshots {
     store: Arc<Store>,
     due: SyncSender<()>,
@@ -349,8 +347,8 @@ pub struct Balance {
     pub position: Position,
 }
 
-/// Returns the balances in the newest snapshot next to the folder `index`, and the last record that the snapshot covers;
-/// `None` if no snapshot has this state version. Writes no files, so the service may run.
+/// Reads the newest snapshot next to the folder `index`: its balances and its last record. Returns `None` if no
+/// snapshot has this state version. Writes no files, so a service may use the folder.
 pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, ChainHead)>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();
@@ -366,8 +364,8 @@ pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, Ch
     Ok(Some((balances, ChainHead { position: checkpoint.position, hash: checkpoint.hash })))
 }
 
-/// Returns the digest of the state in the newest snapshot next to the folder `index`, for a base (PL-37); `None` if no
-/// snapshot has this state version. `actor` is empty. Writes no files, so the service may run.
+/// Reads the digest of the state in the newest snapshot next to the folder `index` (PL-37). Returns `None` if no
+/// snapshot has this state version. `actor` is empty. Writes no files, so a service may use the folder.
 pub fn base(index: &Path, partition: u32) -> Result<Option<BaseTaken>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();

@@ -1,11 +1,11 @@
-//! Checks in the background a snapshot that another build has written: computes the states of a sample of players from the
-//! log and compares them.
+//! Checks a snapshot of another build in the background: computes the states of some players from the log and compares
+//! them with the snapshot.
 //!
-//! Builds with the same [state version](crate::snapshot) share snapshots. Figures that depend on all players, such as
-//! operators' totals, are not checked.
+//! Builds with the same [state version](crate::snapshot) share snapshots. Operators' totals and other figures over all
+//! players are not checked.
 //!
-//! When the sample is halved ([`BITS`]), a keyed hash selects the players that stay. A smaller sample is a subset of
-//! the larger sample, so each sampled player is computed from the first record on.
+//! The sample is halved when it is too large ([`BITS`]); a keyed hash selects the players that stay. A smaller sample
+//! is a subset of the larger one, so the states of its players were computed from the first record on.
 
 use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
@@ -18,8 +18,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// The sample begins with all players, and is halved when it exceeds [`PLAYERS_MIN`]; after this number of halvings, only
-/// when it exceeds [`PLAYERS_MAX`].
+/// Maximum number of halvings at [`PLAYERS_MIN`] players; after that, the sample is halved only above [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 
@@ -57,7 +56,7 @@ impl StateCheck {
         tracing::info!(
             partition,
             position,
-            "another build wrote the snapshot: checking it in the background by folding players again"
+            "another build wrote the snapshot: checking it in the background by recomputing the players' states from the log"
         );
         match self.check(&stop) {
             Ok(Ok(players)) => {
@@ -67,7 +66,7 @@ impl StateCheck {
                     position,
                     players,
                     seconds,
-                    "the snapshot of another build matches this build's fold of the log"
+                    "the snapshot of another build matches the state recomputed from the log"
                 );
                 provenance.set_own(true);
             }
@@ -77,12 +76,20 @@ impl StateCheck {
                     partition,
                     position,
                     failure,
-                    "the snapshot differs from this build's fold of the log: no new rounds start, and the next start replays the log"
+                    "the snapshot differs from the state recomputed from the log: no new rounds start, \
+                     and the next start replays the log"
                 );
                 provenance.fail(failure);
                 remove();
             }
             Err(Unchecked::Closing) => {}
+            Err(Unchecked::Read(ReadError::Archived { first, .. })) => {
+                tracing::warn!(
+                    partition,
+                    first,
+                    "cannot check the snapshot of another build, because the first records are archived"
+                );
+            }
             Err(error) => {
                 tracing::warn!(partition, %error, "failed to check the snapshot of another build: the next start checks it again");
             }
@@ -103,7 +110,9 @@ impl StateCheck {
                 match sample.take(&*self.reader, record) {
                     Ok(()) => {}
                     Err(OpenError::Read(error)) => return Err(error.into()),
-                    Err(refused) => return Ok(Err(format!("this build cannot fold the log: {refused}"))),
+                    Err(refused) => {
+                        return Ok(Err(format!("this build cannot compute its state from the log: {refused}")));
+                    }
                 }
                 next = record.position + 1;
             }
@@ -115,7 +124,7 @@ impl StateCheck {
                     position = next - 1,
                     to = self.position,
                     players,
-                    "still folding players again"
+                    "still recomputing the players' states from the log"
                 );
             }
         }
@@ -124,14 +133,17 @@ impl StateCheck {
 
     fn compare(&self, sample: &Sample, stop: &impl Fn() -> bool) -> Result<Checked, Unchecked> {
         if let Some(what) = sample.share.difference(&self.shared, |stream| sample.has(&stream.to_string())) {
-            return Ok(Err(format!("the snapshot and this build's fold of the log differ in {what}")));
+            return Ok(Err(format!("the snapshot and the state recomputed from the log differ in {what}")));
         }
         for player in sample.players.values() {
             if stop() {
                 return Err(Unchecked::Closing);
             }
             if self.players.find(&player.stream)?.as_ref() != Some(&player.state) {
-                return Ok(Err(format!("the state of {} differs from this build's fold of the log", player.stream)));
+                return Ok(Err(format!(
+                    "the state of {} differs from the state recomputed from the log",
+                    player.stream
+                )));
             }
         }
         Ok(Ok(sample.players.len()))

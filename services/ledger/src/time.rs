@@ -1,17 +1,17 @@
-//! Timestamps of commits (PL-26, PL-30). Log time is monotonic: while the system clock is behind, log time runs at half
-//! speed. A jump of the clock is logged as CLOCK_SKEW at most once a minute.
+//! Timestamps of commits (PL-26, PL-30). The log's time never runs backwards. While the system clock is behind it, it
+//! runs at half speed. A jump of the clock is logged as CLOCK_SKEW at most once a minute.
 
 use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// Tolerated difference between the system clock and the monotonic clock, in addition to a thousandth of the elapsed time.
+/// Tolerated difference between the two clocks, in addition to a thousandth of the elapsed time.
 const APART_MS_MAX: i64 = 1_000;
 
-/// The two clocks are compared only if reading both took at most this time.
+/// Maximum time for reading both clocks; if reading took longer, they are not compared.
 const LOOK_MS_MAX: i64 = 100;
 
-/// Time for which irreversible decisions ignore a forward jump of the clock.
+/// Time for which decisions that cannot be reversed ignore a forward jump of the clock.
 const DOUBT_MS: i64 = 3_600_000;
 
 const DOUBTED_MS_MIN: i64 = 60_000;
@@ -128,8 +128,8 @@ impl LogTime {
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// Returns a jump of the clock that is not yet logged, in milliseconds. A clock behind the log at startup counts as a
-    /// backward jump.
+    /// Returns a jump of the clock in milliseconds once, to be logged. If the clock is behind the log at startup, this
+    /// counts as a backward jump.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)

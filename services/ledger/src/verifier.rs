@@ -1,4 +1,5 @@
-//! Verifies in the background the records that startup did not read: block checksums, and the hash chain up to a known hash.
+//! Verifies in the background the records that startup did not read: their checksums, and their hash chain up to a
+//! known hash.
 
 use crate::{chain::verify, error::OpenError};
 use motherlode_log::{Hash, LogStart, Position, ReadError, Reader};
@@ -93,8 +94,8 @@ impl Verifier {
                 return Ok(false);
             }
         }
-        // Later damage does not affect the records up to `unread`, but `--verify all`, `audit` and `copy` refuse a log with
-        // any damage.
+        // Damage after `unread` does not affect these records; `--verify all`, `audit` and `copy` refuse a log with any
+        // damage.
         while let Err(error) = self.reader.check_rest(unread) {
             match error {
                 ReadError::Io(error) if tries < TRIES => {

@@ -9,8 +9,8 @@ use std::{io, net::SocketAddr};
 const PART_BYTES_MAX: usize = 1 << 20;
 const PINNED_FOR_MS: u64 = 3_600_000;
 
-/// Keeps the files of the newest checkpoint until a replica has read them, and returns the checkpoint's digest. Returns
-/// `None` if no checkpoint exists or too many checkpoints are already kept.
+/// Keeps the newest checkpoint's files until a replica has read them. Returns the checkpoint's digest, or `None` if
+/// there is no checkpoint or too many are being kept.
 pub(crate) async fn pin(
     ledger: &Handle,
     credential: &str,

@@ -1,11 +1,12 @@
 //! Voids of rounds affected by a malfunction (PL-04).
 //!
-//! One commit refunds the bet or free round (PL-18), takes back credited wins up to the balance (ME-16, PL-09), and reverts
-//! changes of the collection. If a seamless player's balance is too low, the remaining win is taken back from the operator's
-//! wallet (PL-39). The bet's contribution stays in the pool until the platform declares an incident (PL-38).
+//! One commit refunds the bet or free round (PL-18), takes back the credited wins as far as the balance allows (ME-16,
+//! PL-09), and reverts the player's collection. If the balance of a player with a seamless wallet is too low, the
+//! operator's wallet is debited for the rest (PL-39). The bet's contribution stays in the pool until the platform
+//! declares an incident (PL-38).
 //!
-//! If operators are configured, the void of a round with a jackpot is only proposed: `VoidProposed` holds back unpaid
-//! awards, and the void is made when the platform calls `ApproveChange`.
+//! If operators are configured, a void of a round with a jackpot is first proposed. The commit `VoidProposed` holds
+//! back unpaid awards; the void is made when the platform approves it with `ApproveChange`.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -67,7 +68,7 @@ pub(crate) struct Approval {
     pub(crate) acted: Event,
 }
 
-/// Approves a proposed void. If the void itself is refused, the proposal stays pending.
+/// Approves a proposed void. If the void is refused, the proposal stays pending.
 pub(crate) async fn approve(
     ledgers: &Ledgers,
     caller: &Caller,

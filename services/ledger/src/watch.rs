@@ -1,4 +1,5 @@
-//! Detects slow appends and a store that does not confirm its writer, because neither returns an error in time.
+//! Detects appends that take too long, and a store that no longer confirms its writer; neither case returns an error in
+//! time.
 
 use crate::{
     standing::{Hindrance, Standings},

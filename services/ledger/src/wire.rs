@@ -1,4 +1,4 @@
-//! Converts proposals and verdicts to messages and back. The kind of a refusal is kept, because callers depend on it.
+//! Converts proposals and verdicts to messages and back.
 
 use crate::append::{AppendError, Proposal};
 use motherlode_proto::{

@@ -1,13 +1,14 @@
 //! Single writer of a partition: orders proposals, and answers each when its commit is durable.
 //!
-//! The caller's thread checks a proposal under one lock against the durable books and the staged commits, and stages its
-//! commit in a group. The [`Appender`](crate::appender::Appender) appends groups in order. When a group is durable, it is
-//! published: its commits are applied to the books and its answers are sent, so readers see only durable state. If groups
-//! are published on the runtime of most waiting calls ([`Writer::publish_on`]), a group needs only one wake-up.
+//! The thread of the caller checks each proposal against the durable books and the commits in `staged`, and adds the
+//! commit to a group. The [`Appender`](crate::appender::Appender) appends groups in order. A durable group is
+//! published: its commits are applied to the books, then its callers get their answers. Readers therefore see only
+//! durable state. If most callers wait on the runtime that publishes ([`Writer::publish_on`]), one wake-up per group
+//! suffices.
 //!
-//! A refusal that depends on staged commits is sent after the newest group is durable; if the append fails, the staged
-//! commits are discarded and the caller gets the error. While a full group waits for the disk, proposals are parked and
-//! later checked in turns of the operators ([`ParkedProposals`]), so an operator delays another by at most two groups.
+//! A refusal because of staged commits is sent after they are durable. If their append fails, they are discarded and
+//! the caller gets the error. While a full group waits for the disk, further proposals are parked. Operators then take
+//! turns ([`ParkedProposals`]), so that an operator delays another by at most two groups.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -45,7 +46,7 @@ pub(crate) struct Writer {
     /// A thread that locks both `staged` and the books must lock `staged` first.
     staged: Mutex<Staged>,
     due: Condvar,
-    /// Wakes the thread that publishes groups; if it is not set, the appender publishes them.
+    /// Wakes the thread that publishes groups; without such a thread, the appender publishes.
     publisher: OnceLock<mpsc::Sender<()>>,
 }
 
@@ -151,7 +152,7 @@ impl Writer {
         &self.shared
     }
 
-    /// Returns the verdicts that depend on no staged commit; other verdicts are sent later.
+    /// Returns the verdicts that depend only on durable commits; other verdicts are sent later.
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         self.judge_into(self.staged.lock(), proposals, false)
     }
@@ -288,7 +289,7 @@ impl Writer {
         }
         self.shared.standings.clear(Hindrance::Store);
         self.shared.standings.clear(Hindrance::Append);
-        // If the channel is full, an earlier signal also covers this group.
+        // A full channel already contains a signal, which also covers this group.
         let told = self.publisher.get().map(|publisher| publisher.try_send(()));
         if !matches!(told, Some(Ok(()) | Err(mpsc::error::TrySendError::Full(())))) {
             self.publish();
@@ -467,7 +468,7 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // If the stream has no commit after `checked_to`, the request cannot have one either.
+        // The request cannot have a commit after `checked_to` if its stream has none.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {
@@ -507,7 +508,7 @@ impl Judging<'_> {
         }
         let recalled = recalled.as_deref();
         if let Some(refusal) = staged.trouble.as_ref().and_then(Trouble::refusal) {
-            // While appends fail, nothing is staged, so the durable books decide whether the proposal is refused.
+            // Nothing is staged while appends fail, so the durable books alone decide.
             books.admit(&commit)?;
             books.postings(&commit, recalled)?;
             return Err(staged.refused(name, refusal));

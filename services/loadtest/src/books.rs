@@ -1,4 +1,5 @@
-//! Compares the service's balances with the sums of its answers, including those of the warm-up, in minor units of EUR.
+//! Compares the balances that the service reports with the sums of its answers, including answers of the warm-up, in minor
+//! units of EUR.
 
 use crate::player::Expected;
 use motherlode_state::{Currency, Minor, Nano};

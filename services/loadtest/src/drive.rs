@@ -29,8 +29,8 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Waits until a round may start, and returns its due time since the start (inner `None`: a closed loop; outer `None`:
-    /// the run has ended).
+    /// Waits until a round may start, and returns its due time since the start. The inner `Option` is `None` in a closed
+    /// loop; the outer one is `None` if the run has ended.
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();

@@ -114,7 +114,7 @@ impl Options {
     pub(crate) fn deposit(&self) -> Result<i64, String> {
         let bet = cash(self.bet_coins.into(), self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
         let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));
-        deposit.ok_or_else(|| "the stake times the rounds exceeds the largest deposit".to_owned())
+        deposit.ok_or_else(|| "the stake times the number of rounds exceeds the largest allowed deposit".to_owned())
     }
 }
 

@@ -100,8 +100,7 @@ pub fn run_until<'a>(
 
         let reads = readers.end().await;
 
-        // Rounds whose outcome is unknown are repeated after the measurement. If an outcome stays unknown, the books may not
-        // match.
+        // Rounds whose outcome is unknown are repeated after the measurement.
         let after = again();
         let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
         let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {
@@ -204,7 +203,7 @@ impl Service {
             Ok(player)
         });
         let players = stream::iter(found).buffer_unordered(self.concurrency).try_collect();
-        players.await.map_err(Error::setup("looking the players up"))
+        players.await.map_err(Error::setup("looking up the players"))
     }
 
     fn account(&self, player_id: String) -> Account {

@@ -60,7 +60,8 @@ where
     call(request).await.map(Response::into_inner)
 }
 
-/// Returns whether a retry can succeed. A broken connection appears as `Unknown`, an expired deadline as `Cancelled`.
+/// Returns whether a retry can succeed. tonic reports a broken connection as `Unknown` and an expired deadline as
+/// `Cancelled`.
 #[must_use]
 pub fn may_pass(status: &Status) -> bool {
     matches!(
@@ -95,8 +96,8 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
     Ok(partitions)
 }
 
-/// Formats a refusal. The text's lines are the refusal's reason and message, each invalid field, each metadata entry, and
-/// the next step.
+/// Formats a refusal. Returns several lines: the reason and message, the invalid fields, the metadata, and the next
+/// step.
 #[must_use]
 pub fn explain(status: &Status) -> Failure {
     let details = status.get_error_details();

@@ -1,5 +1,3 @@
-//! Command line of Motherlode: commands and their output.
-
 pub mod cli;
 pub mod client;
 pub mod commands;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// A round makes many small allocations, which are freed on different threads. With glibc's malloc a round took 18 % more
-/// CPU time (BENCHMARKS.md).
+/// A round makes many small allocations, which other threads free. With glibc's malloc a round took 18 % more CPU time
+/// (BENCHMARKS.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

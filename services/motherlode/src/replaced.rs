@@ -2,7 +2,6 @@
 
 use crate::commands::Failure;
 
-/// Command (empty for all commands), its earlier flag, and the flag's replacement.
 const REPLACED: [(&str, &str, &str); 5] = [
     ("export", "--what", "name the table first, as in `motherlode export rounds data`"),
     ("", "--full-speed", "use --priority normal"),
@@ -11,7 +10,6 @@ const REPLACED: [(&str, &str, &str); 5] = [
     ("serve", "--verify behind", "use --verify background"),
 ];
 
-/// If the command line has an earlier flag, returns an error that names its replacement.
 pub(crate) fn flag(words: impl Iterator<Item = String>) -> Option<Failure> {
     let words: Vec<String> = words.take_while(|word| word != "--").collect();
     let line = format!("{} ", words.join(" ").replace('=', " "));

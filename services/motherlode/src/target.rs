@@ -8,7 +8,8 @@ const DEFAULT: &str = "http://127.0.0.1:50051";
 const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
 
 const PROBE_MAX: Duration = Duration::from_secs(3);
-const NO_GRPC: &str = "`serve` prints the right address as `motherlode listens on`; the console listens on a different port. A service with TLS needs \
+const NO_GRPC: &str = "`serve` prints the right address after the words `motherlode listens on`; the console listens \
+     on a different port. A service with TLS needs \
 https://";
 
 #[derive(Debug, Clone, clap::Args)]
@@ -72,7 +73,7 @@ impl Target {
             }
             ConnectError::Nobody { ref reason, .. } => Failure::found(format!("{error}\n{}", self.next_step(reason))),
         })?;
-        // Any server can accept a connection, so a first call checks that it is a gRPC service.
+        // Any server may accept the connection, so a first call checks that it serves gRPC.
         let mut probe = Request::new(HealthCheckRequest::default());
         probe.set_timeout(PROBE_MAX);
         match HealthClient::new(connection.clone()).check(probe).await {

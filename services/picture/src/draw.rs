@@ -34,7 +34,7 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     drawn(game, outcome, currency, Pen::new(colour))
 }
 
-/// Draws windows for a terminal of less than 80 columns: symbols that do not fit are shown by their letters.
+/// Draws windows for a terminal of less than 80 columns; a symbol that does not fit is shown by its letters.
 #[must_use]
 pub fn outcome_in_columns(
     game: &GameInfo,
@@ -183,8 +183,8 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// Describes the half of the win that the player secured in a step. Since rules version 1.0.1 this half is credited at
-/// once (ME-16). In older versions, a step without windows after which the gamble stays open secured half.
+/// Describes the half of the win that the player secured in a step. Before rules version 1.0.1, which credits this half at
+/// once (ME-16), a step without windows after which the gamble stays open secured half.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half is credited: {}.", minor_units(outcome.credited_minor, currency)));

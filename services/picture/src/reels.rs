@@ -28,7 +28,6 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     sprite::embedded(sprite, &shown)
 }
 
-/// `opens` returns the link of a small window.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;
@@ -115,7 +114,6 @@ fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<
     let width = reels * CELL + GUTTERS.0 + lines.gutter().max(ways.as_ref().map_or(0, Ways::gutter));
     let view = format!("-{} -6 {width} {}", GUTTERS.0, rows * CELL + 12);
     let places: Vec<_> = (0..reels).flat_map(|reel| (0..rows).map(move |row| (reel, row))).collect();
-    // Collected and placed symbols are highlighted even if they are not part of a win.
     let marked = |reel: usize, row: usize| {
         spin.marks.iter().any(|mark| usize::try_from(mark.cell).is_ok_and(|cell| cell == reel * rows + row))
     };
@@ -165,7 +163,7 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     html! {
         rect.placed x=(x + 3) y=(y + 3) width=(side - 6) height=(side - 6) rx="12" {}
         @if mark.kind() == MarkKind::Potion {
-            // The Potion was in this cell; the symbol shown here moved down into the cell afterwards (WF-05).
+            // This cell contained the Potion before the symbol shown here moved down into it (WF-05).
             (collected(game, mark, x + CELL / 2, y))
         } @else if !text.is_empty() {
             rect.plate x=(x + 14) y=(y + 66) width="72" height="30" rx="15" {}

@@ -69,7 +69,6 @@ mod tests {
 
     #[test]
     fn dm_03_every_way_of_a_win_is_drawn_from_reel_to_reel() {
-        // 2 x 3 x 2 = 12 ways over three of five reels.
         let columns: [&[usize]; 5] = [&[0, 3], &[0, 1, 2], &[1, 3], &[], &[0]];
         let cells = columns.iter().flat_map(|rows| (0..4).map(|row| u8::from(rows.contains(&row)))).collect();
         let win = Win { symbol: 1, count: 3, ways: 12, coins: 1_200, ..Win::default() };

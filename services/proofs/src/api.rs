@@ -21,7 +21,7 @@ use tonic::{Request, Response};
 
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
-/// Public rounds that are read at a time, so that callers without a credential leave most of the reads to operators.
+/// Number of public rounds read at a time, which leaves most of the reads to operators.
 const PUBLIC_MAX: usize = 4;
 
 #[derive(Clone)]
@@ -98,7 +98,7 @@ impl ProofApi {
             for partition in proofs.partitions() {
                 let Some(position) = partition.find(&hash)? else { continue };
                 let logged = partition.ledger.fetch(position)?;
-                // A caller can request any hash, so an operator gets only records that concern it.
+                // A caller can request any hash, so an operator receives only records that concern the operator.
                 if own.as_ref().is_none_or(|operator| logged.commit.concerns(operator)) {
                     return Ok(Some(wire::FindRecordResponse { partition: partition.ledger.partition(), position }));
                 }
@@ -147,7 +147,7 @@ impl ProofApi {
         self.links.as_ref().filter(|links| links.opens(round_id, &request.link_key)).ok_or_else(unknown)?;
         let caller = &Caller::ANYONE;
         let id = fields::round_id(caller, round_id).map_err(|_| unknown())?;
-        let busy = |_| Refusal::new(Reason::ReadsBusy, "the service is reading other public rounds");
+        let busy = |_| Refusal::new(Reason::ReadsBusy, "the service is busy with other public rounds: retry later");
         let _permit = self.public.try_acquire().map_err(busy)?;
         let ledger = self.ledgers.for_stream(&id.stream)?.clone();
         let verifier_key = self.partition(ledger.partition())?.verifier.to_string();

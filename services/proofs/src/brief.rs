@@ -1,6 +1,6 @@
 //! Shortens records for a proof by omitting fields that the verifier can derive from the rest of the file: outcomes, seals
-//! of revealed draws, and hashes of records in the file. The verifier hashes the restored record, so it need not trust the
-//! shortened one.
+//! of revealed draws, and hashes of records in the file. The verifier hashes the restored record, which reveals a wrong
+//! field.
 
 use motherlode_log::{Hash, Position, Record, hash};
 use motherlode_proto::{
@@ -42,7 +42,7 @@ pub fn brief(records: &[&Record]) -> Result<Vec<Option<Vec<u8>>>, Malformed> {
         let mut is_shorter = false;
         for (field, follows) in steps(&mut commit).flat_map(|step| follows.fields(step, before)) {
             match field.is_empty() {
-                // The verifier would fill a field that is empty in an older record, so the record is not shortened.
+                // In an older record this field is empty and the verifier would fill it, so the record is not shortened.
                 true => return None,
                 false if *field == follows => field.clear(),
                 false => continue,

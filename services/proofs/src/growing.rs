@@ -16,7 +16,7 @@ const TOGETHER: usize = 4096;
 #[error("partition {partition}, position {position}: {what}")]
 pub struct Contradiction {
     pub partition: u32,
-    /// Signed size of the tree, or the first position at which log and tree differ.
+    /// Signed size of the tree, or the first position at which the log differs from the tree.
     pub position: Position,
     pub what: String,
 }

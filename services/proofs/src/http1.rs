@@ -78,7 +78,6 @@ pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, Str
             let body = Limited::new(answer.into_body(), BODY_MAX).collect().await.map_err(io::Error::other)?;
             Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
         };
-        // The connection may end before the answer is read; `exchange` then still contains the answer.
         let mut exchange = std::pin::pin!(exchange);
         tokio::select! {
             answered = &mut exchange => answered,

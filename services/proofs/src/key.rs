@@ -10,7 +10,7 @@ use std::{
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The key file cannot be read or written, or a new key was to be written to an existing file.
+    /// The key file cannot be read or written, or it already exists and a new key was to be written.
     #[error("cannot use the key file {}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("cannot use the key file {}: {source}", path.display())]
@@ -18,13 +18,15 @@ pub enum KeyError {
     #[error("{} has the key of {found}, but the configuration has [proofs] name = {wanted:?}", path.display())]
     Name { path: PathBuf, found: String, wanted: String },
     #[error(
-        "the log has records up to position {end}, and the key that signed it is not in {}. Restore the key file. If it is lost, \
-         `serve --new-log-key` creates a new key; verifiers then treat the log as a new log", path.display()
+        "the log has records up to position {end}, and the key that signed it is not in {}. Restore the key file. If \
+         the key file is lost, `serve --new-log-key` creates a new key; verifiers then treat the log as a new log",
+        path.display()
     )]
     Missing { path: PathBuf, end: Position },
     #[error(
-        "the checkpoint in {} was not signed with the key in {}. Restore the key that signed it. If it is lost, \
-         `serve --new-log-key` signs with the key that is in the file now; verifiers then treat the log as a new log", checkpoint.display(), path.display()
+        "the checkpoint in {} was not signed with the key in {}. Restore the key that signed it. If that key is lost, \
+         `serve --new-log-key` signs with the key that is in the file now; verifiers then treat the log as a new log",
+        checkpoint.display(), path.display()
     )]
     Other { path: PathBuf, checkpoint: PathBuf },
     #[error("the operating system returned no random bytes: {0}")]
@@ -50,8 +52,8 @@ pub fn key_file(config: &Config) -> PathBuf {
     config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
 }
 
-/// Loads the key. A missing key is created only if the configuration names no key file and either the log is empty or a new
-/// key is accepted.
+/// Loads the key. A missing key is created only if no key file is configured and either the log is empty or
+/// a new key is accepted.
 pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyError> {
     let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
     let key = match config.proofs.key_file.is_none() && !path.exists() {
@@ -94,7 +96,7 @@ pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
     SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
 }
 
-/// If `name` is `None`, the name is random. Fails if the file exists.
+/// If `name` is `None`, the key gets a random name. Fails if the file exists.
 pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;

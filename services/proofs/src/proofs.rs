@@ -31,7 +31,8 @@ pub enum ProofsError {
     Name(#[from] Malformed),
     #[error(
         "proofs: {found}. Two versions of one log must never be signed, so the service does not start. Restore the signed log from a copy, a \
-         replica or the old disk. If it is lost, continue the remaining log as a new one: move the key {} away{}, so that holders of \
+         replica or the old disk. If the signed log is lost, continue the remaining log as a new one: move the key {} \
+         away{}, so that holders of \
          the old key see where the old log ended. Then start once with `serve --restored --new-log-key`, which prevents a revealed draw from being dealt again", key.display(), if *named { ", and name a new key file in [proofs]" } else { "" }
     )]
     Contradiction { found: Contradiction, key: PathBuf, named: bool },
@@ -63,7 +64,7 @@ pub(crate) struct Partition {
     growing: Mutex<Growing>,
     /// Size of the tree, readable while the tree grows.
     grown: AtomicU64,
-    /// Set at shutdown; the next start then does the work that can wait.
+    /// Set at shutdown; work that can wait is then left to the next start.
     ending: AtomicBool,
     mark_failed: AtomicBool,
     published: watch::Sender<Published>,
@@ -81,9 +82,9 @@ pub struct Extent {
 pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
-    /// Opens the trees. Call `open` before the first append, so that a log that contradicts its checkpoint stays
-    /// unchanged. Each checkpoint also updates the mark of the log's end (PL-40). A damaged checkpoint is renamed to
-    /// `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
+    /// Opens the trees. The caller must open the trees before the first append, so that a log that contradicts its
+    /// checkpoint stays unchanged. Each checkpoint also updates the mark of the log's end (PL-40). A damaged checkpoint is
+    /// renamed to `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -175,7 +176,6 @@ impl Partition {
         };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
-        // Earlier versions wrote this file.
         let _ = std::fs::remove_file(folder.join("sorted"));
         let published = watch::Sender::new(Published { last, ..Published::default() });
         Ok(Self {
@@ -199,7 +199,8 @@ impl Partition {
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
         if let (Err(error), false) = (written, failed_before) {
             let partition = self.ledger.partition();
-            tracing::warn!(partition, %error, "failed to write the mark of the log's end: the next start can detect lost records only with the page in memory-backed storage");
+            tracing::warn!(partition, %error, "failed to write the mark that records the log's end: the next start \
+                 can detect lost records only with the page in memory-backed storage");
         }
     }
 
@@ -313,7 +314,7 @@ impl Partition {
         Ok(())
     }
 
-    /// Ends signing if a witness has cosigned more records than the log has, unless the loss of records was accepted.
+    /// If a witness has cosigned more records than the log contains, signing ends, unless the loss of records was accepted.
     pub(crate) fn lost(&self, witness: &str, cosigned: u64) {
         let (partition, end) = (self.ledger.partition(), self.ledger.durable());
         if cosigned <= end.max(self.ledger.generations().lost_to()) {

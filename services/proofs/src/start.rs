@@ -53,7 +53,7 @@ fn is_of_snapshot(
     }
 }
 
-/// Verifies records after the checkpoint, up to the first record that was read when the log was opened.
+/// Verifies the records after the checkpoint that opening did not verify.
 fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) -> Result<(), GrowError> {
     let (partition, to) = (ledger.partition(), (unread + 1).min(ledger.durable()));
     if unread <= size {

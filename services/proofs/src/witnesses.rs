@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 const PAUSE: Duration = Duration::from_secs(5);
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Maximum wait for witnesses at startup, which are called concurrently.
+/// Maximum wait for all witnesses at startup; they are called concurrently.
 const START_MAX: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
@@ -46,8 +46,8 @@ impl Witnesses {
         self.0.is_empty()
     }
 
-    /// Returns the sizes that witnesses have cosigned, per partition. The request states that the witness has cosigned
-    /// size 0; a witness that has cosigned more refuses and states its size.
+    /// Returns the sizes that witnesses have cosigned, per partition. The request states that the witness has cosigned no
+    /// record, so a witness that has cosigned records refuses the request and returns their number.
     #[must_use]
     pub fn sizes<'a>(&'a self, proofs: &'a Proofs) -> BoxFuture<'a, BTreeMap<u32, u64>> {
         Box::pin(async move {
@@ -93,7 +93,7 @@ impl Witness {
             let (witness, outcome) = (self.key.name().to_owned(), KeyValue::new("outcome", outcome));
             counter.add(times, &[KeyValue::new("witness", witness), outcome]);
         };
-        // Both counters are exported with the value 0 first, because an alarm on their growth needs a first value.
+        // Both counters are exported with the value 0, so that an alarm can detect their first increase.
         count("done", 0);
         count("refused", 0);
         loop {

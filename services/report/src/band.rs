@@ -1,8 +1,8 @@
 //! Bounds on the deviation of a correct game's live return from its exact return (PL-23).
 //!
-//! A row sums independent rounds, weighted with their stakes `w`. The probability that the row of a correct game ever leaves
-//! its band is at most [`FALSE_ALARM`]. This holds for all checks together, any number of rounds and any distribution of
-//! wins:
+//! A row sums independent rounds, weighted with their stakes `w`. The probability that the row of a correct game is ever
+//! outside its band is at most [`FALSE_ALARM`]. This probability covers all checks together, for any number of rounds and
+//! any distribution of wins:
 //!
 //! * **Too high**: each win is counted only up to a cap, which rises with the number of rounds. Freedman's inequality bounds
 //!   the sum of the capped wins (Freedman 1975, Theorem 1.6).
@@ -19,8 +19,6 @@ use std::collections::BTreeMap;
 pub(crate) const FALSE_ALARM: f64 = 1e-4;
 
 const GROWTH: f64 = 1.25;
-/// Ratio of a win's cap to `s / z`; `s` bounds the row's standard deviation, and each side of the band is `z`
-/// standard deviations wide.
 const CAP: f64 = 1.5;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,7 +88,8 @@ pub(crate) struct Verdict {
     pub(crate) out_of_band: bool,
 }
 
-/// Compares a row with its band. `owed` is the weighted sum that gifts and rounding can add to the wins of a correct game.
+/// Compares a row with its band. `owed` is the amount, weighted like the stakes, that gifts and rounding can add to the
+/// wins of a correct game.
 pub(crate) fn verdict(parts: &[Stratum<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }
@@ -132,7 +131,6 @@ fn verdict_at(parts: &[Stratum<'_>], owed: f64, false_alarm: f64) -> Verdict {
 /// `variances`.
 fn bound(variances: f64, false_alarm: f64) -> (f64, f64) {
     let stretch = variances.max(1.0).log(GROWTH).ceil();
-    // The sum of 1 / ((k + 1) (k + 2)) over all k is 1. Each side of the band gets half of the probability.
     let chance = false_alarm / 2.0 / ((stretch + 1.0) * (stretch + 2.0));
     ((-2.0 * chance.ln()).sqrt(), GROWTH.powf(stretch).sqrt())
 }

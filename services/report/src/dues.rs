@@ -1,8 +1,8 @@
 //! Computes the credits that are still due to an operator's wallet after a commit. The balances of the commit's
 //! transactions include these credits (PL-31, PL-34).
 //!
-//! For an older record, which does not state these credits, the player's commits are read backwards to the last paid credit
-//! and then to the commit that caused it. Credits are paid in order, so all later credits are unpaid.
+//! An older record does not state these credits. For such a record, the player's commits are read backwards to the last
+//! paid credit, and then to the commit that caused this credit. Credits are paid in order, so all later credits are unpaid.
 
 use motherlode_ledger::{FetchError, Handle, rounds};
 use motherlode_proto::convert::record::Logged;
@@ -16,9 +16,11 @@ const COMMITS_MAX: usize = 4_096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DuesLookup {
     Yes,
-    /// The sum is unknown, because more than [`COMMITS_MAX`] commits of the player follow the last paid credit.
+    /// The sum of unpaid credits is unknown, because more than [`COMMITS_MAX`] commits of the player follow the last paid
+    /// credit.
     No,
-    /// This page has read too many commits to find the sum; a page that begins with this commit can find it.
+    /// Too many commits were read for this page to find the sum of unpaid credits; a page that begins with this commit can
+    /// find it.
     NextPage,
 }
 

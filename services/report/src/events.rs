@@ -18,7 +18,7 @@ const OPERATOR_BITS: u8 = 64;
 pub(crate) struct Events {
     counts: BTreeMap<i32, u64>,
     stretches: Arc<Vec<Stretch>>,
-    /// Number of events stored in run files instead of memory.
+    /// Number of events in run files and not in memory.
     #[serde(skip)]
     away: u64,
     #[serde(skip)]
@@ -151,7 +151,6 @@ impl Events {
         Look { stretches: Arc::clone(stretches), away: *away, runs: runs.clone(), latest: latest.clone() }
     }
 
-    /// Adds the runs to decoded events; `None` if the runs and `counts` have different numbers of events.
     pub(crate) fn with(self, runs: Vec<Run>) -> Option<Self> {
         let away = runs.iter().flat_map(Run::tables).map(|table| table.entries()).sum();
         (away == self.counts.values().sum::<u64>()).then_some(Self { away, runs, ..self })

@@ -1,7 +1,7 @@
 //! Frequencies of a game's features per paid spin, compared with their chances (PL-23).
 //!
-//! Only the first step of a round counts, and rounds with a bought feature do not count. The expected number of
-//! features is the sum over all rounds of the chance in the player's state at that round.
+//! Only the first step of each round counts, and only if the round has no bought feature. The expected number of features
+//! is the sum over all rounds of the chance in the player's state at that round.
 
 use crate::shown::{Outcome, Spin};
 use motherlode_proto::report::v1 as wire;
@@ -59,7 +59,7 @@ pub(crate) fn frequencies(features: &[Feature], counted: &[FeatureCounts<'_>]) -
         let seen: u64 = counted.iter().map(|of| of.seen[at]).sum();
         let expected: f64 = sum(at, |chance| chance);
         let variance: f64 = sum(at, |chance| chance * (1.0 - chance));
-        // If the variance is 0, any difference counts as infinitely many standard deviations.
+        // If the variance is 0, any difference from the expected number counts as infinitely many standard deviations.
         let distance = seen as f64 - expected;
         let errors = if distance == 0.0 { 0.0 } else { distance / variance.sqrt() };
         wire::FeatureFrequency {
@@ -82,7 +82,6 @@ mod tests {
 
     #[test]
     fn pl_23_frequencies_are_those_of_all_stakes_and_states_together() {
-        // The expected number is 100 x 0.1 + 60 x 0.2 + 40 x 0.2 = 30; the variance is 9 + 16.
         let features = [Feature::cash("treasure", "Treasure", Sign::Bonus)];
         let at = |seen: u64| {
             let mut all = [0; MAX];

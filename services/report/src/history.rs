@@ -20,16 +20,16 @@ const MINUTES_MAX: usize = 60;
 const QUARTER: i64 = 15;
 const DAY: i64 = 24 * 60;
 const QUARTERS_MAX: usize = 96;
-/// Maximum number of reasons, and of pools, per point. Further reasons are counted together.
+/// Maximum number of refusal reasons, and of pools, per point. Further ones are added up under one name.
 const NAMES_MAX: usize = 12;
 const OTHER_REASONS: &str = "_OTHER";
-/// A shorter interval predicts no growth of the disk's use.
+/// Shortest history in minutes from which the growth of the disk's use is predicted.
 const FORECAST_MINUTES_MIN: i64 = 30;
 
-/// Figures of one interval, and levels at its end.
+/// Figures of one interval, and values of gauges at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Point {
-    /// First minute of the interval since 1970.
+    /// Start of the interval in minutes since 1970.
     pub(crate) minute: i64,
     pub(crate) rounds: u64,
     /// Stakes in units of 0.01 EUR; `wins` and `pools` have the same unit.
@@ -75,7 +75,6 @@ impl History {
     fn growth(&self) -> Option<i128> {
         let first = self.day.front()?;
         let last = self.hour.back()?;
-        // A point's level is that of its last minute.
         let begun = self.day.get(1).map_or(first.minute, |next| next.minute);
         let minutes = last.minute - begun;
         if minutes < FORECAST_MINUTES_MIN || first.disk.total_bytes != last.disk.total_bytes {
@@ -206,7 +205,6 @@ mod tests {
     fn pl_23_the_disks_days_left_are_its_free_bytes_over_its_growth() {
         let mut history = History::default();
         for minute in 0..60 {
-            // 10 bytes per minute are 14,400 per day.
             history.push(point(30_000 + minute, 1, 144_000 - 10 * minute.unsigned_abs()));
             if minute < FORECAST_MINUTES_MIN {
                 assert_eq!(history.disk().unwrap().growth_bytes_per_day, None, "minute {minute}");

@@ -77,7 +77,7 @@ impl Pools {
         self.0.contains_key(name)
     }
 
-    /// Returns whether the meters equal those in the books; `None` if meters and books have different positions.
+    /// Returns whether the meters equal those in the books; `None` if the books have a different position than the meters.
     pub(crate) fn agrees(&self, books: &PoolState) -> Option<bool> {
         let pool = self.0.get(&*books.name).filter(|pool| pool.position == books.head.position)?;
         Some(

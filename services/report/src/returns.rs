@@ -66,7 +66,7 @@ struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Bound on the effect of rounding if a feature is collected at several coin values.
+    /// Upper bound of the effect of rounding, if a feature is collected at several coin values.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }
@@ -167,7 +167,7 @@ fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Retur
         Weighting::Stake => Stratum { weight: *bet, wins: &tally.all, theory: known.all },
         _ => Stratum { weight: 1.0, wins: &tally.own, theory: known.own },
     });
-    // A gift received at one stake can be played, and won, at the highest stake.
+    // A gift received at one stake can be won at the highest stake.
     let highest = known.iter().map(|(bet, _)| *bet).fold(0.0, f64::max);
     let gifts: f64 = levels.iter().zip(&known).map(|((_, tally, _), (_, known))| tally.gifts as f64 * known.gift).sum();
     let mixed =

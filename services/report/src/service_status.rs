@@ -66,7 +66,7 @@ pub struct ServiceStatus {
     file: Option<Arc<PathBuf>>,
 }
 
-/// Totals at the beginning of a minute, from which the minute's figures are counted.
+/// Totals at the beginning of a minute; the minute's figures are the later totals minus these totals.
 struct Minute {
     number: i64,
     calls: Histogram<u64>,
@@ -97,7 +97,8 @@ impl ServiceStatus {
     #[must_use]
     pub fn with_history(self, file: PathBuf, disk: impl Fn() -> Option<Disk> + Send + Sync + 'static) -> Self {
         let history = History::read(&file).unwrap_or_else(|error| {
-            tracing::warn!(%error, file = %file.display(), "cannot read the history of the console's graphs: it begins again");
+            tracing::warn!(%error, file = %file.display(), "cannot read the history of the console's graphs: a new \
+                 history begins");
             History::default()
         });
         Self { disk: Arc::new(disk), history: Arc::new(Mutex::new(history)), file: Some(Arc::new(file)), ..self }

@@ -47,7 +47,7 @@ impl ReportView {
     /// checkpoints.
     pub(crate) fn open(ledger: &Handle, config: &Report) -> Arc<Self> {
         let read = read(ledger.follower_views(), config).unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot read the figures of reports: folding the log again from its beginning");
+            tracing::warn!(%error, "cannot read the figures of the reports: computing the figures again from the whole log");
             None
         });
         let (position, figures) = read.unwrap_or_else(|| (0, Figures::new(config)));
@@ -70,7 +70,10 @@ impl ReportView {
     /// Replaces all figures by empty ones if a table of events is damaged. Only the folding task may call this.
     pub(crate) fn reset_damaged(&self) {
         if self.figures.read().significant.events.are_damaged() {
-            tracing::warn!("tables of significant events are damaged: folding the figures of reports again");
+            tracing::warn!(
+                "the tables of significant events are damaged: computing the figures of the reports again \
+                 from the log"
+            );
             let mut figures = self.figures.write();
             *figures = Figures::new(&self.config);
             self.written.store(0, Ordering::Relaxed);

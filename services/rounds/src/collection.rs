@@ -1,4 +1,4 @@
-//! Converts between the engine's figures carried between rounds and the log's collections, which omit figures equal to 0.
+//! Converts between the engine's carried figures and the log's collections, which omit figures equal to 0.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -27,7 +27,7 @@ pub fn picked_companion(changes: &[(SmolStr, i64)], scope: &str) -> Option<i64> 
     changes.iter().find(|(key, _)| scope.is_empty() && key == COMPANION).map(|(_, companion)| *companion)
 }
 
-/// Returns whether the event only picks one of the game's companions.
+/// Returns whether the event changes only the player's pick of a companion.
 #[must_use]
 pub fn picks_companion(changed: &Event) -> bool {
     let Event::CollectionChanged { game, scope, changes } = changed else { return false };
@@ -98,8 +98,8 @@ fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// Returns the figures to store: from `after` if the round changed them, otherwise from `own`. So an unchanged shared figure
-/// is not copied from another scope.
+/// Returns the figures to store: from `after` if the round changed them, otherwise from `own`. An unchanged shared figure
+/// is therefore not copied from another scope.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
@@ -148,7 +148,7 @@ impl Led {
         Ok(Some(Self { game, scope, before: opened.carried, after }))
     }
 
-    /// Returns the figures without this round's changes (PL-04); `now` includes the changes of later rounds.
+    /// Returns the figures without this round's changes (PL-04). `now` are the figures after all later rounds.
     #[must_use]
     pub fn undone(&self, now: &Carried) -> Carried {
         if *now == self.after { self.before } else { self.game.without(now, &self.before, &self.after) }
@@ -156,8 +156,8 @@ impl Led {
 }
 
 /// Returns the event that removes a voided round's changes from the collection (PL-04). `collected` is `None` for an open
-/// round. Fails if this build lacks the game. The player must have no other open round of the game, because its figures
-/// would become outdated.
+/// round. Fails if this build lacks the game. The player must have no other open round of the game, because the figures of
+/// such a round would become outdated.
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,

@@ -261,8 +261,6 @@ impl Fold {
     }
 }
 
-/// Returns the sum of account changes of rounds that begin in these events. Uses 128 bits because an unverified log may
-/// contain any amount.
 fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i128 {
     let (mut moved, mut credited) = (0_i128, BTreeMap::new());
     for event in events {

@@ -1,4 +1,4 @@
-//! Metrics of appends. These metrics are not in the ledger crate, because that crate must not use floating point.
+//! Metrics of appends. The ledger crate must not use floating point, so these metrics are here.
 
 use opentelemetry::{global, metrics::Histogram};
 use std::time::Duration;

@@ -24,7 +24,6 @@ mod tests {
             params.not_after = date_time_ymd(year, 2, 1);
             params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
         };
-        // Output of `date -u -d 2030-02-01 +%s`.
         assert_eq!(expiry(made(2030).as_bytes()), Some(1_896_134_400));
         assert_eq!(expiry((made(2040) + &made(2030)).as_bytes()), Some(1_896_134_400));
         assert_eq!(expiry(b"no certificate"), None);

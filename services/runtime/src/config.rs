@@ -203,8 +203,8 @@ pub struct Limits {
     /// Cancelled calls within 10 seconds after which a connection is closed.
     pub cancelled_calls_max: u32,
     /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as
-    /// 64 bytes plus its payload, with a burst of 10 seconds. Each call allows 8 more frames, and every 64 sent bytes one
-    /// more. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
+    /// 64 bytes plus its payload, with a burst of 10 seconds. Each call allows 8 more frames, and every 64 bytes sent
+    /// to the client allow one more. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
     /// Descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,
@@ -236,7 +236,7 @@ pub struct Interruption {
     pub sweep_ms: u64,
     /// Maps games to the hours before an abandoned round is resolved, instead of the game's default.
     pub hours: BTreeMap<String, u32>,
-    /// Maps jurisdictions and games to these hours; takes precedence over `hours`.
+    /// Maps jurisdictions and games to the hours before an abandoned round is resolved; takes precedence over `hours`.
     pub jurisdictions: BTreeMap<String, BTreeMap<String, u32>>,
 }
 
@@ -435,7 +435,7 @@ impl Config {
         }
     }
 
-    /// Returns the partitions that this process writes or replicates, always including home.
+    /// Returns the home partition and the partitions that this process writes or replicates.
     #[must_use]
     pub fn read_partitions(&self) -> BTreeSet<u32> {
         match self.ledger.read_partitions.is_empty() {
@@ -453,10 +453,10 @@ impl Config {
         self.operators.iter().filter(|operator| operator.id != PLATFORM).count().max(1)
     }
 
-    /// Checks that an address beyond loopback has TLS and operators, or exceptions (PL-27).
+    /// Checks that an address beyond loopback has TLS and operators, or the exceptions that replace them (PL-27).
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
         let (listen, allowed) = (self.listen, self.allow_beyond_loopback);
-        // A console process needs no operators, because the processes it calls authenticate callers.
+        // A console process needs no operators, because the called processes authenticate the callers.
         let operators = !self.operators.is_empty() || self.role == Role::Console;
         self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [

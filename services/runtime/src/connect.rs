@@ -15,7 +15,8 @@ use tonic::{
 use tower::Service;
 
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Silence after which a ping is sent. After the same time without an answer, the connection fails.
+/// Time without received data after which a ping is sent. If the ping is not answered within the same time, the
+/// connection fails.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub struct Connection {
     authorization: Option<HeaderValue>,
 }
 
-/// `answer_max` limits the time of calls without a deadline.
+/// Connects to a server. `answer_max` limits the time of calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -87,10 +88,19 @@ pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connect
 
 pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError> {
     prepare(target, credentials).map(drop).map_err(|error| match error {
-        // The target comes from the configuration, so the message must not name the flag `--target`.
+        // The target comes from the configuration, so the message must not name `--target`.
         ConnectError::Unusable(fault) => ConnectError::Unusable(fault.trim_start_matches("--target ").to_owned()),
         other => other,
     })
+}
+
+/// TLS with the root certificates of a PEM file, or the system's without one.
+pub(crate) fn tls(ca: Option<&[u8]>) -> Result<ClientTlsConfig, String> {
+    let tls = ClientTlsConfig::new();
+    match ca {
+        Some(ca) => roots::named(ca).map(|_| tls.ca_certificate(Certificate::from_pem(ca))),
+        None => roots::of_system().map(|roots| tls.trust_anchors(roots.roots)),
+    }
 }
 
 async fn open(
@@ -122,14 +132,8 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
         (Some("http"), None) if credentials.identity.is_none() => {}
         (Some("http"), _) => return Err(unusable("--ca, --cert and --key are for https targets only")),
         (Some("https"), ca) => {
-            let tls = ClientTlsConfig::new();
-            let mut tls = match ca {
-                Some(ca) => {
-                    roots::named(ca).map_err(|fault| unusable(&format!("the root certificate (--ca): {fault}")))?;
-                    tls.ca_certificate(Certificate::from_pem(ca))
-                }
-                None => tls.trust_anchors(roots::of_system().map_err(|fault| unusable(&fault))?.roots),
-            };
+            let named = if ca.is_some() { "cannot use the root certificate (--ca): " } else { "" };
+            let mut tls = tls(ca.as_deref()).map_err(|fault| unusable(&format!("{named}{fault}")))?;
             if let Some((certificate, key)) = &credentials.identity {
                 tls = tls.identity(Identity::from_pem(certificate, key));
             }
@@ -139,7 +143,7 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
             endpoint = endpoint.tls_config(tls).map_err(|error| {
                 let named = match (&credentials.identity, &credentials.server_name) {
                     (Some(_), _) => "the certificate and its key (--cert, --key) must be PEM and match: ",
-                    (None, Some(_)) => "the name of the certificate (--server-name): ",
+                    (None, Some(_)) => "the name of the certificate (--server-name) is not valid: ",
                     (None, None) => "",
                 };
                 unusable(&format!("{named}{}", cause(&error)))

@@ -1,4 +1,4 @@
-//! Compiled and configured jurisdiction profiles, and their selection (PL-26).
+//! Jurisdiction profiles, from the program and from the configuration, and their selection (PL-26).
 //!
 //! ```toml
 //! [jurisdictions]
@@ -8,8 +8,8 @@
 //! operators.acme = { profile = "se", limits = { reality_check_ms = 3_600_000 } }
 //! ```
 //!
-//! A configured profile with the name of a compiled profile can only add restrictions to it. An operator's own limits can
-//! only add restrictions, too.
+//! A configured profile with the name of a built-in profile can only add restrictions to it. An operator's own limits
+//! can only add restrictions.
 
 use crate::config::error::ConfigError;
 use motherlode_state::Profile;
@@ -56,8 +56,8 @@ impl Default for Jurisdictions {
     }
 }
 
-/// Profiles by name, and the operators' settings. All clones share them, and a reload of the configuration replaces them
-/// (PL-27).
+/// Profiles by name, and the operators' settings. Clones share the profiles, and a reload of the configuration replaces
+/// them (PL-27).
 #[derive(Debug, Clone, Default)]
 pub struct Profiles(Arc<RwLock<Table>>);
 

@@ -1,12 +1,11 @@
-//! Configured operators. A reload of the configuration replaces the operators (PL-27).
+//! Settings of the configured operators. A reload of the configuration replaces them (PL-27).
 
 use crate::config::{Config, Operator, PLATFORM, WalletKind};
 use motherlode_state::Nano;
 use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Maps operators to settings. All clones share the map. An unknown operator has weight 1, no campaign cap and a transfer
-/// wallet.
+/// Settings by operator id; clones share them. An unknown operator has weight 1, no campaign cap and a transfer wallet.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<RwLock<BTreeMap<String, Settings>>>);
 

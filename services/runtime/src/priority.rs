@@ -3,9 +3,9 @@
 use std::{io, thread};
 use tokio::sync::oneshot;
 
-/// Niceness of a thread whose result a caller waits for.
+/// Niceness of a thread on whose result a caller waits.
 const LOWER: i32 = 10;
-/// Niceness of work proportional to the log's length.
+/// Niceness of work whose duration grows with the log's length.
 const LOWEST: i32 = 19;
 
 /// Requests short time slices for the calling thread, so that other threads run sooner after they wake up.
@@ -20,8 +20,7 @@ pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Sets SCHED_IDLE, under which a thread yields to all others. The thread must not hold a lock that is needed to answer
-/// calls.
+/// Sets SCHED_IDLE: the thread runs only if the processor is otherwise idle. It must not hold a lock that calls need.
 pub fn lowest_priority() {
     #[cfg(target_os = "linux")]
     {
@@ -39,7 +38,7 @@ fn be_nicer(by: i32) {
     let _ = by;
 }
 
-/// Runs `work` on a thread of lower priority. The work is completed even if the caller stops waiting.
+/// Runs `work` on a thread of lower priority. The work continues if the caller stops waiting.
 pub async fn apart<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let (done, over) = oneshot::channel();
     let work = move || {

@@ -17,7 +17,7 @@ pub fn commit() -> &'static str {
     COMMIT.get().copied().unwrap_or("unknown")
 }
 
-/// Returns `host:port`, which stays the same after a restart. If the port is not fixed, returns `host:process id`.
+/// Returns `host:port`, which a restart does not change, or `host:process id` if the system chooses the port.
 #[must_use]
 pub fn instance(listen: SocketAddr) -> String {
     let host = uname().nodename().to_string_lossy().into_owned();
@@ -39,7 +39,7 @@ pub fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
-/// Returns the lowest memory limit, in bytes, among the process's control group (version 2) and the groups above it.
+/// Returns the lowest memory limit in bytes of the process's control group (version 2) and its parents.
 #[must_use]
 pub fn memory_limit() -> Option<u64> {
     limit_in(Path::new("/sys/fs/cgroup"), &fs::read_to_string("/proc/self/cgroup").ok()?)
@@ -52,10 +52,9 @@ fn limit_in(root: &Path, groups: &str) -> Option<u64> {
     limits.filter_map(|folder| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok()).min()
 }
 
-/// Memory per player of `players_in_memory`: about 1 KiB, doubled because players above this number stay in memory until
-/// their eviction.
+/// Memory per player of `players_in_memory`: about 1 KiB, doubled because more players can be in memory until they are
+/// evicted.
 const PLAYER_BYTES: u64 = 2 * 1024;
-/// Memory of the program, the index, the idempotency table and stacks.
 const BASE_BYTES: u64 = 512 << 20;
 
 #[must_use]
@@ -114,7 +113,6 @@ mod tests {
     #[test]
     fn memory_is_estimated_by_players_and_buffers() {
         let mut config = Config::default();
-        // With the default limits: 1,000,000 players at 2 KiB, 256 MiB of buffers, and 512 MiB for the rest.
         assert_eq!(memory_estimate(&config), 2_048_000_000 + (768 << 20));
         config.limits.players_in_memory = 1_000;
         config.limits.buffer_bytes_max = 1 << 20;

@@ -1,4 +1,4 @@
-//! SHA-256 of the executable. The file is opened at startup, before its path can point to another file.
+//! SHA-256 of the executable. The executable is opened at startup, because its path may later name another file.
 
 use sha2::{Digest, Sha256};
 use std::{
@@ -28,8 +28,8 @@ pub fn digest() -> Option<[u8; 32]> {
     *digest.get_or_init(|| file.as_ref().and_then(|file| digest_of(file).ok()))
 }
 
-/// Returns whether the content of the executable's file has changed since the start. If `only_just` is set, a file with
-/// the device and inode of the started file is not read and counts as unchanged.
+/// Returns whether the executable's file has changed since the start. With `only_just`, a file with the same device and
+/// inode is not read and counts as unchanged.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
     if only_just && now.as_ref().is_ok_and(is_started) {
@@ -80,7 +80,6 @@ mod tests {
     fn uf_04_a_file_is_hashed_piece_by_piece() {
         let interrupted = || Err(io::ErrorKind::Interrupted.into());
         let pieces = Pieces(vec![Ok(b"a"), interrupted(), Ok(b"bc")]);
-        // Example in FIPS 180-4.
         let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let digest = digest_of(pieces).unwrap();
         assert_eq!(digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(), known);

@@ -1,4 +1,5 @@
-//! Long reads, on threads of lower priority than bets. Each operator has a bounded queue and runs one read at a time.
+//! Runs long reads on threads of lower priority than bets. Each operator has a bounded queue and runs one read at a
+//! time.
 
 use crate::{access::caller::Caller, priority::lower_priority, reason::Reason, refusal::Refusal};
 use parking_lot::Mutex;
@@ -15,10 +16,10 @@ pub struct Reads(Arc<Queues>);
 
 #[derive(Debug)]
 struct Queues {
-    /// Permits to run a read. Permits are granted in the order of requests, so that operators take turns.
+    /// Permits to run a read, granted in the order of requests.
     all: Arc<Semaphore>,
     of: Mutex<BTreeMap<String, Queue>>,
-    /// Runtime whose blocking threads execute the reads; `None` if the runtime could not be created.
+    /// Runtime for the threads; `None` if it could not be created.
     threads: Option<Runtime>,
 }
 

@@ -1,7 +1,7 @@
 //! Refusals of requests, as `google.rpc.Status` with details (PL-12). A refused request had no effect.
 //!
-//! Each refusal has an `ErrorInfo`, a `BadRequest` for faulty fields, and a `RetryInfo` if a retry helps. Texts may quote
-//! the caller's input, so quoted text is shortened by [`excerpt`].
+//! Each refusal has an `ErrorInfo`. It has a `BadRequest` if fields are invalid, and a `RetryInfo` if a retry can help.
+//! Text from the caller is shortened by [`excerpt`].
 
 use crate::reason::Reason;
 use motherlode_state::is_visible;

@@ -1,6 +1,6 @@
-//! Refused calls, counted by reason in `motherlode.refusals` and logged.
+//! Counts refused calls by reason in `motherlode.refusals`, and logs them.
 //!
-//! At most [`LINES_MAX`] lines are logged per operator and reason in each [`WINDOW`]; the next line states how many lines
+//! Within a [`WINDOW`], at most [`LINES_MAX`] lines are logged per operator and reason; the next line states how many
 //! were suppressed.
 
 use crate::{
@@ -54,12 +54,11 @@ pub fn note(refused: &Refused<'_>) {
     REFUSALS.note(refused);
 }
 
-/// Exports zeros at startup, so that an alarm detects the first increase.
+/// Exports zeros at startup, so that an alarm also detects the first refusal.
 pub fn start() {
     LazyLock::force(&REFUSALS);
 }
 
-/// Number of refused calls of this process since its start, by reason.
 #[must_use]
 pub fn counts() -> BTreeMap<&'static str, u64> {
     REFUSALS.counts.lock().clone()

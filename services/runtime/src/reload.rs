@@ -11,15 +11,14 @@ use std::collections::BTreeMap;
 /// Changed keys of a configuration that a running service can apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReloadedKeys {
-    /// Keys such as `operators.acme.weight`; the key of an added or removed operator is `operators.acme`.
+    /// Changed keys, such as `operators.acme.weight`; an added or removed operator has the key `operators.acme`.
     pub keys: Vec<String>,
     /// Operators whose seamless wallet was removed.
     pub removed_wallets: Vec<String>,
 }
 
 impl Config {
-    /// Checks that a running service can apply `new`: only operators, jurisdictions and the log filter may differ. The
-    /// result lists the changed keys.
+    /// Checks that a running service can apply `new`: only operators, jurisdictions and the log filter may differ.
     pub fn check_reload(&self, new: &Self) -> Result<ReloadedKeys, NeedsRestart> {
         let mut keys = vec![];
         differences("", &self.fixed(), &new.fixed(), &mut keys);
@@ -29,7 +28,6 @@ impl Config {
         if keys.is_empty() { Ok(self.changed_keys(new)) } else { Err(NeedsRestart(keys)) }
     }
 
-    /// Returns the configuration without the keys that a reload can change.
     fn fixed(&self) -> Value {
         let telemetry = Telemetry { filter: String::new(), ..self.telemetry.clone() };
         tree(&Self { operators: vec![], jurisdictions: Jurisdictions::default(), telemetry, ..self.clone() })

@@ -94,7 +94,6 @@ impl fmt::Display for Roles {
 }
 
 impl Serialize for Roles {
-    /// Writes the roles in bit order, regardless of their order in the file.
     fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
         into.collect_seq(ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name))
     }

@@ -1,4 +1,4 @@
-//! SIGTERM or Ctrl-C ends long-lived tasks, such as streams, through [`Stop`]; calls in progress are still answered.
+//! [`Stop`] ends long-lived tasks, such as streams, at SIGTERM or Ctrl-C; calls in progress are still answered.
 
 use std::future::Future;
 use tokio::{
@@ -6,7 +6,7 @@ use tokio::{
     sync::watch,
 };
 
-/// Handle that requests the stop, also when it is dropped.
+/// Requests the stop, also when it is dropped.
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 

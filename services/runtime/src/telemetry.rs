@@ -1,18 +1,19 @@
-//! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The log filter
-//! affects only logs. Exports do not block requests: a thread batches spans, and drops them if the collector is slow.
+//! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The filter of
+//! the log does not affect spans and metrics. Exports do not block requests: a thread sends the spans in batches, and
+//! drops spans if the collector is slow.
 
 mod exports;
 mod lines;
 
 use crate::{
     config::{Role, Telemetry},
-    process,
+    connect, process,
 };
 use exports::Counted;
 use http::Uri;
 use lines::is_journal;
 use opentelemetry::{KeyValue, trace::TracerProvider as _};
-use opentelemetry_otlp::{ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig};
+use opentelemetry_otlp::{ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig, WithTonicConfig};
 use opentelemetry_sdk::{
     Resource,
     metrics::{PeriodicReader, SdkMeterProvider},
@@ -20,11 +21,13 @@ use opentelemetry_sdk::{
 };
 use prometheus::{Encoder, Registry, TextEncoder};
 use std::{
+    fs,
     io::IsTerminal,
     sync::{OnceLock, mpsc},
     thread,
     time::{Duration, Instant},
 };
+use tonic::transport::ClientTlsConfig;
 use tracing::Level;
 use tracing_subscriber::{
     Layer,
@@ -37,8 +40,7 @@ use tracing_subscriber::{
 const SERVICE: &str = "motherlode";
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
-/// Registry of metrics for Prometheus, if the process serves metrics. The registry is global because OpenTelemetry's
-/// meters are global.
+/// Registry of metrics for Prometheus, if the process serves metrics. It is global, as are OpenTelemetry's meters.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
 /// Function that replaces the log filter; global like the subscriber.
@@ -46,7 +48,7 @@ static REPLACE_FILTER: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::
 
 /// Guard that exports the remaining spans and metrics on drop.
 #[derive(Debug, Default)]
-#[must_use = "the last data is exported when this is dropped"]
+#[must_use = "dropping the guard exports the last data"]
 pub struct Guard(Option<SdkTracerProvider>, Option<SdkMeterProvider>);
 
 impl Drop for Guard {
@@ -55,7 +57,7 @@ impl Drop for Guard {
         let until = Instant::now() + LAST_EXPORT_MAX;
         let (sender, exported) = mpsc::channel();
         let other = sender.clone();
-        // The threads are not joined, so a slow collector does not delay the end of the process.
+        // The threads are not joined, so that a slow collector does not delay the end of the process.
         thread::spawn(move || sender.send(("spans", spans.shutdown())));
         thread::spawn(move || other.send(("metrics", metrics.shutdown())));
         let mut waiting = vec!["spans", "metrics"];
@@ -76,12 +78,16 @@ impl Drop for Guard {
 pub enum TelemetryError {
     #[error("telemetry.filter: {0}")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// The filter contains a word that is not a level. The parser would take the word for a target and silence all other
+    /// The filter contains a word that is not a level. The parser would read the word as a target and silence all other
     /// targets.
     #[error("telemetry.filter: {0:?} is neither a level (off, error, warn, info, debug, trace) nor TARGET=LEVEL")]
     Level(String),
-    #[error("telemetry.otlp_endpoint: {0:?} must be an address such as http://127.0.0.1:4317")]
+    #[error(
+        "telemetry.otlp_endpoint: {0:?} must be an address such as http://127.0.0.1:4317 or https://collector:4317"
+    )]
     Endpoint(String),
+    #[error("telemetry.otlp_ca: {0}")]
+    Roots(String),
     #[error("telemetry.otlp_endpoint: {0}")]
     Exporter(#[from] ExporterBuildError),
     #[error("telemetry.listen: {0}")]
@@ -92,11 +98,23 @@ pub enum TelemetryError {
 
 pub fn check(settings: &Telemetry) -> Result<(), TelemetryError> {
     targets(&settings.filter)?;
-    let Some(endpoint) = &settings.otlp_endpoint else { return Ok(()) };
-    let is_usable = |uri: &Uri| uri.scheme_str() == Some("http") && uri.host().is_some_and(|host| !host.is_empty());
-    match endpoint.parse::<Uri>().is_ok_and(|uri| is_usable(&uri)) {
-        true => Ok(()),
-        false => Err(TelemetryError::Endpoint(endpoint.clone())),
+    tls(settings).map(drop)
+}
+
+/// Returns the TLS configuration of an https endpoint.
+fn tls(settings: &Telemetry) -> Result<Option<ClientTlsConfig>, TelemetryError> {
+    let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
+    let uri = endpoint.parse::<Uri>().ok().filter(|uri| uri.host().is_some_and(|host| !host.is_empty()));
+    match (uri.as_ref().and_then(Uri::scheme_str), &settings.otlp_ca) {
+        (Some("http"), None) => Ok(None),
+        (Some("http"), Some(_)) => {
+            Err(TelemetryError::Roots("only an https endpoint has a root certificate".to_owned()))
+        }
+        (Some("https"), ca) => {
+            let ca = ca.as_ref().map(fs::read).transpose().map_err(|error| TelemetryError::Roots(error.to_string()))?;
+            connect::tls(ca.as_deref()).map(Some).map_err(TelemetryError::Roots)
+        }
+        _ => Err(TelemetryError::Endpoint(endpoint.clone())),
     }
 }
 
@@ -106,18 +124,20 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
         return Err(TelemetryError::Level(word.to_owned()));
     }
     let targets: Targets = filter.parse()?;
-    // Unless the filter contains `opentelemetry`, OpenTelemetry's log lines are silenced.
+    // OpenTelemetry's own log lines are silenced unless the filter names `opentelemetry`.
     let is_asked = filter.contains("opentelemetry");
     Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
 }
 
-/// If an OTLP endpoint is configured, the caller must be in a tokio runtime.
+/// Starts the logs and exports. With an OTLP endpoint, it must be called in a tokio runtime.
 pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
     let (filter, replaceable) = reload::Layer::new(filter(settings)?);
     let resource = resource(role, instance);
-    let spans = settings.otlp_endpoint.as_deref().map(|endpoint| spans(&resource, endpoint, settings)).transpose()?;
+    let tls = tls(settings)?;
+    let endpoint = settings.otlp_endpoint.as_deref();
+    let spans = endpoint.map(|endpoint| spans(&resource, endpoint, tls.clone(), settings)).transpose()?;
     let layer = spans.as_ref().map(|spans| {
-        // Excludes the spans that libraries create per packet.
+        // Libraries create spans per packet, which are excluded.
         let ours = Targets::new().with_target("motherlode", Level::DEBUG);
         tracing_opentelemetry::layer().with_tracer(spans.tracer(SERVICE)).with_filter(ours)
     });
@@ -126,7 +146,7 @@ pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard
     let _ = REPLACE_FILTER.set(Box::new(move |filter| {
         let _ = replaceable.reload(filter);
     }));
-    let metrics = settings.measures().then(|| metrics(resource, settings)).transpose()?;
+    let metrics = settings.measures().then(|| metrics(resource, tls, settings)).transpose()?;
     if let Some(metrics) = &metrics {
         opentelemetry::global::set_meter_provider(metrics.clone());
         ["spans", "metrics"].into_iter().for_each(|signal| exports::count(signal, 0));
@@ -169,10 +189,15 @@ fn resource(role: Role, instance: String) -> Resource {
     Resource::builder().with_service_name(SERVICE).with_attributes(attributes).build()
 }
 
-fn metrics(resource: Resource, settings: &Telemetry) -> Result<SdkMeterProvider, TelemetryError> {
+fn metrics(
+    resource: Resource,
+    tls: Option<ClientTlsConfig>,
+    settings: &Telemetry,
+) -> Result<SdkMeterProvider, TelemetryError> {
     let mut provider = SdkMeterProvider::builder().with_resource(resource);
     if let Some(endpoint) = &settings.otlp_endpoint {
-        let exporter = Counted::new("metrics", MetricExporter::builder().with_tonic().with_endpoint(endpoint).build()?);
+        let exporter = MetricExporter::builder().with_tonic().with_endpoint(endpoint);
+        let exporter = Counted::new("metrics", secured(exporter, tls).build()?);
         let interval = Duration::from_secs(settings.metrics_seconds.into());
         provider = provider.with_reader(PeriodicReader::builder(exporter).with_interval(interval).build());
     }
@@ -185,8 +210,21 @@ fn metrics(resource: Resource, settings: &Telemetry) -> Result<SdkMeterProvider,
     Ok(provider.build())
 }
 
-fn spans(resource: &Resource, endpoint: &str, settings: &Telemetry) -> Result<SdkTracerProvider, ExporterBuildError> {
-    let exporter = Counted::new("spans", SpanExporter::builder().with_tonic().with_endpoint(endpoint).build()?);
+fn secured<Exporter: WithTonicConfig>(exporter: Exporter, tls: Option<ClientTlsConfig>) -> Exporter {
+    match tls {
+        Some(tls) => exporter.with_tls_config(tls),
+        None => exporter,
+    }
+}
+
+fn spans(
+    resource: &Resource,
+    endpoint: &str,
+    tls: Option<ClientTlsConfig>,
+    settings: &Telemetry,
+) -> Result<SdkTracerProvider, ExporterBuildError> {
+    let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint);
+    let exporter = Counted::new("spans", secured(exporter, tls).build()?);
     let share = f64::from(settings.sample_percent) / 100.0;
     Ok(SdkTracerProvider::builder()
         .with_batch_exporter(exporter)

@@ -17,7 +17,7 @@ pub fn traceparent() -> Option<String> {
     span.is_valid().then(|| format!("00-{}-{}-{:02x}", span.trace_id(), span.span_id(), span.trace_flags().to_u8()))
 }
 
-/// Makes a span the child of a span in another process; ignores a malformed `traceparent`.
+/// Makes `span` a child of a span in another process; a malformed `traceparent` is ignored.
 pub fn join(span: &Span, traceparent: &str) {
     if let Some(parent) = parse(traceparent) {
         let _ = span.set_parent(Context::new().with_remote_span_context(parent));
@@ -47,7 +47,6 @@ mod tests {
     use opentelemetry_sdk::trace::SdkTracerProvider;
     use tracing_subscriber::layer::SubscriberExt;
 
-    /// Example in section 3.2 of W3C's Trace Context.
     const EXAMPLE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]

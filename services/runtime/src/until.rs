@@ -1,4 +1,4 @@
-//! A task's deadline, inherited by its calls to other processes.
+//! Deadline of a task, which its calls to other processes inherit.
 
 use crate::{reason::Reason, refusal::Refusal};
 use std::future::Future;

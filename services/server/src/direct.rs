@@ -71,8 +71,8 @@ struct Asker {
 
 impl DirectCalls for Playing {
     fn answers(&self, path: &str) -> bool {
-        // If a ledger is a replica or its authority lacks a recent confirmation, the call goes through the layers, which
-        // wait.
+        // If a ledger is a replica or its authority lacks a recent confirmation, the call uses the middleware stack, which
+        // waits for the current state.
         (path == SPIN || path == CHOOSE) && self.play.ledgers.is_current()
     }
 

@@ -25,7 +25,7 @@ async fn watch_state(ledgers: &Ledgers, ledger: &Handle) {
     ledger.distrust(&finding);
 }
 
-/// Watches for players whose state is unreadable; these players cannot play until the next start.
+/// Waits for players whose state is unreadable; these players cannot play until the next start.
 async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     let mut failure = ledger.unreadable_players();
     let failed = failure.wait_for(Option::is_some).await;
@@ -35,7 +35,7 @@ async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
     }
 }
 
-/// Watches for a log that contradicts its checkpoint, or that is shorter than a checkpoint cosigned by a witness.
+/// Waits until a log contradicts its checkpoint or is shorter than a checkpoint cosigned by a witness.
 pub(crate) async fn watch_proofs(ledgers: Ledgers, proofs: Proofs) {
     let (partition, finding) = proofs.failed().await;
     if let Some(ledger) = ledgers.all().find(|ledger| ledger.partition() == partition) {

@@ -17,7 +17,7 @@ pub enum ServeError {
     Interrupted(io::Error),
     #[error("a replica does not match its writer's log: {}", reason(.0))]
     Replica(Standing),
-    /// The process writes no partition.
+    /// A replica failed in a process that writes no partition.
     #[error("{}", reason(.0))]
     AllReplicas(Standing),
     #[error(
@@ -36,7 +36,7 @@ pub enum ServeError {
     Threads(io::Error),
     #[error(transparent)]
     Proofs(#[from] ProofsError),
-    /// The log or the draw keys may lack data (PL-40).
+    /// The start was refused, because the log or the draw keys may lack data (PL-40).
     #[error(transparent)]
     Start(#[from] StartRefused),
     #[error("draws.page_folder: {0}")]

@@ -1,7 +1,7 @@
 //! Health of the process and of each service (`docs/reference/health.md`).
 //!
-//! A writer on a shared store is NOT_SERVING if its authority was last confirmed more than [`AUTHORITY_AGE_MAX`] ago, a
-//! time shorter than the silence before a takeover.
+//! A writer on a shared store is NOT_SERVING if its authority was last confirmed more than [`AUTHORITY_AGE_MAX`] ago; this
+//! limit is shorter than the silence after which a standby takes over.
 
 use crate::tasks::{Kind, Tasks};
 use futures_util::future::select_all;
@@ -52,7 +52,7 @@ pub(crate) struct Answers {
 
 impl Answers {
     pub(crate) fn new(reporter: &HealthReporter, ledgers: &Ledgers) -> HealthServer<Self> {
-        // Keeps only the ledgers' authorities, because keeping the ledgers would keep the indexes of closed ledgers open.
+        // Only the ledgers' authorities are kept, because a reference to a closed ledger would keep its index open.
         let authorities = ledgers.all().filter_map(Handle::authority).cloned().collect();
         HealthServer::new(Self { reported: HealthService::from_health_reporter(reporter.clone()), authorities })
     }

@@ -20,8 +20,8 @@ use rustix::fs::{StatVfs, statvfs};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// Service that the meter's callbacks read. The callbacks outlive the service, so the reference is removed when the service
-/// closes, which releases the index.
+/// Service that the meter's callbacks read. The reference is removed when the service closes, because the callbacks would
+/// otherwise keep the index open.
 #[derive(Clone)]
 pub struct Metrics(Arc<RwLock<Option<Source>>>);
 
@@ -211,7 +211,6 @@ impl Metrics {
                 written(ledgers, &mut |ledger, partition| seen.observe(ledger.copied(), &[partition]));
             });
         });
-        // This metric is exported only after a copy has received records.
         let what =
             "Age of the oldest log record that was not sent to any copy of the whole log; 0 if every record was sent.";
         self.ages(meter, "motherlode.log.copy_age", what, |ledger| match ledger.copied() {
@@ -286,7 +285,6 @@ impl Metrics {
                 "Age of the oldest log record without a signed checkpoint; 0 if every record has one.",
                 |of| Some(of.signed),
             ),
-            // This metric is exported only after the first cosignature.
             (
                 "motherlode.proofs.witness_age",
                 "Age of the oldest log record without a witness's cosignature; 0 if every record has one.",

@@ -28,7 +28,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
-/// Parts of a process that a reload changes. Clones share them and the configuration in force.
+/// Parts of a process that a reload changes, and the configuration in force. Clones share them.
 #[derive(Clone)]
 pub struct Reloader {
     pub(crate) config: Arc<tokio::sync::Mutex<Config>>,
@@ -188,7 +188,7 @@ impl Reloader {
         }
         let changed = prepared.changed;
         if let Err(error) = telemetry::set_filter(&changed.telemetry) {
-            tracing::error!(%error, "the log filter was not changed");
+            tracing::error!(%error, "failed to change the log filter");
         }
         self.wallets.replace(prepared.wallets);
         self.operators.replace(&changed);

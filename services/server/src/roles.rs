@@ -75,7 +75,6 @@ pub(crate) async fn start(
     }
     let written = open_ledgers(config, stores, options.clone()).await?;
     let proofs = open_proofs(config, &written, dealer.keys()).await?;
-    // Writers of other partitions may wait for the partitions `here`, so their logs are served at once.
     let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();
     let giving = match (0..config.partitions).all(|partition| here.contains(&partition)) {
         true => None,

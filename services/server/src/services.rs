@@ -133,7 +133,7 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
-    /// `proofs` has the log's key, from which the keys of links are derived.
+    /// `proofs` provides the log's key, from which the keys of links to public pages are derived.
     pub(crate) fn wallet(mut self, proofs: Option<&Proofs>) -> Self {
         let secret = proofs.and_then(Proofs::link_secret);
         self.links =

@@ -66,7 +66,7 @@ impl SpinApi {
         Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
-    /// Returns the limits for a bet, which counts as activity in its session. Fails if the rules version is superseded.
+    /// Returns the limits for a bet. The bet counts as activity in its session. Fails if the rules version is superseded.
     pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
         superseded::check(&self.superseded, bet)?;
         self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))

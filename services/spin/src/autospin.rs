@@ -374,7 +374,6 @@ fn ended(round: &Round) -> Option<FinishedRound> {
         Some(steps) => (steps, steps.last().map_or(Minor::ZERO, |step| of(&step.win))),
         None => (round.steps.as_slice(), of(&round.win)),
     };
-    // All steps after the paid spin, except gambles, belong to a feature.
     let windows = steps.iter().filter_map(|step| step.outcome.as_ref()).map(|outcome| outcome.spins.len());
     let feature = steps.len() > 1 || windows.sum::<usize>() > 1;
     let bet = if round.campaign_id.is_empty() { of(&round.bet) } else { Minor::ZERO };

@@ -33,7 +33,7 @@ use tokio::{
 };
 use tonic::metadata::MetadataMap;
 
-/// Maximum number of plays proposed together. It is small, so that the writer works while the next bets are decided.
+/// Maximum number of plays proposed together, small enough that the writer can work while the next bets are decided.
 const TOGETHER_MAX: usize = 64;
 
 pub struct PlayQueue<T> {
@@ -93,7 +93,7 @@ impl<T> PlayQueue<T> {
         };
         self.tickets += 1;
         let ticket = self.tickets;
-        // Only test scripts read metadata. A bet with an operator's wallet needs a call to the wallet first.
+        // Only test scripts read metadata.
         let is_scripted = self.api.dealer.is_scripted() && !metadata.is_empty();
         let is_apart = is_scripted || self.api.debits(&play);
         let decided = (!is_apart).then(|| self.decide(&play));

@@ -100,7 +100,7 @@ impl SpinApi {
         campaign: &Campaign,
     ) -> Result<wire::PlayerGrant, Refusal> {
         let player_id = player_id(grant);
-        // A reservation in an older log names no players; it covers every player.
+        // A reservation in an older log names no players, so it covers every player.
         if !held.player_ids.is_empty() && !held.player_ids.iter().any(|reserved| **reserved == *player_id) {
             return self.not_reserved(account, grant, &campaign.id);
         }
@@ -110,8 +110,8 @@ impl SpinApi {
         }
     }
 
-    /// Refuses a player whom the reservation does not cover, even if the player's account was opened after the reservation.
-    /// So a repeated request has the same effect.
+    /// Refuses a player whom the reservation does not cover, even if the player's account was opened later, so that a
+    /// repeated request has the same effect.
     fn not_reserved(
         &self,
         account: &AccountId,

@@ -48,7 +48,6 @@ impl<'a> Returns<'a> {
         }
     }
 
-    /// The increments' return is proportional to the coin value, up to the coin value that wins the whole pool.
     pub(crate) fn shown(&self, ladder: Option<Ladder>, currency: Currency, now: &Now) -> JackpotReturns {
         let lowest = self.lowest();
         let highest = if self.wins_jackpot { &lowest + &self.increments_max } else { lowest.clone() };
@@ -100,9 +99,10 @@ impl<'a> Returns<'a> {
         ]
         .map(|figure| trimmed(&figure, 0));
         format!(
-            "the pool is active with a seed of {seed} EUR and grows by {percent} % of every bet; each coin staked wins it once in \
-             {odds} spins, in proportion to the coin value: a coin value of {base} EUR wins the whole pool. While the pool is \
-             suspended nothing is won from it, and the return is the one without the jackpot"
+            "the pool is active, its seed is {seed} EUR, and it grows by {percent} % of every bet; each coin bet wins \
+             the jackpot once in {odds} spins on average; the jackpot is proportional to the coin value, and a coin \
+             value of {base} EUR wins the whole pool. While the pool is suspended, the jackpot cannot be won, and the \
+             return without the jackpot applies"
         )
     }
 }

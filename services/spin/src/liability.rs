@@ -24,7 +24,7 @@ pub(crate) struct Cost {
     long_run: Exact,
     highest: Exact,
     highest_says: &'static str,
-    /// Decimal exponent of an upper bound on the probability that the wins exceed `highest`.
+    /// Decimal exponent `e`: the probability that the wins exceed `highest` is at most 10^e.
     exceeded: Option<i32>,
 }
 

@@ -48,7 +48,8 @@ impl SpinApi {
         let ledger = self.ledgers.for_stream(stream)?;
         let (mut view, generations) = (rounds::as_of(ledger, logged, step.round)?, ledger.generations());
         if let Err(error) = view.complete(&self.dealer.dealt_of(stream, &generations)) {
-            tracing::warn!(round = step.round, %error, "failed to complete a step from its draw: the step is shown as logged");
+            tracing::warn!(round = step.round, %error, "failed to compute a step from its draw: the step is shown \
+                 with the logged fields only");
         }
         let over = view.state() != RoundState::Open;
         let found = view.steps.into_iter().find(|of| of.logged.step == step.step);

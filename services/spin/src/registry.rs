@@ -70,13 +70,13 @@ impl SessionRegistry {
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
-    /// Another operator's session is refused as expired (PL-27).
+    /// A session of another operator is refused as if it had expired (PL-27).
     pub(crate) fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
         let id = required(session_id)?;
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Calls with the same session, moment and version of the player append one commit.
+    /// Several calls with the same session, moment and version of the player append only one commit.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,
@@ -95,7 +95,7 @@ impl SessionRegistry {
         self.ledgers.append(proposal).await.map(drop)
     }
 
-    /// Logs the end of a session, unless another session has replaced it.
+    /// Logs the end of a session, unless a newer session has replaced it.
     pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
         let now_ms = self.ledgers.ticks_ms();
         let Some(stream) = self.sessions.lock().get(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };

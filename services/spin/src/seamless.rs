@@ -33,7 +33,7 @@ use tonic::{Code, metadata::MetadataMap};
 
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// Calls to the wallet stop this long before the caller's deadline.
+/// The last call to the wallet ends this long before the caller's deadline.
 const MARGIN: Duration = Duration::from_millis(200);
 
 const PAUSE_MS: (u64, u64) = (20, 3200);
@@ -86,7 +86,7 @@ impl SpinApi {
                 let debited = Some(ConfirmedDebit { currency, amount, reported_balance, answer: facts });
                 let played = self.play_here(&Play::Bet(Bet { debited, ..bet.clone() }), metadata).await;
                 match played {
-                    // A damaged log accepts no rollback, so the debit stays open until the log is repaired.
+                    // A damaged log accepts no rollback, so the debit stays pending until the log is repaired.
                     Err(refusal) if refusal.reason() == Reason::LogDamaged => Err(damaged_later(&refusal)),
                     Err(refusal) if !is_doubtful(&refusal) => Err(self.give_up(ledger, bet, refusal).await),
                     Err(_) if !is_asked(ledger, bet)? => self.rolled_back(ledger, bet, until).await,
@@ -124,8 +124,8 @@ impl SpinApi {
         let rules = self.rules_for(bet);
         loop {
             let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
-            // The state was copied before this check, so a cancellation in between causes a version conflict, and the
-            // bet is not debited.
+            // The bet's state was copied before this check. If a request is cancelled in between, a version conflict occurs
+            // and nothing is debited.
             if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
                 return Ok(Before::Ended(logged));
             }
@@ -226,7 +226,6 @@ impl SpinApi {
                 return Ok(Some(answer));
             }
             let mut random = [u8::MAX; 2];
-            // Without random bytes, the longest pause is used.
             let _ = getrandom::fill(&mut random);
             let next = Instant::now() + pause(calls, u16::from_le_bytes(random));
             calls += 1;

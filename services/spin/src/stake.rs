@@ -33,7 +33,6 @@ pub(crate) fn invalid_stake(
         .with("coins_per_line_max", limits.coins_per_line.1)
 }
 
-/// A campaign's coin value was already checked at the grant (DM-19, PL-35).
 pub(crate) fn offered(
     game: &dyn Game,
     ladders: &Ladders,

@@ -35,7 +35,6 @@ impl StatedFigures {
             buy_feature: false,
         };
         let (most, highest, bought) = (game.most_expected(&stake).ok()?, by_lines(game).ok()?, bought(game));
-        // One coin value suffices to compare the wins, since a game with a limited gamble has only one number of lines.
         let at = |(lines, highest): &(u32, HighestWin)| {
             let reach = Reach {
                 bet_coins: u64::from(*lines),

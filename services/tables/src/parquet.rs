@@ -29,7 +29,7 @@ enum ColumnValues {
     Counts(Vec<i32>),
     /// Days since 1970-01-01.
     Days(Vec<i32>),
-    /// Times of the rows that have one, and a definition level per row.
+    /// Times, without the rows that have no time, and one definition level per row.
     Times(Vec<i64>, Vec<i16>),
 }
 

@@ -51,7 +51,7 @@ impl Catalogue {
     }
 
     fn try_open(folder: &Path) -> Result<Self, ViewError> {
-        // sled panics on some damaged files.
+        // Opened in `catch_unwind`, because sled panics on some damaged files.
         let opened = panic::catch_unwind(|| {
             let database = sled::Config::new().path(folder).cache_capacity(4 << 20).flush_every_ms(None).open()?;
             let current = database.get(CURRENT)?;
@@ -133,7 +133,6 @@ impl Catalogue {
         self.database.take().ok_or_else(|| failed(&self.folder, "it is closed"))
     }
 
-    /// Waits, because sled's threads keep the file open for a moment after the drop.
     fn close(&mut self) {
         let Some(database) = self.database.take() else { return };
         let file = File::open(self.folder.join("db"));

@@ -21,7 +21,7 @@ impl Cursor {
         Self { tables, table: 0, block: 0, bytes: vec![], next: 0, key: 0..0, value: 0..0 }
     }
 
-    /// The first entry that the cursor reads is the first whose key is at least `key`.
+    /// Positions the cursor before the first entry whose key is at least `key`.
     pub fn seek(tables: Vec<Arc<Table>>, key: &[u8]) -> Result<Self, ViewError> {
         let mut cursor = Self::new(tables);
         let up_to = cursor.tables.partition_point(|table| table.first_key() <= key);

@@ -13,7 +13,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Returns `None` if there are no tables, or if they have different ranges. The tables must be in key order.
+    /// Creates a run; returns `None` if `tables` is empty, or if two tables have different ranges of positions. The tables
+    /// must be in key order.
     #[must_use]
     pub fn new(tables: Vec<Arc<Table>>) -> Option<Self> {
         let follow = |pair: &[Arc<Table>]| match pair {
@@ -72,7 +73,7 @@ impl Run {
         Cursor::new(self.tables.clone())
     }
 
-    /// The first entry that the cursor reads is the first whose key is at least `key`.
+    /// Returns a cursor before the first entry whose key is at least `key`.
     pub fn cursor_from(&self, key: &[u8]) -> Result<Cursor, ViewError> {
         Cursor::seek(self.tables.clone(), key)
     }

@@ -59,7 +59,6 @@ impl Store {
         store
     }
 
-    /// Removes no files and does not open the catalogue.
     #[must_use]
     pub fn read_only(folder: &Path, partition: u32) -> Self {
         Self {
@@ -111,7 +110,7 @@ impl Store {
     pub fn adopt(&self, id: Hash, checkpoint: &Checkpoint) {
         let mut state = self.state.lock();
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
-        // On an error, the next commit updates the catalogue.
+        // If this fails, the next commit updates the catalogue.
         if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
             tracing::warn!(%error, "failed to record the checkpoint used at startup in the catalogue of views: the next commit retries");
         }
@@ -128,7 +127,7 @@ impl Store {
         run.ok_or_else(|| {
             ViewError::unusable(
                 &self.tables(),
-                "the tables that the checkpoint lists do not form the run that it names",
+                "the tables listed in the checkpoint do not form the run named in the checkpoint",
             )
         })
     }
@@ -303,7 +302,7 @@ fn is_unfinished(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == UNFINISHED)
 }
 
-/// A file that remains is removed by a later start.
+/// If a file cannot be removed, a later start removes it.
 pub(crate) fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound

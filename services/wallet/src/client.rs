@@ -18,7 +18,7 @@ const ID_MAX: usize = 128;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The transaction is applied, by this call or an earlier one.
+    /// The transaction was applied, by this call or by an earlier one.
     Done { reported_balance: Minor, facts: Option<Box<WalletAnswer>> },
     /// The transaction is refused and will never be applied.
     Refused { reason: String, code: ReasonCode },
@@ -113,7 +113,7 @@ impl Client {
         };
         match tokio::time::timeout(self.answer_max, asked).await {
             Err(_) => unknown("the wallet did not answer in time"),
-            // If the wallet lacks CloseRound, the report counts as refused, and bets continue.
+            // If the wallet does not implement CloseRound, the report counts as refused, so that bets continue.
             Ok(Err(status)) if status.code() == Code::Unimplemented && matches!(call, Call::Close(_)) => {
                 let reason =
                     truncated(&format!("the wallet does not implement CloseRound: {}", status.message()), REASON_MAX);

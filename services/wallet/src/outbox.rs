@@ -78,10 +78,7 @@ impl Overdue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Done,
-    /// `progress` means that an earlier call of the turn succeeded.
-    Failed {
-        progress: bool,
-    },
+    Failed { progress: bool },
 }
 
 impl WalletOutbox {

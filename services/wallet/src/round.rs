@@ -118,8 +118,8 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Returns the part of a voided round's win that the player keeps. Only voids by versions without reversals leave such a
-    /// part.
+    /// Returns the part of a voided round's win that the player keeps. Only versions of Motherlode without reversals leave
+    /// such a part.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {

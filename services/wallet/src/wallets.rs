@@ -85,7 +85,7 @@ impl Wallets {
         Ok(wallets)
     }
 
-    /// Calls in progress continue at the previous wallet; retries go to the new wallet with the same ids.
+    /// Calls in progress continue with the previous wallet; retries are sent to the new wallet with the same ids.
     pub fn replace(&self, wallets: ByOperator) {
         *self.wallets.write() = wallets;
         self.replaced.send_replace(());

@@ -34,7 +34,6 @@ impl ArchivingStore {
         self.reader.first.store(first, Ordering::Release);
     }
 
-    /// If `is_silent`, reads of archived records return nothing instead of an error, which violates the store's contract.
     pub fn answer_nothing(&self, is_silent: bool) {
         self.reader.is_silent.store(is_silent, Ordering::Release);
     }

@@ -1,5 +1,3 @@
-//! `nats-server` processes on loopback, at ports chosen by the system.
-
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
 use std::{
     env, fs,
@@ -106,8 +104,8 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
-    /// Waits until the server's streams have caught up. If the next server were stopped earlier, the streams could lose
-    /// their quorum permanently.
+    /// Waits until the streams of this server are up to date. If the next server were stopped before, a stream could lose
+    /// its quorum permanently.
     pub fn catch_up(&self) {
         let until = Instant::now() + FORMING_MAX;
         while let Err(not) = self.healthy("/healthz") {
@@ -182,7 +180,7 @@ pub struct Cluster {
 impl Cluster {
     #[must_use]
     pub fn start(folder: &Path) -> Self {
-        // Retries, because another process may take the port of a route before the server starts.
+        // Another process may take the port before the server listens on it, so the start is retried.
         let mut why = String::new();
         for attempt in 0..STARTS_MAX {
             match Self::start_once(&folder.join(attempt.to_string())) {
@@ -265,7 +263,7 @@ fn spawn(folder: &Path, settings: &str) -> Result<(Child, String, String), Strin
             break;
         }
     }
-    // Reads all output, because a full pipe would block the server.
+    // The server's output is read completely, because a full pipe would block the server.
     let mut log = fs::OpenOptions::new().create(true).append(true).open(folder.join("server.log"));
     let log = log.as_mut().map_err(|error| error.to_string())?.try_clone().map_err(|error| error.to_string())?;
     thread::spawn(move || std::io::copy(&mut output, &mut { log }));

@@ -17,7 +17,6 @@ use parking_lot::Mutex;
 use motherlode_log::{Access, Disk, File, Folder, LockGuard};
 
 const SECTOR: usize = 512;
-/// Granularity of an interrupted write, in bytes.
 const WRITE_GRAIN: usize = 2;
 
 #[derive(Debug, Clone, Default)]
@@ -59,7 +58,7 @@ struct Content {
     live: Vec<u8>,
     synced: Vec<u8>,
     dirty: BTreeSet<usize>,
-    /// Sector within which a kill interrupted a write. A power cut loses this sector, since the kernel writes whole
+    /// Sector in which a kill interrupted a write. A power cut loses this sector completely, because the kernel writes whole
     /// pages.
     torn: Option<usize>,
 }
@@ -87,8 +86,8 @@ impl SimDisk {
         self.0.lock().bytes_read
     }
 
-    /// Stops the disk at the operation with this number, counted from 0. That operation may be done in part; it and
-    /// all later operations fail.
+    /// Stops the disk at an operation; operations are counted from 0. This operation may have a partial effect. It and all
+    /// later operations fail.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }
@@ -105,13 +104,13 @@ impl SimDisk {
         self.0.lock().no_descriptors = none;
     }
 
-    /// Makes this percentage of operations fail partly or completely, as with a full disk, too many open files or an
-    /// I/O error.
+    /// Makes `percent` of the operations fail, completely or partly, as with a full disk, too many open files or an I/O
+    /// error.
     pub fn set_faults(&self, percent: usize, seed: u64) {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }
 
-    /// Limits the bytes of one write; the limit is rounded up to a whole sector.
+    /// Limits the number of bytes per write, rounded up to whole sectors.
     pub fn set_write_limit(&self, bytes: Option<usize>) {
         self.0.lock().write_limit = bytes;
     }
@@ -198,8 +197,8 @@ impl State {
         fails.then_some((error, done))
     }
 
-    /// Renames or removes a file. If the disk stops at this operation, the change is made only if the operation's
-    /// number is odd.
+    /// Renames or removes a file. If the disk stops at this operation, the change takes effect only if the number of the
+    /// operation is odd.
     fn name(&mut self, naming: Naming) -> io::Result<()> {
         let go = self.begin()?;
         if let Some((error, done)) = self.fault(2) {

@@ -1,4 +1,4 @@
-//! JSON calls with one HTTP/1.1 connection each; a client library would pool connections.
+//! JSON calls, each on its own HTTP/1.1 connection. A client library would reuse connections.
 
 use super::{Target, Wire};
 use std::io::{self, ErrorKind};

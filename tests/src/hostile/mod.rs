@@ -143,8 +143,6 @@ impl Target {
             let last = pieces.len().saturating_sub(1);
             for (number, piece) in pieces.into_iter().enumerate() {
                 if number > 0 {
-                    // The first ping may be written before the previous piece, but the second ping is always written after
-                    // it.
                     pings.ping(Ping::opaque()).await?;
                     pings.ping(Ping::opaque()).await?;
                 }
@@ -210,7 +208,7 @@ pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) 
             body.send_data(message.clone(), true)?;
             begun.push((response, body));
         }
-        // When the answer to the ping arrives, the service has read everything sent before the ping.
+        // The service answers a ping only after it has read everything before it.
         pings.ping(h2::Ping::opaque()).await?;
         Ok::<_, h2::Error>((send, begun))
     };

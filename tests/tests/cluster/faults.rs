@@ -1,4 +1,4 @@
-//! Checks answers and health while a process is frozen, dead or cut off (PL-30), within the documented bounds.
+//! While a process is frozen, dead or cut off, answers and health must change within the documented times (PL-30).
 
 use super::{LOOK, NEVER, PROGRAM, client};
 use motherlode_proto::ledger::v1::{DepositRequest, GetAccountRequest};

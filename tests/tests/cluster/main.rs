@@ -1,5 +1,5 @@
-//! A distributed installation on loopback. Processes are killed and connections cut under load; each acknowledged
-//! round must exist exactly once afterwards.
+//! A distributed installation on loopback. Under load, processes are killed and connections cut. Afterwards, each
+//! acknowledged round must exist exactly once.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -64,8 +64,6 @@ async fn pl_37_calls_for_archived_records_are_refused_and_apply_nothing() {
     let replica = Server::join(&spin, Options::default(), dealer()).await.unwrap();
     let (mut writer, mut player) = (Client::connect(server.address()).await, Client::connect(replica.address()).await);
     let (before, first) = (writer.balance(&account).await, server.ledger().durable() + 1);
-    // A replica also fetches records before the requested record. The replica must get the requested record even if
-    // the earlier records are archived.
     log.archive_below(300);
     assert_eq!(replica.ledger().fetch(300).unwrap().commit.position, 300);
     let refused = replica.ledger().fetch(299).unwrap_err();

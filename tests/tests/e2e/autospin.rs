@@ -137,7 +137,8 @@ async fn bw_23_the_double_is_not_offered_in_a_series() {
     server.stop().await.unwrap();
 }
 
-/// Reads answers without a connection, which would read ahead: the service plays no spin while an answer is unread.
+/// Reads the answers in the process, without a connection, because a connection would read ahead: while an answer is unread,
+/// the service must play no further spin.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let data = tempfile::tempdir().unwrap();

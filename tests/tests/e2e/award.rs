@@ -59,7 +59,6 @@ async fn pl_21_a_round_keeps_its_contribution_its_jackpot_and_its_session() {
     assert_eq!((round.bet.as_ref().unwrap().amount_minor, euro(&round.contribution_eur)), (3_000, euro("0.15")));
     assert_eq!(round.jackpots.len(), 1);
     let won = &round.jackpots[0];
-    // The award is a fiftieth of the pool's 20,000.15 EUR, rounded down (BW-13, BW-16).
     assert_eq!((won.pool_id.as_str(), won.amount.as_ref().unwrap().amount_minor), ("bewitched", 40_000));
     assert_eq!(won.hit_position, round.steps[1].position);
     assert_eq!((round.session_name.as_str(), session.name.len()), (session.name.as_str(), 32));

@@ -388,8 +388,6 @@ async fn pl_18_a_voided_free_round_is_played_again() {
     checked(data.path());
 }
 
-/// PL-07, PL-16: free rounds on a stream, in a series, in a session whose loss limit is below one bet, and concurrent
-/// free rounds.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     let data = tempfile::tempdir().unwrap();

@@ -339,7 +339,6 @@ async fn at_b2_a_connection_with_too_many_frames_without_a_call_is_told_to_calm_
         let mut wire = open(&target, GREETING).await;
         let _ = wire.write_all(&frame.repeat(20_000)).await;
         let told = rest(wire).await;
-        // GOAWAY with ENHANCE_YOUR_CALM, 11 (RFC 9113, 6.8 and 7).
         let goaway = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11];
         assert!(
             told.windows(17).any(|bytes| bytes == goaway),

@@ -155,7 +155,6 @@ async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
     client.ledger.set_exchange_rate(rate("a", "JPY", "0.006")).await.unwrap();
     let (code, jpy) = returns(&mut client, "JPY").await;
     assert_eq!((code.as_str(), jpy.len()), ("JPY", 10));
-    // The return is 0.946 plus 0.005 times the coin's value / 10 EUR. The two coin values are worth 0.006 and 6 EUR.
     assert_eq!((&jpy[0], &jpy[9]), (&same("1", "0.94600300"), &same("1000", "0.94900000")));
     client.ledger.set_exchange_rate(rate("b", "JPY", "0.011")).await.unwrap();
     let (_, jpy) = returns(&mut client, "JPY").await;

@@ -150,7 +150,6 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
         assert!((number(&coin.rtp) - stated).abs() < 1e-9 && coin.rtp_now == coin.rtp, "{coin:?}");
     }
 
-    // Tests DM-01, DM-05, DM-10 and DM-25.
     assert_eq!((dwarf_mine.ways.as_slice(), dwarf_mine.rows_max), (&[1_024, 3_125, 7_776, 16_807][..], 7));
     assert_eq!((dwarf_mine.bet_coins.unwrap().min, dwarf_mine.bet_coins.unwrap().max), (25, 25));
     for (role, count) in [(SymbolRole::SuperHigh, 4), (SymbolRole::Collected, 4), (SymbolRole::Wild, 0)] {
@@ -161,8 +160,6 @@ async fn pl_13_me_02_me_04_me_05_np_11_wf_04_wf_21_bw_06_bw_21_descriptions_stat
     assert_eq!((awarded.count, awarded.free_spins), (3, 10));
     assert!(says(dwarf_mine, "average"));
 
-    // ME-02: no scatter pays. ME-04: symbols are on any reel unless stated. Also tests ME-05, ME-06, ME-14 to ME-16 and
-    // ME-18.
     assert!(!elves.pay_rows.iter().any(|row| row.anywhere && row.pays > 0));
     assert!(says(elves, "has no scatter pay"));
     assert!(
@@ -303,7 +300,6 @@ async fn pl_13_what_is_played_is_what_is_described() {
     server.stop().await.unwrap();
 }
 
-/// Tests NP-10, ME-04 and WF-07 to WF-10.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_13_mf_d8_descriptions_state_amounts_values_and_combinations() {
     let data = tempfile::tempdir().unwrap();

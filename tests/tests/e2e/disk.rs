@@ -263,7 +263,7 @@ async fn uf_10_the_index_never_stops_the_log_and_is_written_later() {
     assert!(views.join("checkpoints").is_dir(), "the snapshot written at shutdown includes the index");
 }
 
-/// If the index is ahead of the log, the start is refused before it cuts the log's torn tail.
+/// The index is ahead of the log, so the start is refused. It must be refused before the torn end of the log is cut.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let data = tempfile::tempdir().unwrap();
@@ -289,7 +289,7 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let printed = refused().await;
     assert!(printed.contains("were acknowledged"), "{printed}");
     assert!(fs::read(&segment).unwrap() == bytes, "the refused start did not change the log");
-    // Deleting the index accepts the loss of the records. The start then cuts the tail, and the log no longer matches its
+    // Without the index, the start accepts the loss, and cuts the torn end of the log. The log then no longer matches its
     // signed checkpoint.
     fs::remove_dir_all(data.path().join("index")).unwrap();
     let printed = refused().await;

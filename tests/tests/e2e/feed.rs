@@ -247,7 +247,7 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
     server.stop().await.unwrap();
 }
 
-/// A service on a restored older copy of the log gives new records the positions of lost records.
+/// A service restored from an older copy of the log gives its new records the positions of the lost records.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
     let data = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Random bets, hits, voids, suspensions, rates and restarts, compared with an independent model of the pool's rules
-//! (BW-11 to BW-19, PL-38).
+//! Random bets, hits, voids, suspensions, rates and restarts. An independent model of the pool's rules must give the same
+//! results (BW-11 to BW-19, PL-38).
 
 use motherlode_ledger::{Handle, Options};
 use motherlode_proto::{
@@ -35,7 +35,6 @@ const COINS: [(&str, i128); 4] = [("0.01", 10_000), ("0.10", 100_000), ("0.20", 
 
 type Op = (u8, usize, u64);
 
-/// Amounts, except balances, are in 1e-9 EUR.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Pool {
     increments: i128,
@@ -48,7 +47,6 @@ struct Pool {
 }
 
 impl Pool {
-    /// Returns the award of a hit (BW-16, BW-17) in minor units; `minor` is the value of a minor unit in 1e-9 EUR.
     fn hit(&mut self, coin_micros: i128, minor: i128, now_ms: i64) -> i128 {
         let part = |whole: i128| whole * coin_micros * minor / 10_i128.pow(14);
         let close = self.hit_ms.is_some_and(|last| last / 3_000 == now_ms / 3_000);
@@ -65,7 +63,8 @@ impl Pool {
         award
     }
 
-    /// BW-19: returns contributions from K (increments) within the cycle, then from R (reserve), then from H (house).
+    /// BW-19: takes a returned contribution from K (increments) if it is of this cycle; otherwise from R (reserve), then
+    /// from H (house).
     fn give_back(&mut self, contributed: i128, in_cycle: i128) {
         let from_increments = in_cycle.min(self.increments);
         let from_reserve = (contributed - from_increments).min(self.reserve);

@@ -1,4 +1,4 @@
-//! Random operations, compared with an independent model of the player's view (PL-09, BW-11, DM-16, WF-12, PL-04,
+//! Random operations. An independent model of a player's view must give the same results (PL-09, BW-11, DM-16, WF-12, PL-04,
 //! PL-17, PL-18).
 
 use motherlode_proto::{
@@ -115,7 +115,6 @@ impl Model {
             (mark.kind(), game.info().symbols[mark.value as usize % game.info().symbols.len()].name.to_lowercase())
         });
         if game.name() == "dwarf-mine" {
-            // DM-14: a player gets one gift across all real currencies, and one in play money.
             let had = self.crystals.iter().any(|((name, _, scope), (_, given))| {
                 *given && *name == shelf.0 && (scope == PLAY) == (shelf.2 == PLAY)
             });
@@ -150,7 +149,6 @@ impl Model {
             if feature == *unlocked {
                 *unlocked = (feature + 1).min(4);
             }
-            // Three potions of one colour unlock nothing, so the new collection stays empty.
             if new && potions.is_empty() && *unlocked == 1 {
                 self.potions.remove(shelf);
             }
@@ -192,7 +190,7 @@ impl Model {
         }
     }
 
-    /// Applies a void (PL-04). If later rounds prevent the exact reversal of a collection, takes over the service's
+    /// Applies a void (PL-04). If later rounds used the voided round's part of a collection, the model copies the service's
     /// collection.
     fn void(&mut self, id: &str, now: &BTreeMap<String, i64>) {
         let round = self.rounds.remove(id).unwrap();
@@ -211,8 +209,8 @@ impl Model {
         self.taken(&shelf, id, now);
     }
 
-    /// Removes the round's pieces from a collection. If the service's values differ but are possible, takes over those
-    /// values.
+    /// Removes from a collection the pieces that the round added. If the service's values differ but are possible, the model
+    /// copies them.
     fn taken(&mut self, shelf: &Shelf, round: &str, now: &BTreeMap<String, i64>) {
         let of = |key: &str| now.get(key).copied().unwrap_or(0);
         if let Some((crystals, given)) = self.crystals.get_mut(shelf) {

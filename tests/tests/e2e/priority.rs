@@ -7,8 +7,8 @@ use std::{
     thread,
 };
 
-/// Returns each thread's niceness and scheduling policy, fields 19 and 41 of `proc_pid_stat(5)`. The thread's name before
-/// these fields may contain any characters.
+/// Returns niceness and scheduling policy of each thread: fields 19 and 41 of `proc_pid_stat(5)`. They are counted after the
+/// thread's name, because the name may contain any characters.
 fn priorities(process: u32) -> Vec<(i32, u32)> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let told = threads.filter_map(|thread| {
@@ -22,7 +22,6 @@ fn priorities(process: u32) -> Vec<(i32, u32)> {
 #[test]
 fn uf_03_a_command_that_runs_long_stands_behind_a_service_unless_told_otherwise() {
     let own = priorities(std::process::id())[0];
-    // 5 is SCHED_IDLE (sched(7)).
     for (more, expected) in [(None, (19, 5)), (Some("--priority=normal"), own)] {
         let mut command = Command::new(PROGRAM);
         command.args(["simulate", "neptune", "--rounds", "10_000_000_000", "--threads", "2"]).args(more);

@@ -31,8 +31,6 @@ fn won(played: &[Played]) -> u64 {
     played.last().unwrap().outcome.as_ref().unwrap().round_win_minor
 }
 
-/// The crystals were collected at 2 EUR but rounds are played at 0.004 EUR, so the collection wins more than the bet alone
-/// could.
 #[tokio::test(flavor = "multi_thread")]
 async fn mf_d2_pl_36_the_liability_of_free_rounds_covers_collections_of_higher_coin_values() {
     let game = latest("dwarf-mine").unwrap();
@@ -132,8 +130,6 @@ async fn mf_d1_wf_04_every_game_states_the_highest_win_over_all_stakes() {
         assert_eq!(top.currency_code.is_empty(), game.info().collection_needs == 0, "{}", game.name());
         assert!(!told.max_win_probability.chars().all(|digit| "0.".contains(digit)), "{}", told.max_win_probability);
     }
-    // Four crystals were collected at 20 SEK and one at 0.004 SEK. The mean of the five crystals is (4 x 5,000 + 1) / 5
-    // times the bet's coin value.
     let mine = described(&mut client, "dwarf-mine").await.win_up_to.unwrap();
     assert_eq!((&*mine.currency_code, &*mine.coin_value), ("SEK", "0.004"));
     assert!(mine.bets.parse::<u64>().unwrap() > 4_000 * 20_000, "{mine:?}");

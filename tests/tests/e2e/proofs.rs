@@ -182,8 +182,8 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 proof.checkpoint = proof.checkpoint.with(vec![signature]);
             }
         }
-        // A proof without the sealing records is valid for the same round but states no seals. A forgery may replace bytes
-        // of a record with equal bytes of another record.
+        // Without the sealing records, a proof of the same round is valid, but states no seals. A change that replaces bytes
+        // by equal bytes of another record is no forgery.
         if let Ok(proven) = verify(&proof, key, None)
             && !proven.draws.iter().any(|draw| matches!(draw, ShownDraw::NotShown(_)))
         {
@@ -243,7 +243,8 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         let short: Proof = proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap();
         let proven = verify(&short, &key, None).unwrap();
         assert!(proven.replayed.matches() && proven.draws == [ShownDraw::NotShown(sealed.name.number)]);
-        // Proofs of older versions have whole records with positions and the round's name; the oldest have no seals.
+        // Older versions of proofs contain whole records, with positions and the name of the round; the oldest contain no
+        // seals.
         let mut older = full.clone();
         let mut extra = older_form(&full, round).0;
         assert_eq!(extra.sealing.len(), 1);
@@ -534,7 +535,7 @@ async fn a_witness_cosigns_one_history_of_a_log_and_remembers_it() {
     assert_eq!(proven.cosigned.len(), 1, "{proven:?}");
     honest.stop().await.unwrap();
 
-    // The witness does not cosign another log signed with the log's key.
+    // The witness refuses to cosign a different log signed with the same key.
     let mut unwitnessed = config("split");
     unwitnessed.proofs.witnesses.clear();
     let split = started(&unwitnessed).await.unwrap();

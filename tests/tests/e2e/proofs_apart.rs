@@ -25,7 +25,7 @@ async fn checkpoint(proofs: &mut Proofs, key: &VerifierKey) -> (Checkpoint, Stri
 
 async fn continues(proofs: &mut Proofs, kept: &Checkpoint, key: &VerifierKey) -> Checkpoint {
     let request = GetConsistencyRequest { partition: 0, old_size: kept.size };
-    // After a takeover the new writer has first to sign a checkpoint of this size.
+    // After a takeover, the new writer must first sign a checkpoint of this size.
     let signed = async {
         loop {
             match proofs.get_consistency(request).await {
@@ -79,7 +79,6 @@ async fn pl_30_a_standby_continues_the_tree_of_a_log_on_jetstream_under_its_name
     let (mut ledgers, mut kept, mut rounds) = (vec![start("a", &["--role", "ledger"])], vec![], vec![]);
     until("a writer", async || serving(ledgers[0].address).await).await;
     Client::connect(ledgers[0].address).await.fund("ann", EUR, 10_000_000).await;
-    // The log moves from process a to process b, which has never written, and back to a, whose tree is older.
     for (turn, next) in ["b", "a", "b"].into_iter().enumerate() {
         let writer = ledgers.pop().unwrap();
         let standby = start(next, &["--role", "ledger"]);

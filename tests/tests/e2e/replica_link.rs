@@ -19,8 +19,8 @@ use std::{
 use tokio::{net::TcpListener, sync::watch};
 use tonic::{Request, Response, Status, Streaming, transport::Server, transport::server::TcpIncoming};
 
-/// The first connection breaks after sending a proposal's verdict and before sending its record. Later connections send each
-/// verdict after the record.
+/// The first connection breaks after the verdict on a proposal and before the proposal's record. Later connections send the
+/// record before the verdict.
 struct Breaking {
     inner: LogApi,
     first: Arc<AtomicBool>,
@@ -101,7 +101,7 @@ async fn pl_11_a_verdict_whose_record_came_while_there_was_no_link_is_handed_on(
     let serving = tokio::spawn(server.serve_with_incoming_shutdown(TcpIncoming::from(listener), stop.requested()));
 
     let origin = Origin { targets, credentials: Credentials::default(), partitions: 1 };
-    // Without this limit, a missing answer hangs the test until its timeout.
+    // Without this limit, a lost answer makes the test hang until its timeout.
     let options = Options { answer_wait_max: None, ..Options::default() };
     let joined = join_all(&origin, [0], |_| data.path().join("b"), &options).await.unwrap();
     let [replica]: [Handle; 1] = joined.try_into().ok().unwrap();

@@ -153,8 +153,6 @@ async fn pl_22_thousands_of_significant_events_are_listed_and_streamed_as_a_few_
     let mut reports = reports(&server).await;
     let all = all_events(&mut reports, 500).await;
     assert!(all.len() > RATES, "{} events", all.len());
-    // The old rate of each event is the new rate of the previous event, so no event is missing, repeated or out of
-    // order.
     let rates: Vec<_> = all.iter().filter(|event| event.subject == "rate SEK").collect();
     assert!(rates.len() == RATES && rates.windows(2).all(|pair| pair[0].before == pair[1].after));
     let watch = |after_position| WatchSignificantEventsRequest { after_position, ..Default::default() };
@@ -285,7 +283,7 @@ async fn pl_23_dm_19_a_return_is_held_against_the_cash_return_of_its_currency_an
     let all = |rtp: fn(&(String, String, String, String)) -> &str| levels.iter().map(rtp).collect::<Vec<_>>();
     assert_eq!(all(|of| &of.0), ["EUR", "EUR", "JPY", "JPY"]);
     assert_eq!(all(|of| &of.1), ["0.004", "0.01", "0.4", "1"]);
-    // For coins of 0.4 minor units, the implementation in tests/independent computes 0.96777....
+    // The expected returns for coins of 0.4 minor units are computed in tests/independent: 0.96777....
     assert_eq!(all(|of| &of.2[..7]), ["0.96777", "0.96800", "0.96777", "0.96800"]);
     assert!(levels[0].3 < levels[1].3 && levels[0].3 == levels[2].3 && levels[1].3 == levels[3].3, "{levels:?}");
     let stake: Vec<_> = found.totals.iter().filter(|of| of.stake.is_none()).map(theory).collect();

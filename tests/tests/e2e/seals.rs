@@ -188,7 +188,7 @@ struct Sealed {
     seal: [u8; 32],
 }
 
-/// NP-12, BW-05: a draw cannot be computed from log, copy, index, snapshots and answers, only from the draw key.
+/// NP-12, BW-05: log, copy, index, snapshots and answers do not suffice to compute a draw; the draw key is needed.
 #[tokio::test(flavor = "multi_thread")]
 async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     let (data, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -248,8 +248,8 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
             let secrets = [KEY, dealt, draw::seed(&dealt, &client_seed, &played.round_id, number.1)];
             let sealed = Sealed { stream: stream.clone(), number: number.0, seal: draw::seal(&dealt) };
             assert_eq!(reader.finds(&secrets, &sealed), None, "{player}");
-            // Control of the search: it must find each given secret. If no secret is given, the search finds the key,
-            // from which the round's seal can be computed.
+            // Checks the search itself: it must find each given secret. Without secrets, it must find the draw
+            // key, from which the seal of the round can be computed.
             for secret in secrets {
                 let mut control = Reader::default();
                 control.has("control", [b"at any place ".as_slice(), &secret, b" of it"].concat());

@@ -32,7 +32,10 @@ use tokio::{
     sync::mpsc,
 };
 use tokio_stream::wrappers::TcpListenerStream;
-use tonic::{Request, Response, Status, transport::Server};
+use tonic::{
+    Request, Response, Status,
+    transport::{Identity, Server, ServerTlsConfig},
+};
 
 struct Collector(mpsc::UnboundedSender<Vec<Metric>>);
 
@@ -122,12 +125,36 @@ pub fn asked(text: &str) -> Vec<String> {
 }
 
 pub async fn collector() -> (String, mpsc::UnboundedReceiver<Vec<Metric>>) {
+    let (port, exports) = collector_on(Server::builder()).await;
+    (format!("http://127.0.0.1:{port}"), exports)
+}
+
+async fn collector_on(mut server: Server) -> (u16, mpsc::UnboundedReceiver<Vec<Metric>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let port = listener.local_addr().unwrap().port();
     let (sender, exports) = mpsc::unbounded_channel();
-    let collector = Server::builder().add_service(MetricsServiceServer::new(Collector(sender)));
+    let collector = server.add_service(MetricsServiceServer::new(Collector(sender)));
     tokio::spawn(collector.serve_with_incoming(TcpListenerStream::new(listener)));
-    (endpoint, exports)
+    (port, exports)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_are_exported_over_tls_to_a_collector_whose_root_certificate_is_named() {
+    let data = tempfile::tempdir().unwrap();
+    let _ = Certificates::make(data.path());
+    let file = |name: &str| data.path().join(name);
+    let read = |name: &str| fs::read(file(name)).unwrap();
+    let tls = ServerTlsConfig::new().identity(Identity::from_pem(read("service.pem"), read("service.key")));
+    let (port, mut exports) = collector_on(Server::builder().tls_config(tls).unwrap()).await;
+    let config = file("config.toml");
+    let root = file("root.pem").display().to_string();
+    let telemetry =
+        format!("otlp_endpoint = \"https://localhost:{port}\"\notlp_ca = \"{root}\"\nmetrics_seconds = 1\n");
+    fs::write(&config, format!("[telemetry]\n{telemetry}")).unwrap();
+    let service = Process::start(PROGRAM, &data.path().join("data"), Some(&config));
+    let exported = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
+    assert!(exported.iter().any(|metric| prometheus(metric) == "motherlode_log_position"));
+    assert_eq!(service.terminate().await, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -259,7 +286,6 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     assert_eq!(points(&latest["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
     let significant = points(&latest["motherlode_significant_events_total"], "kind");
     assert_eq!(significant["parameter_changed"], 1);
-    // Alarms compute increases, so a counter must be exported while it is 0.
     assert_eq!((significant["clock_skewed"], significant["integrity_failed"]), (0, 0));
     let Some(Data::Histogram(calls)) = &latest["rpc_server_call_duration_seconds"].data else { panic!("no histogram") };
     let text = |point: &opentelemetry_proto::tonic::metrics::v1::HistogramDataPoint| format!("{:?}", point.attributes);
@@ -271,7 +297,6 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     for file in ["rules.yaml", "dashboard.json"] {
         let names = asked(&fs::read_to_string(folder.join(file)).unwrap());
         assert!(names.len() > 8, "{file} uses metrics");
-        // wallet/metrics.rs tests the metrics of seamless wallets, and telemetry_port.rs tests those of TLS.
         for name in names.into_iter().filter(|name| !name.starts_with(OF_WALLETS) && !name.contains("_tls_certificate"))
         {
             assert!(latest.contains_key(&name), "{file} uses {name}, which is not among {:?}", latest.keys());

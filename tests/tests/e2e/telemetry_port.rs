@@ -86,7 +86,6 @@ async fn prometheus_gets_every_metric_that_alarms_and_pictures_ask_for_by_the_sa
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/observability");
     for file in ["rules.yaml", "dashboard.json"] {
         for name in asked(&fs::read_to_string(folder.join(file)).unwrap()) {
-            // This service has no witnesses and no seamless wallets.
             let elsewhere = name.starts_with(OF_WALLETS) || name.starts_with("motherlode_proofs_cosign");
             assert!(elsewhere || names.contains(&*name), "{file} uses {name}, which is not among {names:?}");
         }

@@ -33,7 +33,6 @@ fn holdings(server: &Server, player: &str) -> Holdings {
         balance: state.balance(Currency::EUR).unwrap().0,
         house: holding(Books::House("acme")),
         pool: [server.collected(pool), holding(Books::Reserve(pool)), holding(Books::SeedFunding(pool))],
-        // Omits the picked witch (empty scope), which a void does not change (BW-05).
         collections: figures.filter(|((_, scope, _), _)| !scope.is_empty()).collect(),
     }
 }
@@ -125,7 +124,8 @@ async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round()
             client = Client::connect(server.address()).await;
         }
         let voided = void(&mut client, round_id).await.unwrap();
-        // A voided round's contribution stays in the pool at the operator's cost unless an incident covers it (PL-38).
+        // The contribution of a voided round stays in the pool, at the operator's cost, unless an incident returns it
+        // (PL-38).
         kept += contribution(&round(&mut client, round_id).await);
         let mut expected = before.clone();
         expected.house -= kept;
@@ -148,8 +148,8 @@ fn shuffled(count: usize) -> Vec<usize> {
     order
 }
 
-/// DM-15: if other rounds were played between the voided rounds, each collection is still in a state that play could
-/// have reached.
+/// DM-15: even if other rounds were played between the voided rounds, each collection must be in a state that play can
+/// reach.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_what_can_be_collected() {
     let data = tempfile::tempdir().unwrap();

@@ -110,7 +110,7 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     server.stop().await.unwrap();
 }
 
-/// Store whose appends block while it is shut, to simulate a hanging disk.
+/// Store whose appends block while the gate is shut, as on a disk that hangs.
 struct Gate(MemoryStore, Latch);
 
 type Latch = Arc<(Mutex<Shut>, Condvar)>;
@@ -370,7 +370,7 @@ async fn watch(client: &Client, pool: &str, coins: &[&str]) -> tonic::Streaming<
     in_time(async || client.jackpot.clone().watch_counters(request.clone()).await).await.into_inner()
 }
 
-/// Retries while the machine is so busy that the service times out.
+/// Retries a call that timed out, because the machine may be busy.
 async fn in_time<T>(ask: impl AsyncFn() -> Result<T, Status>) -> T {
     let asking = async {
         loop {
@@ -531,8 +531,6 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
         last = client.choose(&format!("hit.{step}"), &spun.round_id, choice, None).await.unwrap();
     }
     let won = hit.jackpot.unwrap().amount.unwrap().amount_minor;
-    // A bet of 150 EUR contributes 0.5 %, which is 0.75 EUR; the award is a tenth of 20,000.75 EUR (the old seed), rounded
-    // down.
     assert_eq!(won, 200_007, "the win ends the cycle on the old terms");
     let pool = client.jackpot.get_pool(request).await.unwrap().into_inner().pool.unwrap();
     assert_eq!((pool.cycle, pool.pending_terms.is_none()), (2, true));
@@ -544,7 +542,7 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     let game = client.spin.get_game(request).await.unwrap().into_inner();
     let returns = game.jackpot_returns.unwrap();
     assert_eq!((&*game.rtp, &*returns.rtp_min, &*returns.rtp_max), ("0.948500", "0.9485", "0.9510"));
-    assert!(returns.assumes.contains("30000 EUR and grows by 0.25 %"), "{}", returns.assumes);
+    assert!(returns.assumes.contains("30000 EUR, and it grows by 0.25 %"), "{}", returns.assumes);
     assert_eq!(returns.coins.last().unwrap().rtp, "0.95100000");
     server.stop().await.unwrap();
 }

@@ -11,7 +11,8 @@ pub trait Play: AsyncFn(Duration) -> Vec<(&'static str, Rounds)> {}
 
 impl<F: AsyncFn(Duration) -> Vec<(&'static str, Rounds)>> Play for F {}
 
-/// Panics if an honest call fails, or if p99 under attack exceeds [`SLOWER_MAX`] times the p99 of the preceding calm part.
+/// Panics if an honest call fails. Also panics if the p99 latency during an attack exceeds that of the calm part before it
+/// by a factor of [`SLOWER_MAX`].
 pub async fn alternate(
     process: &Process,
     all: Duration,

@@ -1,5 +1,5 @@
-//! Cancellations as an attack (PL-42). No commit of a request may follow its cancellation, and the answers must match
-//! the log.
+//! Attacks by cancellation (PL-42). After the cancellation of a request, no commit of this request may follow, and the
+//! answers must match the log.
 //!
 //! - `MOTHERLODE_CANCELS_SECONDS`: seconds of the attack, 30 by default.
 
@@ -261,7 +261,6 @@ impl Effects {
             }
             return;
         }
-        // A campaign's cost is reserved by a commit before the grant, and stays reserved if the grant is cancelled.
         let is_reservation = |commit: &&Commit| matches!(commit.events[..], [Event::LiabilityReserved(_), ..]);
         let effects: Vec<_> = self.of(stream, request_id).iter().filter(|commit| !is_reservation(commit)).collect();
         match outcome.state() {

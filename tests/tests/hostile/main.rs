@@ -1,5 +1,4 @@
-//! Two hostile operators make all attacks at once, while an honest operator plays at a constant rate
-//! (`tests/run hostile`).
+//! Two hostile operators make all attacks at once, while an honest operator plays at a constant rate (`tests/run hostile`).
 //!
 //! Attackers run with nice 19. The latency of honest rounds is measured from their scheduled starts. The tests must run
 //! one after another (`--test-threads=1`).
@@ -37,12 +36,11 @@ use tokio::runtime::Runtime;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-/// Maximum ratio of the honest operator's p99 under attack to its p99 before the attack.
+/// Highest permitted ratio of the honest operator's p99 latency during the attack to that before it.
 const SLOWER_MAX: u32 = 3;
-/// Rate limit per operator and its burst. The burst lets the honest operator open all accounts at once.
+/// Rate limit and burst of each operator. The burst suffices for the honest operator to open all of its accounts at once.
 const CALLS_A_SECOND: u32 = 200;
 const CALLS_AT_ONCE: u32 = 1_000;
-/// Niceness of attackers (sched(7)); some threads of the service have 10.
 const NICER: i32 = 19;
 const BYTES_MAX: u64 = 1 << 30;
 

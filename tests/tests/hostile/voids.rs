@@ -1,4 +1,4 @@
-//! Voids as an attack (PL-38): one operator voids rounds, including jackpot hits, as fast as it can while another
+//! Attacks by voids (PL-38): one operator voids rounds, some of them jackpot hits, as fast as possible while another
 //! operator plays.
 //!
 //! - `MOTHERLODE_VOIDS_SECONDS`: seconds of the attack,  60 by default.
@@ -235,7 +235,6 @@ async fn mf_b1_mf_b2_voids_do_not_pay_and_delay_no_other_operator() {
     let threads = crate::threads();
     let (counts, mut own, mut slowest) = (Arc::new(Flood::default()), vec![], vec![]);
     for turn in 0..TURNS {
-        // The dealer's script needs processor time for each hit, so calm parts have as many hits as parts under attack.
         let hits = tokio::spawn(honest_hits(honest.clone(), format!("calm-{turn}"), all / TURNS));
         let calm = playing.play(all / TURNS).await;
         hits.await.unwrap();

@@ -12,7 +12,6 @@ const WRITE: &str = "MOTHERLODE_WRITE_DOCUMENTS";
 
 const PAGE: &str = "docs/reference/generated/configuration.md";
 
-/// The definition of a type is searched in the file that uses the type, then in these files in order.
 const SOURCES: [&str; 3] =
     ["services/runtime/src/config.rs", "services/runtime/src/jurisdiction.rs", "engine/state/src/play/profile.rs"];
 

@@ -34,11 +34,10 @@ const ENGINE_MAY_USE: [&str; 12] = [
     "toml",
 ];
 
-/// Direct dependencies allowed in `rounds`, which reaches gRPC crates only through the messages.
 const ROUNDS_MAY_USE: [&str; 6] =
     ["motherlode-state", "motherlode-proto", "motherlode-slots", "prost", "prost-types", "thiserror"];
 
-/// Dependencies that are forbidden even indirectly: I/O, async, clocks, ambient randomness.
+/// Packages on which the engine must not depend, even indirectly: I/O, async, clocks and sources of randomness.
 const ENGINE_MUST_NOT_REACH: [&str; 15] = [
     "async-std",
     "chrono",
@@ -82,7 +81,8 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Omits dependencies of tests. The package is resolved alone, so that no other crate of the workspace enables features.
+/// Dependencies of tests are excluded. The package is resolved alone; otherwise, other crates of the workspace could enable
+/// features.
 fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
@@ -194,7 +194,6 @@ fn pl_09_no_floating_point_near_money() {
                 let number = word.trim_end_matches("f32").trim_end_matches("f64");
                 number != word && number.chars().all(|letter| letter.is_ascii_digit() || letter == '_')
             };
-            // Serde's trait has these two functions; the canonical encoding of the state refuses their values.
             let of_serde = ["fn serialize_f32(", "fn serialize_f64("].iter().any(|function| code.contains(function));
             assert!(of_serde || !words.any(float), "{}:{}: {line}", path.display(), number + 1);
         }

@@ -1,5 +1,5 @@
-//! Imports between modules of a crate: `use` items, and paths that begin with `crate`, `self`, `super` or a child
-//! module. Omits imports in expanded macros.
+//! Imports between the modules of a crate, from `use` items and from paths that begin with `crate`, `self`, `super` or a
+//! child module. Imports in macro expansions are not found.
 
 use std::collections::{BTreeMap, BTreeSet};
 

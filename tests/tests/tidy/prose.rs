@@ -1,4 +1,5 @@
-//! Turns of phrase that make technical English hard to read stay below ceilings, which eight well-regarded codebases meet.
+//! Checks that phrases which make technical English hard to read are rarer than ceilings. Eight well-regarded codebases stay
+//! under these ceilings.
 //!
 //! Text means comments, docstrings, Markdown, and messages, which are string literals of at least three words in Rust
 //! outside tests.
@@ -53,16 +54,8 @@ const PATTERNS: [(&str, &str, f64); 13] = [
 
 const NOT_IN_MESSAGES: &str = "fragment-opens";
 
-const LEFT_OUT: [&str; 8] = [
-    "engine/slots/games/",
-    "LICENSE",
-    "node_modules/",
-    "vendor/",
-    "/golden/",
-    "proto/google/",
-    "generated",
-    "testdata/",
-];
+const LEFT_OUT: [&str; 7] =
+    ["LICENSE", "node_modules/", "vendor/", "/golden/", "proto/google/", "generated", "testdata/"];
 
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).unwrap()
@@ -196,7 +189,7 @@ fn slashed(text: &str, has_messages: bool, kind: &'static str) -> Vec<(&'static 
     messages
 }
 
-/// Returns whether at least this many matches have a probability below 1 in 100 in a Poisson distribution with this mean.
+/// Returns whether, in a Poisson distribution with this mean, `matches` or more matches have a probability below 1 in 100.
 fn is_improbable(matches: usize, mean: f64) -> bool {
     let (mut below, mut term) = (0.0, (-mean).exp());
     for count in 0..matches {

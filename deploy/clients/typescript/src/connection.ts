@@ -14,22 +14,22 @@ export interface Target {
   /** Client certificate and its key in PEM. */
   readonly certificate?: string | Buffer;
   readonly key?: string | Buffer;
-  /** Connects without TLS, which exposes the token. */
+  /** Connects without TLS, so the token is sent unencrypted. */
   readonly plain?: boolean;
-  /** Allows `plain` beyond loopback. */
+  /** Allows `plain` for addresses other than loopback. */
   readonly plainRemote?: boolean;
   /** Connect options, which override the client's defaults. */
   readonly options?: Options;
 }
 
-// A silent connection is replaced within 9 s. An idle connection is checked only before its next call, because connect-node
-// 2.1.2 throws in a timer after an abort if it pings idle connections.
+// The pings detect a silent connection, which is replaced within 9 s. Idle connections are not pinged, because a ping
+// after an abort throws in a timer of connect-node 2.1.2; they are checked before their next call.
 const PINGS = { pingIntervalMs: 4_000, pingTimeoutMs: 4_000 };
 const OPENING_MS_MAX = 3_000;
 
 type Requested = Parameters<Http2SessionManager["request"]>;
 
-/** Opens connections with a ping, before any call is sent. */
+/** Checks each new connection with a ping before the first call is sent. */
 export class Connection {
   readonly authority: string;
   readonly #sessions: Http2SessionManager;

@@ -1,4 +1,4 @@
-/** Refusals as exceptions, with their `google.rpc` details. */
+/** Exceptions for refused calls, with `google.rpc` details. */
 
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -43,7 +43,7 @@ export class Refused extends MotherlodeError {
   readonly metadata: Readonly<Record<string, string>>;
   /** Maps each invalid field's name to its fault. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Delay before a retry; undefined if a retry does not help. */
+  /** Delay before a retry, undefined if a retry does not help. */
   readonly retryAfterMs: number | undefined;
 
   constructor(refusal: Refusal, requestId = "", cause?: unknown) {
@@ -78,37 +78,37 @@ export class Refused extends MotherlodeError {
   }
 }
 
-/** A field is malformed, or a stake is not offered. */
+/** Thrown if a field is malformed, or a stake is not offered. */
 export class InvalidArgument extends Refused {}
 
-/** An account, round or game is unknown, or belongs to another operator. */
+/** Thrown if an account, round or game is unknown, or belongs to another operator. */
 export class NotFound extends Refused {}
 
-/** The object to be created already exists. */
+/** Thrown if the object to be created already exists. */
 export class AlreadyExists extends Refused {}
 
-/** The request id was used for another request (REQUEST_ID_REUSED). */
+/** Thrown if the request id was used for another request (REQUEST_ID_REUSED). */
 export class Conflict extends AlreadyExists {}
 
-/** The object's current state does not allow the call. */
+/** Thrown if the object's current state does not allow the call. */
 export class FailedPrecondition extends Refused {}
 
-/** The balance is below the bet or the withdrawal (INSUFFICIENT_FUNDS). */
+/** Thrown if the balance is below the bet or the withdrawal (INSUFFICIENT_FUNDS). */
 export class InsufficientFunds extends FailedPrecondition {}
 
-/** The credential lacks the role that the call requires. */
+/** Thrown if the credential lacks the role that the call requires. */
 export class PermissionDenied extends Refused {}
 
-/** The token is missing, unknown or expired. */
+/** Thrown if the token is missing, unknown or expired. */
 export class Unauthenticated extends Refused {}
 
-/** The operator has reached one of its limits. */
+/** Thrown if the operator has reached one of its limits. */
 export class ResourceExhausted extends Refused {}
 
-/** A read-only call got no answer from the service in time. */
+/** Thrown if a read-only call got no answer from the service in time. */
 export class Unavailable extends Refused {}
 
-/** The call was never sent: no connection could be opened, or the client is closed. */
+/** Thrown if the call was never sent, because no connection could be opened or the client is closed. */
 export class NotSent extends Unavailable {
   override get isLost(): boolean {
     return false;
@@ -120,7 +120,7 @@ export class NotSent extends Unavailable {
 }
 
 /**
- * The deadline has passed, and the request may have been applied.
+ * Thrown if the deadline has passed, and the request may have been applied.
  *
  * To resolve this, repeat the request with the same `requestId`, look it up by `getRequest`, or cancel it with
  * `cancelRequest`.
@@ -141,7 +141,7 @@ const BY_CODE: Readonly<Partial<Record<Code, typeof Refused>>> = {
   [Code.Canceled]: Unavailable,
 };
 
-/** Converts a Connect error, such as a stream's, to a refusal. */
+/** Converts a Connect error (for example, the error of a stream) to a refusal. */
 export function refusalOf(error: unknown, requestId = ""): Refused {
   const told = ConnectError.from(error);
   const info = told.findDetails(ErrorInfoSchema).find((detail) => detail.domain === DOMAIN);
@@ -159,7 +159,10 @@ export function refusalOf(error: unknown, requestId = ""): Refused {
   return new kind(refusal, requestId, error);
 }
 
-/** Returns the gRPC status's code. Without a status, returns Unavailable: Connect's code describes only the connection. */
+/**
+ * Returns the status code that the server sent. Without one, returns Unavailable, because Connect's code describes only
+ * the connection.
+ */
 function codeOf(error: ConnectError): Code {
   return LOST.has(error.code) || error.metadata.has("grpc-status") ? error.code : Code.Unavailable;
 }

@@ -7,7 +7,7 @@ import { OutcomeUnknown, type Refused } from "./errors.js";
 
 // Calls that are safe to repeat without a request id.
 const REPEATABLE = /^(Get|List|Read|CloseSession|CancelJob|AcknowledgeRealityCheck|RunSelfCheck)/;
-// Calls whose request id refers to an earlier request.
+// Calls that use the request id of an earlier request.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
 /** A caller that stores the id before sending can look up the request after a crash. */
@@ -15,7 +15,7 @@ export function newRequestId(): string {
   return crypto.randomUUID();
 }
 
-/** Limits of retries in milliseconds. `totalMs` limits the total time of a call's attempts. */
+/** Limits of retries, in milliseconds; `totalMs` is the limit for all attempts of a call together. */
 export interface Policy {
   readonly totalMs: number;
   readonly attemptMs: number;
@@ -25,7 +25,7 @@ export interface Policy {
 
 export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, firstWaitMs: 50, waitMsMax: 2_000 };
 
-// Longest timeout: one day is within the limits of timers and of the protocol's deadlines.
+// Longest permitted timeout, one day, which JavaScript's timers and the protocol's deadlines can represent.
 const DAY_MS = 86_400_000;
 
 function isTime(ms: number): boolean {
@@ -49,7 +49,7 @@ export interface Method<I extends DescMessage> {
 export class Asking<I extends DescMessage> {
   readonly request: MessageShape<I>;
   readonly requestId: string;
-  /** Whether the service may have applied an attempt that it did not answer. */
+  /** Whether the service may have applied an attempt without answering it. */
   lost = false;
 
   readonly #method: Method<I>;
@@ -76,7 +76,7 @@ export class Asking<I extends DescMessage> {
 
   attemptMs(): number {
     this.#attempts += 1;
-    // At least 1, because 0 means no timeout in Connect; rounded up, because the protocol needs whole milliseconds.
+    // Connect interprets 0 as no timeout, and the protocol requires whole milliseconds.
     const left = Math.max(1, Math.ceil(this.#until - this.now()));
     // A call that cannot be retried has one attempt, which gets the whole timeout.
     return this.#mayRepeat ? Math.min(Math.ceil(this.#policy.attemptMs), left) : left;

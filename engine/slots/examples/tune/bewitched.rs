@@ -10,9 +10,9 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target hit frequency with all lines active.
+/// Target hit frequency in thousandths, if the player bets on all lines.
 const HITS_PER_MILLE: u64 = 290;
-/// Money prizes in thousandths, with weights. Tuning moves weight between the first two prizes.
+/// Money prizes in coins and their weights in thousandths. Tuning changes only the weights of the first two prizes.
 const MONEY: [(u32, u64); 12] = [
     (15, 300),
     (20, 180),
@@ -55,9 +55,13 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves T = (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g, for the mean money m; T is the return,
-/// other letters are the means of those in `moments.rs`. The probability of the jackpot per coin is y / (1 - phi) times the
-/// jackpot's share of the weight.
+/// Computes the mean money prize that gives the target return, and from it the weights of the first two prizes and of the
+/// jackpot.
+///
+/// ```text
+/// T = (l + s + y m) + phi / (1 - phi) (k l + s + y m)    phi = z + y g
+/// T: return, m: mean money; the other letters are the means in `moments.rs`
+/// ```
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let whole = |n: u64| Exact::from_integer(n.into());

@@ -13,7 +13,8 @@ const HITS_PER_MILLE: i64 = 280;
 const WEIGHT: u32 = 100_000_000;
 const FIRST_CRYSTAL: u32 = 330_000;
 
-/// Symbol, highest stack, count on each paid strip, count on each free strip, and weight in thousandths on expanded rows.
+/// A symbol's code, the height of its highest stack, its number of stops on each paid strip and on each free strip, and its
+/// weight in thousandths in added rows.
 type Contents = (&'static str, usize, [usize; 5], [usize; 5], u32);
 
 const CONTENTS: [Contents; 9] = [

@@ -10,11 +10,11 @@ use num_traits::{One, Signed};
 use crate::shared::{grouped, lcm, shuffle};
 
 const ORDERS: u8 = 120;
-/// Target hit frequency with all lines active.
+/// Target hit frequency in thousandths, if the player bets on all lines.
 const HITS_PER_MILLE: u64 = 320;
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// Amounts in thousandths, with weights. Tuning moves weight between the first two amounts.
+/// Treasure amounts in coins and their weights in thousandths. Tuning changes only the weights of the first two amounts.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),
@@ -54,8 +54,12 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// Solves R = (l + s + m n) + phi / (1 - phi) (k l + s + m n) for the mean amount m; R is the return, n the mean of `N` in
-/// `moments.rs`.
+/// Computes the mean treasure amount that gives the target return, and from it the weights of the first two amounts.
+///
+/// ```text
+/// R = (l + s + m n) + phi / (1 - phi) (k l + s + m n)
+/// R: return, m: mean amount, n: mean of `N` in `moments.rs`; the other letters are the means in `moments.rs`
+/// ```
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
     let window = Window::new(model, 1);
     let phi = &window.spins;

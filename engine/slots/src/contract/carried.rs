@@ -19,7 +19,7 @@ impl Carried {
 pub struct Carries {
     pub keys: &'static [&'static str],
     pub scope: CarriedScope,
-    /// Keys whose figures are shared by all real-money currencies: each counts as the highest of the currencies' figures
+    /// Keys of figures that all real-money currencies share: the highest of a player's figures in these currencies counts
     /// (DM-14).
     pub shared: &'static [&'static str],
 }

@@ -115,8 +115,8 @@ pub trait Game: Sync + Send {
     fn interruption_hours(&self) -> Option<u32> {
         None
     }
-    /// Subtracts from `now` a voided round's change from `before` to `after` (PL-04), except for figures that later rounds
-    /// have used.
+    /// Reverts the change of a voided round, from `before` to `after`, in the current figures `now` (PL-04). Figures that
+    /// later rounds have used are not reverted.
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         now.without(before, after)
     }

@@ -5,11 +5,12 @@ use crate::contract::par::Exact;
 pub struct HighestWin {
     /// Upper bound of the highest win, in total bets.
     pub bets: Exact,
-    /// Exponent of the power of ten that bounds this win's probability from above.
+    /// Exponent `e` of the upper bound 10^e of this win's probability.
     pub chance_exponent: i32,
-    /// Whether free spins can retrigger without limit. If so, `bets` is for a round without retriggers.
+    /// Whether free spins can award free spins without limit. If they can, `bets` is the highest win without such awards.
     pub unlimited: bool,
-    /// Highest windows that pay at the mean coin value of earlier rounds; `bets` assumes a constant coin value.
+    /// In a game that pays some spins at the mean coin value of earlier rounds: the highest windows, from which the highest
+    /// win at changing coin values follows. `bets` assumes a constant coin value.
     pub collected: Option<CollectedTop>,
     pub gamble: Option<GambleTop>,
 }
@@ -26,7 +27,7 @@ pub struct CollectedTop {
 pub struct TopWindows {
     pub windows: u32,
     pub coins: u64,
-    /// Decimal logarithm of the upper bound of a window's probability.
+    /// Decimal logarithm of an upper bound of the probability that a spin shows such a window.
     pub log_chance: f64,
     pub log_chance_rounded: f64,
 }
@@ -47,13 +48,13 @@ impl HighestWin {
     pub fn definition(&self) -> &'static str {
         match (self.unlimited, self.collected.is_some()) {
             (true, _) => {
-                "highest win of a round without retriggered free spins; retriggers are unlimited, so a higher win is \
-                 possible; the chance to win this amount or more is at most the stated chance; gamble and jackpot are not \
-                 included"
+                "highest win of a round in which no free spins are retriggered; a round with retriggers can win more, \
+                 because their number is unlimited; the chance to win this amount or more is at most the stated \
+                 chance; the gamble and the jackpot are not included"
             }
             (false, true) => {
-                "upper bound of a round's win; the chance to win this amount is at most the stated chance; includes \
-                 collections begun at the highest coin value of the currency and completed at the lowest"
+                "upper bound of a round's win; the chance to win this amount is at most the stated chance; the bound \
+                 also covers a collection begun at the currency's highest coin value and completed at its lowest"
             }
             (false, false) => {
                 "upper bound of a round's win; the chance to win this amount is at most the stated chance; the gamble is not \

@@ -27,7 +27,7 @@ pub struct GameInfo {
     pub values: Vec<ValueSet>,
     pub combinations: Vec<FeatureCombination>,
     pub jackpot: bool,
-    /// Names of the companions, numbered from 1. The player picks one before the first spin (BW-05).
+    /// Names of the characters from which the player picks one before the first spin (BW-05), numbered from 1.
     pub companions: &'static [&'static str],
     pub doubles_max: u32,
     /// See ME-16.
@@ -47,18 +47,19 @@ impl GameInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Autoplay {
     pub loss: AutoplayLoss,
-    /// Whether a series ends only at a win above the limit (ME-19), or also at the limit (BW-25, WF-19).
+    /// Whether an autoplay series with a limit on single wins continues at a win that equals the limit (ME-19). If false,
+    /// that win ends the series (BW-25, WF-19).
     pub ends_above_win: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AutoplayLoss {
-    /// The series ends when its loss exceeds the limit (BW-25, ME-19).
+    /// The series ends when its loss exceeds the loss limit (BW-25, ME-19).
     #[default]
     Passed,
-    /// The series ends when its loss reaches the limit (WF-19).
+    /// The series ends when its loss reaches the loss limit (WF-19).
     Reached,
-    /// The series ends before a bet that could make the loss exceed the limit (DM-26).
+    /// The series ends before a bet whose loss could exceed the loss limit (DM-26).
     Prevented,
 }
 
@@ -73,7 +74,7 @@ pub struct Fact {
 pub struct SymbolInfo {
     pub name: String,
     pub short: String,
-    /// Two letters, unique within the game.
+    /// Symbol's two-letter code, unique within the game.
     pub code: String,
     pub role: SymbolRole,
 }
@@ -95,7 +96,8 @@ pub enum SymbolRole {
 pub struct PayRow {
     pub symbol: u8,
     pub count: u8,
-    /// Pay as a factor: lines multiply it by the coins per line, scatters by the total bet, ways by the number of ways.
+    /// Factor by which the coins per line (line wins), the total bet (scatter wins) or the number of ways (ways wins) is
+    /// multiplied.
     pub pays: u64,
     pub free_spins: u32,
     pub scatter: bool,

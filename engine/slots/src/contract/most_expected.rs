@@ -5,9 +5,9 @@ use crate::contract::par::{Exact, exact, ratio};
 /// Mean returns as multiples of the total bet, excluding jackpots and rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MostExpected {
-    /// In the best state, mean return of the part that pays at the round's coin value.
+    /// Mean return, in the best state, of the spins that pay at the round's own coin value.
     pub own: Exact,
-    /// In the best state, mean return of the part that pays at the mean coin value (DM-12).
+    /// Mean return, in the best state, of the spins that pay at the mean coin value of this and earlier rounds (DM-12).
     pub collected: Exact,
     pub collected_windows: Exact,
     /// Number of earlier rounds over which the coin value is averaged.
@@ -20,7 +20,8 @@ impl MostExpected {
         Self { own: rtp, collected: exact(0), collected_windows: exact(0), earlier: 0 }
     }
 
-    /// Returns the highest mean return if no earlier round's coin value exceeded `carried_micros`.
+    /// Returns the mean return in the best state at coin value `coin_micros`, if the coin value of no earlier round exceeded
+    /// `carried_micros`.
     #[must_use]
     pub fn rtp(&self, coin_micros: u64, carried_micros: u64) -> Exact {
         let coin = coin_micros.max(1);

@@ -1,4 +1,4 @@
-//! Outcome of a step, whose buffers can be reused for the next step. Wins are whole coins and include multipliers.
+//! Outcome of a step. Its buffers can be reused for the next step. Wins are in whole coins and include multipliers.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub struct Outcome {
     pub prize: Option<Prize>,
     pub reveals: Vec<Reveal>,
     pub unopened: Vec<Reveal>,
-    /// Mean coin value at which the step pays, if it differs from the stake's (DM-12). Not logged.
+    /// Mean coin value at which the step pays, if it is not the coin value of the stake (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
     pub pick: Option<PickOffer>,
     pub card: Option<CardTurn>,
@@ -121,17 +121,17 @@ pub struct Mark {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
-    /// Crystal; the value is its symbol's index (DM-09).
+    /// Crystal; `value` is its symbol's index (DM-09).
     Crystal,
-    /// Bonus; the value is its pay in total bets (ME-04).
+    /// Bonus; `value` is its pay in total bets (ME-04).
     Bonus,
-    /// Mystery Bonus; the value is its pay in total bets, or 0 until revealed (ME-05).
+    /// Mystery Bonus; `value` is its pay in total bets, or 0 until the pay is revealed (ME-05).
     Mystery,
-    /// Multiplier; the value is its factor, or 0 until revealed (ME-06).
+    /// Multiplier; `value` is its factor, or 0 until the factor is revealed (ME-06).
     Multiplier,
-    /// Potion; the value is its symbol's index (WF-05).
+    /// Potion; `value` is its symbol's index (WF-05).
     Potion,
-    /// Placed Wild; the value is its side in cells, 1 to 3 (WF-08, WF-10).
+    /// Placed Wild; `value` is the length of its side in cells, 1 to 3 (WF-08, WF-10).
     PlacedWild,
     /// See WF-13.
     Question,
@@ -233,7 +233,7 @@ pub enum Prize {
     Jackpot,
 }
 
-/// Playing card. A guess of red is `RedHeart`, a guess of black `BlackSpade`.
+/// Playing card. The player guesses red as `RedHeart` and black as `BlackSpade`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Card {
     RedHeart,

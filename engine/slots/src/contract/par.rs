@@ -8,7 +8,7 @@ use crate::contract::nature::Nature;
 
 pub type Exact = BigRational;
 
-/// Exact figures for one stake, in bets.
+/// Exact return and probabilities for one stake. Amounts are multiples of the bet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Par {
     pub game: &'static str,
@@ -19,7 +19,7 @@ pub struct Par {
     pub rtp: Exact,
     pub rtp_without_jackpot: Exact,
     pub parts: Vec<ReturnPart>,
-    /// Probability of a win or feature.
+    /// Probability of a round with a win or a feature.
     pub hit_frequency: Exact,
     /// Standard deviation of a round, excluding jackpot and gamble.
     pub std_dev: f64,
@@ -84,7 +84,8 @@ impl ReelSet {
 pub struct Combination {
     pub symbol: u8,
     pub count: u8,
-    /// Probability on one line; for scatters, in the window; for ways, the expected number of ways.
+    /// Probability of the combination on one line or, for scatters, in the window. For ways: mean number of ways that win
+    /// it.
     pub chance: Exact,
     pub rtp: Exact,
 }
@@ -127,8 +128,8 @@ impl Par {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// Returns 1.96 standard deviations. In 95 % of cases, the mean of N rounds is within this number / sqrt(N) of the
-    /// return.
+    /// Returns 1.96 standard deviations of a round. In 95 % of cases, the mean win of N rounds differs from the return by at
+    /// most this number divided by sqrt(N).
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev
@@ -166,7 +167,7 @@ pub fn float(value: &Exact) -> f64 {
     value.to_f64().unwrap_or(f64::NAN)
 }
 
-/// Formats a number, rounded half to even.
+/// Formats a number with `places` decimals, rounded half to even.
 #[must_use]
 pub fn decimal(value: &Exact, places: usize) -> String {
     let scale = (0..places).fold(BigInt::one(), |scale, _| scale * 10);

@@ -21,7 +21,7 @@ pub struct PoolTerms {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
     pub seed: Exact,
-    /// Return of the increments at a coin value of one EUR.
+    /// Return of the pool's increments if the coin value is one EUR.
     pub increments_per_eur: Exact,
     pub increments_max: Exact,
 }

@@ -23,14 +23,14 @@ impl CoinFraction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
     pub rtp: Exact,
-    /// Mean change of a round's win by rounding, in coins.
+    /// Mean amount by which rounding changes a round's win, in coins.
     pub adds: Exact,
     pub adds_to_own: Exact,
-    /// Upper bound of the increase of the standard deviation, in bets.
+    /// Upper bound of the amount that rounding adds to the standard deviation of a round, in bets.
     pub spread_at_most: f64,
-    /// Error bound of `adds`.
+    /// Largest possible error of `adds`.
     pub within: Exact,
-    /// Upper bound of the effect of paying at a mean coin value (DM-12).
+    /// Upper bound of the additional rounding error of collections, which are paid at a mean coin value (DM-12).
     pub mixed_at_most: Exact,
     pub published: Exact,
 }

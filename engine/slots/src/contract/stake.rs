@@ -23,7 +23,8 @@ pub enum StakeRefused {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending; for a game with coin ladders, its values in EUR.
+    /// Coin values in millionths of the major unit, ascending. If the game has coin ladders, these are its coin values in
+    /// EUR.
     pub coin_values_micros: Vec<u64>,
     pub by_currency: bool,
     pub lines: (u32, u32),
@@ -31,14 +32,14 @@ pub struct StakeLimits {
 }
 
 impl StakeLimits {
-    /// Number of coins that divides every bet.
+    /// Returns a number of coins of which every bet is a multiple.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// Lowest and highest coin value; `None` for coin ladders.
+    /// Lowest and highest coin value; `None` if the game has coin ladders.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));

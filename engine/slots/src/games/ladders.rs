@@ -12,7 +12,7 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Fractional coins for which rounding preserves the published return (DM-19).
+/// Fractional coin values at which the return after rounding is still the published return (DM-19).
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
@@ -44,9 +44,8 @@ impl Ladders {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the standard ladders with the given replacements, in the enabled currencies (`None` for all) and in
-    /// play money. In a replacement, bets must be whole minor units, and returns must be within 0.05 percentage points of
-    /// the published returns (DM-19).
+    /// Creates the coin ladders of the enabled currencies (`None` for all) and of play money: the standard ladders, except
+    /// those that `replaced` replaces. [`Self::check`] checks the replacing ladders.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,

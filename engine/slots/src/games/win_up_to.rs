@@ -12,7 +12,7 @@ pub struct WinUpTo {
     pub bets: Exact,
     pub chance_exponent: i32,
     pub lines: u32,
-    /// Currency and coin value of this win; `None` if all currencies and coin values have this win.
+    /// Currency and coin value at which this win is possible; `None` if it is possible at all of them.
     pub at: Option<(String, u64)>,
     pub gambled_bets: Option<Exact>,
 }

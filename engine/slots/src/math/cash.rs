@@ -1,4 +1,5 @@
-//! Checks of a game's coin values (DM-17, DM-19). Coins that are fractions of a minor unit need [`Game::rounding`].
+//! Checks whether a game can be played at a coin value (DM-17, DM-19). If a coin is worth a fraction of a minor unit, the
+//! game needs [`Game::rounding`].
 
 use num_traits::Signed;
 use thiserror::Error;

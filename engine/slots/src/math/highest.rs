@@ -1,10 +1,16 @@
-//! Proven upper bounds of a round's highest win and of its probability (WF-04, PL-13). If free spins can retrigger without
-//! limit, the bound of the win is for a round without retriggers.
+//! Upper bounds of a round's highest win and of its probability (WF-04, PL-13). If free spins can award free spins without
+//! limit, the highest win is that of a round without such awards.
 //!
-//! The probability is bounded by Chernoff's method. A free spin wins `X` bets (at most `M`, on average `m`) and awards `A`
-//! further free spins (at most `a`). By convexity, `e^tX - 1 <= (e^tM - 1) X / M`, so `E[e^(tX + cA)] <= E[e^cA] + (e^tM -
-//! 1) e^ca m / M`. If the right-hand side is at most `e^c`, `e^(t won + c left)` is a supermartingale that starts at `e^cn`.
-//! The probability that `n` free spins, with all free spins that they award, win at least `W` is then at most `e^(cn - tW)`.
+//! The probability is bounded by Chernoff's method. If `t` and `c` satisfy the last line, `e^(t won + c left)` is a
+//! supermartingale, where `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free spins,
+//! with all free spins awarded in them, win at least `W` bets with a probability of at most `e^(cn - tW)`.
+//!
+//! ```text
+//! a free spin wins X bets, 0 <= X <= M, with mean m, and awards A free spins
+//! e^tX - 1 <= (e^tM - 1) X / M                                     by convexity
+//! E[e^(tX + cA)] <= E[e^cA] + (e^tM - 1) e^ca m / M                for A <= a
+//!                <= e^c
+//! ```
 
 use num_traits::ToPrimitive;
 

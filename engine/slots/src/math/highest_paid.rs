@@ -65,7 +65,8 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// Each card except the last adds at most half of the limit, because a higher win ends the gamble.
+    /// In a gamble that ends at a limit, only the last card can win more than half of the limit: after any higher win, the
+    /// gamble ends.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

@@ -1,5 +1,5 @@
-//! Exact sums over the full cycle of a game with lines, computed from symbol counts per reel. The evaluator is not
-//! used, so [`crate::math::scan`] is an independent check.
+//! Exact sums over all stop combinations of a game with lines, computed from symbol counts per reel. The code that evaluates
+//! rounds is not used, so [`crate::math::scan`] is an independent check.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ impl SpinTable {
 }
 
 /// Counts the stop combinations that lead to each final state of an automaton. `letter` maps a stop to the automaton's
-/// input; `read` returns the next state, if any.
+/// input. `read` returns the next state, or `None` to ignore the combination.
 #[must_use]
 pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     reels: &Reels,
@@ -83,7 +83,8 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// All lines have the same counts because each cell shows each strip position equally often.
+/// Counts are for the first line; those of the other lines are equal, because every cell shows every strip position equally
+/// often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];

@@ -48,7 +48,7 @@ pub struct Tally {
     pub win: Sum,
     /// Saturating sum of the fourth powers of wins.
     pub win_fourths: u128,
-    /// Number of rounds whose first step has each of [`Game::features`].
+    /// For each feature in [`Game::features`], the number of rounds whose first step has it.
     pub features: [u64; FEATURES_MAX],
     pub parts: [Sum; PARTS_MAX],
     pub hits: u64,
@@ -100,8 +100,8 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// Returns the carried figures of a player after `rounds` rounds, with which a simulation of the long-run return must start
-/// (WF-11, DM-14).
+/// Returns the carried figures of a player who has played `rounds` rounds. A simulation of the long-run return starts with
+/// them, because a new player's return differs (WF-11, DM-14).
 pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
     play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)
 }

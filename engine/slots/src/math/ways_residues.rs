@@ -30,8 +30,8 @@ impl<'a> ReelShows<'a> {
 
 type State = u64;
 
-/// Returns the probabilities of the residues; their sum is `chance`. States less likely than `least` are dropped. Panics on
-/// a modulus of 0 or above 32, and on more than 11 symbols.
+/// Returns the probability of each residue; their sum is `chance`. Intermediate states whose probability is below `least`
+/// are dropped. Panics if the modulus is not 1 to 32, or if more than 11 symbols pay.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");
@@ -127,7 +127,7 @@ fn after(state: State, content: &Content, running: u64, reel: usize, pays: &[(u8
     next | ((won % n) << WON)
 }
 
-/// Hash table of sums that adds in a deterministic order.
+/// Hash table that adds up sums in a deterministic order.
 #[derive(Default)]
 struct Sums {
     all: Vec<(State, Chances)>,

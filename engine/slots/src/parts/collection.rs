@@ -76,7 +76,7 @@ impl Collections {
         carried
     }
 
-    /// Gives the gift of red crystals unless it was given before (DM-14).
+    /// Adds the gift of red crystals, unless the player received it before (DM-14).
     pub fn give(&mut self, crystals: u64) {
         if !self.given {
             self.given = true;
@@ -85,9 +85,9 @@ impl Collections {
         }
     }
 
-    /// Reverses a voided round's change from `before` to `after` for each colour (PL-04), except completed collections and
-    /// used gifts. Each colour keeps fewer than `needs` crystals, with a mean coin value within `coins` or the existing
-    /// means.
+    /// Reverts a voided round's change to each colour, from `before` to `after` (PL-04), but not completed collections or
+    /// used gifts. Each colour keeps fewer than `needs` crystals. `coins` limits a colour's mean coin value; if it is
+    /// `None`, the existing mean values are the limits.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;
@@ -126,7 +126,8 @@ impl Collections {
         (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
-    /// Collects a crystal. The last crystal of a colour resets the colour, and returns the colour's mean coin value (DM-12).
+    /// Adds a crystal. If it completes the collection of its colour, the colour is reset and its mean coin value is returned
+    /// (DM-12).
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);

@@ -52,7 +52,7 @@ pub(crate) use game_data;
 pub struct StakeData {
     #[serde(default)]
     pub coin_values: Vec<String>,
-    /// Key in `games/ladders.toml`.
+    /// Key in `ladders.toml`.
     #[serde(default)]
     pub ladders: Option<String>,
     pub lines: (u32, u32),
@@ -67,10 +67,10 @@ pub struct SymbolData {
     #[serde(default)]
     pub short: Option<String>,
     pub role: SymbolRole,
-    /// Pays for 1, 2, 3 and more of the symbol.
+    /// Pay for each number of the symbol, starting with one.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// Free spins for 1, 2, 3 and more scatters.
+    /// Free spins for each number of scatters, starting with one.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }
@@ -104,7 +104,7 @@ pub struct PrizeData {
     pub weight: u64,
 }
 
-/// `short` supplies short names for older data files, which have none.
+/// `short` contains short names for older data files, in which symbols have none.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());
@@ -158,7 +158,6 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     lines.rows.iter().map(line).collect()
 }
 
-/// Prepends the value 0 for zero symbols of a kind.
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
         return Err(ModelError::part(part, "a symbol's pays have more entries than there are reels"));
@@ -192,7 +191,8 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
     if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {
         return Err(ModelError::part(
             "stake",
-            "a lower limit must be at least 1 and at most the upper limit, and an upper limit must not be too high",
+            "the lower limits of lines and coins must be at least 1 and at most their upper limits, and the upper \
+             limits must not be too high",
         ));
     }
     let coin_values_micros = match &stake.ladders {

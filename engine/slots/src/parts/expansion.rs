@@ -36,7 +36,6 @@ impl Landed {
 }
 
 impl Expansion {
-    /// Weights must be above 0, with a sum within 32 bits.
     pub fn new(weights: &[(u8, u32)], crystal: u32) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("expansion", what);
         let mut sum = 0u32;

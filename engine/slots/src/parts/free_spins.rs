@@ -1,4 +1,4 @@
-/// A series of free spins is unbounded, so each step plays at most this number.
+/// Maximum number of free spins in a step; a longer series continues in the next step.
 pub const FREE_SPINS_PER_STEP: u32 = 100;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,7 +21,6 @@ impl Gamble {
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let card = if draws.below(2) == 0 { Card::RedHeart } else { Card::BlackSpade };
         let (risked_minor, won) = (self.at_risk, card == guess);
-        // A gamble has at most ten turns, and 1,024 times a win cannot overflow.
         self.at_risk = if won { risked_minor.saturating_mul(2) } else { 0 };
         self.strip.push(card);
         CardTurn { guess, card, won, risked_minor, minor: self.at_risk }
@@ -53,10 +52,10 @@ pub struct ColourRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// Limits the win after a correct guess. No card is offered if a correct guess could win more than the limit.
+    /// The limit applies to the win after a correct guess: no further card is offered if a correct guess could win more.
     #[default]
     Result,
-    /// Limits the amount to gamble (ME-14). A win above the limit ends the gamble (ME-15).
+    /// The limit applies to the risked amount (ME-14): a win above it ends the gamble (ME-15).
     Win,
 }
 
@@ -87,8 +86,8 @@ impl ColourGamble {
         offered.then(|| Self { at_risk: win_minor, secured: 0, limit, turns_max, rules, strip: Strip::default() })
     }
 
-    /// Turns a card. First draws with even odds whether the guess is correct, then draws a card that matches this result. A
-    /// Joker is drawn only for a correct guess (ME-17).
+    /// Turns a card. The first draw decides, with even odds, whether the guess is correct; the second draw selects a card
+    /// that matches this result. A Joker is possible only for a correct guess (ME-17).
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let won = draws.below(2) == 0;
         let card = Self::card((guess == Card::RedHeart) == won, won, draws);
@@ -109,7 +108,8 @@ impl ColourGamble {
         }
     }
 
-    /// Secures half of the amount at risk, rounded up (ME-16). Returns the amount to credit now, in minor units.
+    /// Secures half of the amount at risk, rounded up (ME-16). Returns the part of it that must be credited at once, in
+    /// minor units.
     pub fn halve(&mut self) -> u64 {
         let rest = self.at_risk / 2;
         let half = self.at_risk - rest;

@@ -1,9 +1,8 @@
-//! Hold and Win: Bonus symbols stay in place during respins, and act at the end (ME-04 to ME-13). Each position is an
-//! independent reel.
+//! Hold and Win feature: Bonus symbols stay in place during respins, and their functions act when the respins end (ME-04 to
+//! ME-13). Each position is an independent reel.
 //!
-//! At the end, the symbols act in reading order: Mysteries reveal special wins, each Multiplying Bonus draws a
-//! multiplier for all other Bonus symbols, and functions turn into values. With a GRAND, only factors up to 2 are
-//! drawn (ME-07).
+//! When the respins end, the symbols act in reading order: a Mystery reveals a special win, and a Multiplying Bonus draws a
+//! multiplier for all other Bonus symbols. If a GRAND is present, only factors up to 2 are drawn (ME-07).
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{CELLS_MAX, Mark, MarkKind, Outcome, Spin, SpinKind, Stops};
@@ -16,7 +15,7 @@ pub const MULTIPLYING_REEL: usize = 2;
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
 /// Highest value of a Bonus symbol, in total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
-/// Multiplier of a full screen (ME-12).
+/// Multiplier of the win if all positions hold a Bonus symbol (ME-12).
 pub const FULL_SCREEN: u32 = 2;
 
 const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 14];
@@ -92,7 +91,7 @@ impl Board {
 pub struct HoldAndWin {
     pub symbol: u8,
     pub needs: u8,
-    /// Number to which each new Bonus symbol resets the remaining respins.
+    /// Number of respins left after a new Bonus symbol has landed.
     pub respins: u8,
     pub strip: Vec<u8>,
     pub outer: Weights<Bonus>,
@@ -208,7 +207,7 @@ impl HoldAndWin {
     }
 }
 
-/// Converts an index, which fits because there are at most 30 windows with 15 marks each.
+/// Converts an index without overflow: there are at most 30 windows with 15 marks each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::parts::file::{micros, parse};
 
 const COINS_MAX: usize = 40;
-const STANDARD: &str = include_str!("../../games/ladders.toml");
+const STANDARD: &str = include_str!("../../ladders.toml");
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

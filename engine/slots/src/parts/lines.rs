@@ -1,6 +1,6 @@
 //! Paylines: the highest win per line, from left to right (BW-01, BW-03).
 //!
-//! Bit masks per reel, stop and symbol yield the few winning lines; only winning lines are read cell by cell.
+//! Bit masks per reel, stop and symbol select the few winning lines; only these lines are read cell by cell.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};
@@ -8,13 +8,13 @@ use crate::parts::reels::{Column, REELS, Reels, StopsAt};
 pub const SYMBOLS_MAX: usize = 16;
 pub const LINES_MAX: usize = 64;
 
-/// Highest pay; keeps sums over a cycle within 64 bits.
+/// Highest pay of a symbol. The limit keeps sums over all stop combinations within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
 /// Set of lines; bit 0 is the first line.
 pub type LineMask = u64;
 
-/// Pays for 0 to 5 of each symbol, to be multiplied by the coins per line.
+/// For each symbol, pays for 0 to 5 of it as factors of the coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,13 +31,13 @@ pub struct Lines {
     wild: u8,
     /// For each symbol, whether it is the Wild or a symbol that the Wild replaces.
     on_lines: [bool; SYMBOLS_MAX],
-    /// For each reel, stop and symbol, the lines that show the symbol or a Wild.
+    /// For each reel, stop and symbol, the lines on which the reel shows the symbol or a Wild.
     masks: [Vec<[LineMask; SYMBOLS_MAX]>; REELS],
     two_pay: [LineMask; SYMBOLS_MAX],
 }
 
 impl Lines {
-    /// Fails if a row is outside the window, or if a symbol's pays do not start at two or three of a kind and ascend.
+    /// Fails if a line leaves the window, or unless each symbol's pays start at two or three of a kind and ascend.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,
@@ -106,7 +106,7 @@ impl Lines {
         any & played
     }
 
-    /// Returns the best win of a line; the win is 0 unless [`Lines::winners`] contains the line.
+    /// Returns the best win of a line. The line must be one of [`Lines::winners`]; otherwise, the win is 0.
     #[inline]
     #[must_use]
     pub fn best(&self, line: usize, window: &[Column; REELS]) -> LineWin {

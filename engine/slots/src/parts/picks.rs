@@ -1,5 +1,5 @@
-//! Picks of hidden amounts (NP-09 to NP-12). A run of a symbol starts a pick of as many objects as the run is long.
-//! Values are drawn before the player chooses.
+//! Picks of hidden amounts (NP-09 to NP-12). A run of N Treasure symbols on a line lets the player pick N objects. The
+//! amounts are drawn before the player picks.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::parts::reels::{REELS, Reels};
 pub const NEEDS: u8 = 3;
 pub const OBJECTS_MAX: usize = 16;
 
-/// Runs of a symbol on lines; Wilds do not substitute for it.
+/// Runs of one symbol on lines. A Wild does not extend a run.
 #[derive(Clone, Debug)]
 pub struct LineRuns {
     masks: [Vec<LineMask>; REELS],
@@ -33,7 +33,6 @@ impl LineRuns {
         Self { masks }
     }
 
-    /// Returns an upper bound of the number of picks per window.
     #[must_use]
     pub fn picks_max(&self) -> u64 {
         let masks = |reel: usize| {
@@ -55,7 +54,7 @@ impl LineRuns {
         threes.map(picks).max().unwrap_or(0)
     }
 
-    /// Returns the lengths of runs of at least [`NEEDS`] symbols.
+    /// Returns the length of each run of at least [`NEEDS`] symbols on the played lines.
     #[inline]
     pub fn at(&self, stops: &[u16], played: LineMask) -> impl Iterator<Item = u8> + use<> {
         let mut on = [0; REELS];
@@ -78,7 +77,7 @@ impl LineRuns {
 #[serde(deny_unknown_fields)]
 pub struct PicksData {
     pub objects: u8,
-    /// Highest sum of all picks, to be multiplied by the coins per line.
+    /// Highest permitted sum of all picks, as a factor of the coins per line.
     pub max_coins: u64,
     #[serde(default)]
     pub max_coins_of: MaxOf,
@@ -96,7 +95,7 @@ pub enum MaxOf {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
-    /// Coins won, to be multiplied by the coins per line.
+    /// Coins won, as a factor of the coins per line.
     pub coins: u64,
     pub weight: u64,
 }
@@ -162,7 +161,7 @@ impl Objects {
                 Some(rest) => place = rest,
             }
         }
-        0 // Unreachable: `place` is below the total.
+        0
     }
 }
 

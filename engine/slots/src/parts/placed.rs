@@ -23,7 +23,7 @@ pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: 
 pub struct Placed {
     pub kind: SpinKind,
     pub multiplier: u64,
-    /// Stops of the reels; empty if every cell was drawn.
+    /// Stops of the reels; empty if no cell was read from a strip.
     pub stops: Stops,
     pub marks_from: usize,
 }
@@ -64,7 +64,7 @@ impl Windows {
     }
 }
 
-/// Converts an index, which fits because there are at most 200 windows with 64 cells each.
+/// Converts an index without overflow: there are at most 200 windows with 64 cells each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

@@ -1,5 +1,5 @@
-//! A strip is a ring, and a stop is the position in the top row. Stops are equally likely (PL-14). Each reel takes one draw,
-//! from the left.
+//! Reels. A strip is a ring, and a stop is the strip position in the top row. All stops are equally likely
+//! (PL-14). Stops are drawn one reel at a time, from the left.
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;
@@ -96,7 +96,7 @@ impl Reels {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
-    /// Returns the stops with the number `place`, counted with the rightmost reel changing fastest.
+    /// Returns stop combination number `place`, in an order in which the rightmost reel changes fastest.
     #[must_use]
     pub fn stops_at(&self, place: u64) -> StopsAt {
         let mut rest = place;

@@ -19,7 +19,7 @@ impl Counter {
             columns.map(|c| c.iter().take(reels.rows()).map(|&s| u8::from(s == symbol)).sum()).collect()
         });
         if shows.iter().flatten().any(|&n: &u8| n > 1) {
-            let what = format!("a reel can show symbol {symbol} twice in one window");
+            let what = format!("symbol {symbol} is twice so close together on a reel that one spin can show both");
             return Err(ModelError::part("reels", what));
         }
         Ok(Self { shows })
@@ -41,7 +41,7 @@ impl Counter {
 pub struct Scatters {
     pub symbol: u8,
     pub counter: Counter,
-    /// Pays for 0 to 5 scatters, to be multiplied by the total bet.
+    /// Pays for 0 to 5 scatters, as factors of the total bet.
     pub pays: [u64; REELS + 1],
     pub free_spins: [u32; REELS + 1],
 }

@@ -14,7 +14,7 @@ const LOWEST: u64 = 0x1111_1111_1111_1111;
 /// Pays per way for 0 to 5 of each symbol, in coins.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
-/// Counts of symbols, each in four bits and at most 7.
+/// Number of each symbol on a reel, at most 7, in four bits per symbol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts(u64);
 
@@ -53,7 +53,7 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// Fails if pays do not start at two or three reels, or do not ascend.
+    /// Fails unless each symbol's pays start at two or three reels and ascend.
     pub fn new(pays: WaysPays) -> Result<Self, ModelError> {
         let mut from_two = 0;
         for (symbol, pays) in pays.iter().enumerate().filter(|(_, pays)| pays.iter().any(|&pay| pay > 0)) {
@@ -84,7 +84,7 @@ impl Ways {
             }
             let pay = self.pays[at as usize / 4][count];
             if pay > 0 {
-                #[allow(clippy::cast_possible_truncation)] // The casts fit: at most 16 symbols, 5 reels and 7^5 ways.
+                #[allow(clippy::cast_possible_truncation)]
                 win(WaysWin { symbol: (at / 4) as u8, count: count as u8, ways: ways as u32, coins: pay * ways });
             }
         }

@@ -1,7 +1,7 @@
 //! Bonus wheel. The weight of its jackpot is proportional to the coins staked (BW-15).
 //!
-//! For each staked coin, a money prize `m` loses a weight of twice `jackpot_per_coin`: half of it goes to the prize
-//! `2m`, half to the jackpot. Total weight and mean money do not change: `2 * m = 1 * 2m + 1 * 0`.
+//! For each coin staked, the lowest money prize loses a weight of twice `jackpot_per_coin`: half of this weight goes to the
+//! prize of twice the amount, half to the jackpot. This changes neither the total weight nor the mean money prize.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;
@@ -18,7 +18,8 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// Fails if no prize is twice the lowest money prize, or if the lowest money prize has too little weight.
+    /// Fails if no money prize is twice the lowest one, or if the lowest money prize has less weight than `coins_max` coins
+    /// move.
     pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("wheel", what);
         let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;
@@ -32,15 +33,15 @@ impl Wheel {
         let place = |multiple| prizes.iter().position(|p| p.0 == PrizeInfo::Multiple(multiple));
         let gives = place(lowest).ok_or_else(|| bad("no money prize"))?;
         let takes = lowest.checked_mul(2).and_then(place);
-        let takes = takes.ok_or_else(|| bad("the wheel has no prize of twice the lowest money prize"))?;
+        let takes = takes.ok_or_else(|| bad("the wheel has no money prize of twice the lowest money prize"))?;
         let traded = data.jackpot_per_coin.checked_mul(2).and_then(|w| w.checked_mul(coins_max));
         if traded.is_none_or(|w| w > prizes[gives].1) {
-            return Err(bad("the lowest money prize has too little weight for the jackpot"));
+            return Err(bad("the lowest money prize has too little weight to give the jackpot its share of it"));
         }
         Ok(Self { prizes, total, per_coin: data.jackpot_per_coin, gives, takes })
     }
 
-    /// `coins` is the number of coins staked, or 0 if the pool is closed.
+    /// `coins` is the number of coins staked, or 0 while the pool is closed.
     #[inline]
     pub fn turn(&self, coins: u64, draws: &mut Draws) -> PrizeInfo {
         let mut place = draws.below_u64(self.total);

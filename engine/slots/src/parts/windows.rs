@@ -136,7 +136,7 @@ impl Windows {
         cells
     }
 
-    /// Evaluator of rounds: calls `line_win` for each win, and counts special symbols.
+    /// Evaluates a window of a round: calls `line_win` for each line win, and counts the special symbols.
     #[inline]
     pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
         let mut winners = self.lines.winners(stops, played);
@@ -145,7 +145,7 @@ impl Windows {
             while winners != 0 {
                 let line = winners.trailing_zeros();
                 winners &= winners - 1;
-                #[allow(clippy::cast_possible_truncation)] // A line's index is below 64.
+                #[allow(clippy::cast_possible_truncation)]
                 line_win(line as u8, self.lines.best(line as usize, &window));
             }
         }
@@ -161,7 +161,7 @@ pub(crate) fn stops_of(stops: &StopsAt) -> Stops {
     all
 }
 
-/// Converts an index, which fits because there are at most 100 windows with 65 wins each.
+/// Converts an index without overflow: there are at most 100 windows with 65 wins each.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index(of: usize) -> u32 {
     of as u32

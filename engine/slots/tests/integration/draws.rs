@@ -4,7 +4,7 @@ use rand_chacha::{
     rand_core::{Rng as _, SeedableRng as _},
 };
 
-/// First block for a zero key, nonce and counter: RFC 8439, A.1, test vector 1.
+/// First block of the stream for a zero key, nonce and counter: test vector 1 in RFC 8439, A.1.
 const RFC_8439_ZERO_BLOCK: [u32; 8] =
     [0xade0_b876, 0x903d_f1a0, 0xe56a_5d40, 0x28bd_8653, 0xb819_d2bd, 0x1aed_8da0, 0xccef_36a8, 0xc70d_778b];
 

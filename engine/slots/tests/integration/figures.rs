@@ -32,7 +32,6 @@ fn a_round_is_counted_by_its_win_in_bets() {
 
 #[test]
 fn a_series_bound_is_above_the_exact_chance() {
-    // A spin wins 100 bets with a probability of 1 in 1,000, so ten such spins in a row have a probability of 10^-30.
     let spin = FreeSpin { most: ratio(100, 1), mean: ratio(1, 10), awards: vec![] };
     let bound = spin.log_chance_of_most(10);
     assert!((-30.0..-20.0).contains(&bound), "{bound}");

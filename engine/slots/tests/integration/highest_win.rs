@@ -7,7 +7,7 @@ use motherlode_slots::{
 
 use crate::common::{Naive, seed};
 
-const WITCH: &str = include_str!("../../games/witch-feature/1.0.1.toml");
+const WITCH: &str = include_str!("../../golden/witch-feature/1.0.1.toml");
 
 fn stake(game: &dyn Game) -> Stake {
     let limits = &game.info().limits;
@@ -40,12 +40,13 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
         assert!(of.chance_exponent < -12, "{}: {}", game.name(), of.chance());
         let without_limit = ["bewitched", "neptune", "witch-feature"].contains(&game.name());
         assert_eq!(of.unlimited, without_limit, "{}", game.name());
-        assert_eq!(of.definition().contains("retriggers are unlimited"), without_limit);
+        assert_eq!(of.definition().contains("their number is unlimited"), without_limit);
     }
 }
 
-/// ME-21: the highest win is twelve outer MAJORs of 150, multiplied by three middle factors of 5, plus fifteen values of 18,
-/// doubled. With a GRAND, factors are at most 2, so the win is lower.
+/// ME-21: in the highest feature, twelve MAJORs of 150 on the outer reels are multiplied by three factors of 5 on the middle
+/// reel; fifteen values of 18 are added, and the sum is doubled. A feature with a GRAND wins less, because its factors are
+/// at most 2.
 #[test]
 fn me_21_the_highest_feature_of_mystery_elves() {
     let feature = 2 * (12 * 150 * 125 + 15 * 18);
@@ -56,11 +57,11 @@ fn me_21_the_highest_feature_of_mystery_elves() {
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
 }
 
-/// WF-04: the highest win is a paid spin with a High Symbols Respin of Wilds only, then ten free spins with such Wilds, each
-/// multiplied by 10.
+/// WF-04: in the highest round, the paid spin starts a High Symbols Respin of only Wilds. Ten free spins follow, whose
+/// windows are also only Wilds, with a multiplier of 10.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
-    for file in [WITCH, include_str!("../../games/witch-feature/1.0.toml")] {
+    for file in [WITCH, include_str!("../../golden/witch-feature/1.0.toml")] {
         let base = Naive::new(file);
         let free = base.on_strips(file, "free_reels");
         let free_spins = |naive: &Naive, stops: &[usize; 5], reel: usize| {
@@ -86,7 +87,8 @@ fn np_11_the_highest_round_of_neptune() {
     assert_eq!(highest("neptune").bets, &window + exact(30) * &window + treasures);
 }
 
-/// BW-06: scatters award 20 free spins, the bonus awards 60. Each free spin has doubled lines and a bonus of 300 bets.
+/// BW-06: in the highest round, scatters award 20 free spins and the bonus 60. In each free spin, line wins are doubled and
+/// a bonus wins 300 bets.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");

@@ -14,7 +14,7 @@ use motherlode_slots::{
 };
 use proptest::prelude::*;
 
-const FILE: &str = include_str!("../../games/neptune/1.0.toml");
+const FILE: &str = include_str!("../../golden/neptune/1.0.toml");
 static NAIVE: LazyLock<Naive> = LazyLock::new(|| Naive::new(FILE));
 
 fn neptune() -> &'static dyn Game {

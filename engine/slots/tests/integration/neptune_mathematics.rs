@@ -14,7 +14,7 @@ use motherlode_slots::{Carried, Stake, latest, simulate};
 use num_traits::ToPrimitive;
 use proptest::prelude::*;
 
-const FILE: &str = include_str!("../../games/neptune/1.0.toml");
+const FILE: &str = include_str!("../../golden/neptune/1.0.toml");
 
 fn each_window(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool, mut each: impl FnMut(usize, u64, &[u8])) {
     let played = Lines::first(lines);

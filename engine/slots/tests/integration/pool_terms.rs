@@ -20,8 +20,8 @@ fn bw_21_the_standard_terms_return_what_the_sheet_states_at_every_stake() {
     }
 }
 
-/// One jackpot is won per 400,000 coins and pays 30,000 / 10 EUR per EUR of coin value, which returns 0.75 %. Contributions
-/// add 1 %.
+/// The seed of 30,000 EUR pays 3,000 times the coin value, once per 400,000 coins staked: a return of 0.75 %. The
+/// contributions return another 1 %.
 #[test]
 fn pl_43_other_terms_give_other_returns_and_leave_the_published_span() {
     let game = latest("bewitched").unwrap();

@@ -18,7 +18,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn file(game: &dyn Game) -> String {
-    let path = format!("../games/{}/{}.toml", game.name(), game.rules_version());
+    let path = format!("../golden/{}/{}.toml", game.name(), game.rules_version());
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 

@@ -13,7 +13,7 @@ use motherlode_slots::{
 };
 use proptest::prelude::*;
 
-const FILE: &str = include_str!("../../games/witch-feature/1.0.toml");
+const FILE: &str = include_str!("../../golden/witch-feature/1.0.toml");
 static NAIVE: LazyLock<Naive> = LazyLock::new(|| Naive::new(FILE));
 static FREE_STRIPS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| strips("free_reels"));
 static RESPIN_STRIPS: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| strips("respin_reels"));

@@ -11,7 +11,7 @@ use motherlode_slots::parts::file::{self, ModelError};
 use motherlode_slots::{Carried, Game, Stake, Tally, latest, simulate};
 use num_traits::{Signed, ToPrimitive};
 
-const FILE: &str = include_str!("../../games/witch-feature/1.0.toml");
+const FILE: &str = include_str!("../../golden/witch-feature/1.0.toml");
 
 fn witch_feature() -> &'static dyn Game {
     latest("witch-feature").unwrap()

@@ -2,11 +2,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::RecordHash;
 
-/// Claim about the state at a position of the commit's own partition (PL-37).
+/// Claim about the state of the commit's own partition at a position (PL-37).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseTaken {
     pub position: u64,
-    /// Hash of the record at the position.
+    /// Hash of the record at `position`.
     pub record_hash: RecordHash,
     /// Version of the digest, see [`StateDigest`](crate::StateDigest).
     pub form: u32,
@@ -14,7 +14,7 @@ pub struct BaseTaken {
     pub actor: String,
 }
 
-/// An audit of a copy of the log computed the same digest for the latest base (PL-37).
+/// An audit computed, from a copy of the log, the digest that the latest `BaseTaken` claims (PL-37).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseConfirmed {
     pub position: u64,

@@ -22,16 +22,16 @@ impl Campaign {
     pub const ROUNDS_MAX: u32 = 10_000;
 }
 
-/// Reservation of a campaign's highest cost, before the campaign is granted (PL-36).
+/// Reservation of the highest possible cost of a campaign, made before the campaign is granted (PL-36).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiabilityReserved {
     pub operator: SmolStr,
     pub campaign: SmolStr,
     pub players: u32,
-    /// Reserved amount in EUR, above 0, which is the highest possible sum of the campaign's wins.
+    /// Reserved amount in EUR, above 0: the highest possible sum of the campaign's wins.
     pub max_liability: Nano,
     pub expires_ms: i64,
-    /// Cap in EUR on the cost of the operator's open campaigns; 0 for no cap.
+    /// Limit in EUR on the cost of all open campaigns of the operator; 0 for no limit.
     pub cap: Nano,
     /// Players of the campaign; empty in older logs.
     pub player_ids: Vec<SmolStr>,

@@ -10,11 +10,12 @@ pub struct Commit {
     /// Contiguous and 1-based.
     pub position: u64,
     pub stream: StreamId,
-    /// Stream's version after the commit, contiguous and 1-based.
+    /// Version of the stream after this commit; versions are contiguous and 1-based.
     pub version: u64,
     /// Position of the stream's previous commit; 0 for the first commit.
     pub previous: u64,
-    /// Id of the request, which is applied at most once (PL-11); also the id of a deposit or withdrawal.
+    /// Id of the request that caused the commit. A request id is applied at most once (PL-11); a deposit or withdrawal is
+    /// identified by it.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     /// Time in Unix ms, which never decreases in a partition.
@@ -58,8 +59,8 @@ impl Commit {
         }
     }
 
-    /// Whether an operator may read the commit (PL-27, PL-30). Operators read neither awards, which name other operators'
-    /// players, nor proposed changes, which have no owner yet.
+    /// Returns whether an operator may read the commit (PL-27, PL-30). Operators can read neither awards, because they name
+    /// other operators' players, nor proposed changes, because these belong to no operator yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;

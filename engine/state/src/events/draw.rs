@@ -14,7 +14,7 @@ pub struct Draw {
     pub next_epoch: Epoch,
     pub next_generation: u64,
     pub next_seal: Seal,
-    /// Hash of the record that sealed the draw; `None` in older logs.
+    /// Hash of the record that contained the seal of this draw; `None` in older logs.
     pub sealed_by: Option<RecordHash>,
 }
 
@@ -37,7 +37,8 @@ impl Draw {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawSealed {
-    /// Number of the draw: 1, or one more than the number of the draw that it replaces.
+    /// Number of the draw: 1 for the player's first draw; if this draw replaces an unused draw, the number of that draw plus
+    /// one.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
@@ -49,23 +50,23 @@ pub struct DrawSealed {
 pub enum SealReason {
     Opened,
     Unsealed,
-    /// The draw's key is lost. The audit reports each such draw, because the new draw could replace an outcome that the
-    /// player had not seen.
+    /// The key of the previous draw is lost. The audit reports each such draw, because replacing
+    /// the previous draw could hide an outcome that the player had not seen.
     KeyLost,
-    /// A restart revoked the unused seals of earlier generations (PL-40).
+    /// The unused seals of earlier draw generations were revoked at a restart (PL-40).
     SealsEnded,
 }
 
-/// A writer started and began a new draw generation (see [`Generations`](crate::Generations)).
+/// Start of a writer, which begins a new draw generation (see `Generations`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,
     pub salt: Salt,
     pub unused_seals_end: bool,
     pub evidence: StartEvidence,
-    /// Last position of lost commits that the start accepts; 0 if none were lost.
+    /// Position of the last commit whose loss was accepted at this start; 0 if no loss was accepted.
     pub lost_to: u64,
-    /// Names of draw keys that no earlier generation had.
+    /// Names of the new draw keys of this generation.
     pub keys_added: Vec<Epoch>,
     pub keys_lost: Vec<Epoch>,
 }
@@ -73,13 +74,13 @@ pub struct GenerationBegun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartEvidence {
     EmptyLog,
-    /// The log's end matches a page in memory-backed storage, which the writer updates before each answer.
+    /// The end of the log matches a page in memory-backed storage, which the writer updates before it answers a call.
     MemoryPage,
-    /// The log's end matches a mark on another volume, which the writer leaves at an orderly stop.
+    /// The end of the log matches a mark on another volume, which the writer saves when it stops normally.
     StopMark,
-    /// This process followed the log before it became writer.
+    /// This process followed the log until it became the writer.
     Followed,
     Missing,
-    /// The loss of a longer log was accepted, so unused seals are revoked.
+    /// The loss of commits at the end of the log was accepted, so unused seals are revoked.
     Restored,
 }

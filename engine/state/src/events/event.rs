@@ -1,5 +1,5 @@
-//! Events of the log. They contain no data that can be derived from other events. A released variant or field never changes
-//! its meaning, so that old logs stay readable.
+//! Events of the log. An event contains no data that can be derived from earlier events. The meaning of a released variant
+//! or field never changes, so that old logs stay readable.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::void::{Incident, SettledRound, VoidedJackpot};
 use super::wallet::{DebitAsked, WalletAnswer};
 use crate::values::{Currency, Dealt, Epoch, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Event on a player's stream, unless its name or comment states another stream.
+/// Event on a player's stream, unless its name or comment names another stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     AccountOpened {
@@ -38,57 +38,57 @@ pub enum Event {
     },
     CollectionChanged {
         game: SmolStr,
-        /// Bet level whose figures change; empty if levels share figures.
+        /// Bet level to which the changed figures belong; empty if the figures apply to all bet levels.
         scope: SmolStr,
-        /// Changed keys with their new values; the value 0 removes a key.
+        /// Changed keys and their new values. The value 0 removes a key.
         changes: Vec<(SmolStr, i64)>,
     },
     RoundStarted(Arc<RoundStarted>),
     StepResolved(Box<StepResolved>),
-    /// Jackpot won by the previous step of this commit; a commit wins at most one jackpot (BW-15).
+    /// Jackpot hit by the step before this event in the commit. A commit contains at most one hit (BW-15).
     JackpotHit {
         round: u64,
         pool: SmolStr,
     },
-    /// Draw that was sealed outside a step.
+    /// Seal for a player's next draw, made without a step.
     DrawSealed(DrawSealed),
-    /// Reveals the draws of a round; directly follows its settlement or void.
+    /// Draws of a round, revealed right after the event that settles or voids the round.
     DrawsRevealed {
         round: u64,
-        /// Values dealt by the draws, in the order of their steps.
+        /// Dealt values of the round's draws, in the order of its steps.
         dealt: Vec<Dealt>,
     },
-    /// The draws of a voided round cannot be revealed because the draw key is lost; directly follows the void.
+    /// The draws of a voided round cannot be revealed because their key is lost. Follows the void directly.
     DrawsLost {
         round: u64,
     },
-    /// Credit of the secured part of an open round's win; directly follows the step that secured it (ME-16).
+    /// Credit of the part of an open round's win that the player has secured. Follows the step that secured it directly
+    /// (ME-16).
     WinCredited {
         round: u64,
-        /// Credited amount, above 0. The sum of the round's credits is at most the win at its latest step.
+        /// Credited amount, above 0. The sum of all credits of the round is at most its win after the latest step.
         amount: Minor,
     },
-    /// Credits the uncredited part of the round's win.
+    /// Settlement of a round: credits the uncredited part of the win.
     RoundSettled {
         round: u64,
         win: Minor,
     },
-    /// Void (PL-04, BW-28). If the round hit the jackpot, `ChangeApproved` precedes this event (PL-38).
+    /// Void of a round (PL-04, BW-28). If the round hit a jackpot, `ChangeApproved` precedes this event (PL-38).
     RoundVoided {
         round: u64,
         reason: String,
         actor: String,
-        /// Refunded amount; 0 for a free round, which is returned to its campaign (PL-18).
+        /// Refunded amount. 0 for a free round, which the campaign grants again (PL-18).
         refund: Minor,
-        /// Part of the credited win that is taken back (ME-16), at most the balance after the refund (PL-09).
+        /// Debited part of the credited win (ME-16). At most the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
-        /// Facts of a round that was already settled (PL-37); `None` for an open round and in older logs.
+        /// Facts of a round settled before the void (PL-37); `None` if the round was open, and in older logs.
         settled: Option<Box<SettledRound>>,
     },
-    /// Proposed void of a round that hit the jackpot. The round's unpaid awards are held until the platform approves or
-    /// rejects the void, for at most [`VOID_HOLD_MS`](crate::VOID_HOLD_MS) (PL-38). The commit's position is the proposal's
-    /// id.
+    /// Proposal to void a round that hit a jackpot; its id is the commit's position. Until the platform approves or rejects
+    /// the void, for at most `VOID_HOLD_MS`, the round's unpaid awards are held (PL-38).
     VoidProposed {
         round: u64,
         reason: String,
@@ -101,7 +101,7 @@ pub enum Event {
         amount: Minor,
         currency: Currency,
     },
-    /// The award would exceed the account's limits, so it remains a debt.
+    /// Award not paid because the account's limits would be exceeded; it remains a debt to the player.
     AwardSetAside {
         round: u64,
         pool: SmolStr,
@@ -110,19 +110,19 @@ pub enum Event {
         currency: Currency,
         reason: String,
     },
-    /// Any stream: actor of the commit; always the commit's last event (PL-22, PL-27).
+    /// Any stream: actor of the commit. Always the last event of the commit (PL-22, PL-27).
     ActedBy {
         /// `operator/name`, a platform credential, or [`ANYONE`](crate::ANYONE).
         actor: String,
-        /// Caller's remark, not verified.
+        /// Remark of the caller, which is not verified.
         reference: String,
     },
-    /// A session was opened, and replaces the player's earlier session in the game (PL-16).
+    /// Opening of a session. It ends the player's earlier session in the same game (PL-16).
     SessionOpened(SessionOpened),
-    /// A session was closed or disconnected (BW-27). Idle sessions expire without an event.
+    /// End of a session by closing or disconnecting (BW-27). An idle session expires without an event.
     SessionEnded {
         session: SessionName,
-        /// Time for which the game stays reserved for the session; 0 if the session was closed.
+        /// Time in ms for which only this session can continue the game; 0 if the session was closed.
         hold_ms: u32,
     },
     RealityCheckAcknowledged {
@@ -135,21 +135,21 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Player or system stream: the request, or its remaining commits (PL-42), are never applied (PL-33). Only
-    /// [`ActedBy`](Self::ActedBy) can follow in the commit.
+    /// Player or system stream: the commit's request, or the rest of its commits (PL-42), is never applied (PL-33). In this
+    /// commit, only `ActedBy` may follow.
     RequestCancelled,
-    /// Player or system stream: the commit is part of a larger request, such as an Autospin series (PL-42), and is
-    /// refused once that request is cancelled.
+    /// Player or system stream: the commit is one of several of a larger request, such as an Autospin series (PL-42). It is
+    /// refused if that request was cancelled before.
     PartOf {
         request_id: SmolStr,
     },
-    /// The player uses a seamless wallet; part of the commit that opens the first real-money account (PL-31).
+    /// The player's real money is in a seamless wallet. Part of the commit that opens the first real-money account (PL-31).
     SeamlessChosen,
-    /// Requested debit, which is sent to the operator's wallet once this event is durable (PL-31).
+    /// Request to debit the operator's wallet, which is sent once this event is durable (PL-31).
     DebitAsked(DebitAsked),
     DebitConfirmed {
         amount: Minor,
-        /// Balance reported by the wallet; only forwarded to the caller.
+        /// Balance that the wallet reported. Only passed on to the caller.
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
@@ -158,7 +158,7 @@ pub enum Event {
         /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
-    /// A debit must be rolled back, whatever the wallet answers.
+    /// Decision to roll a debit back, even if the wallet confirms it later.
     RollbackAsked {
         request_id: SmolStr,
         reason: String,
@@ -172,18 +172,18 @@ pub enum Event {
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
-    /// The end of a round was reported with `CloseRound` (PL-39).
+    /// End of a round, reported to the wallet with `CloseRound` (PL-39).
     CloseReported {
         request_id: SmolStr,
         currency: Currency,
         round: u64,
         skipped: bool,
     },
-    /// The wallet refused a call that it must accept; the call is held until an operator releases it.
+    /// The wallet refused a call that wallets must accept. The call is held until an operator releases it.
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
-        /// Round whose end the held call reports; 0 if the held call is a credit.
+        /// If the held call reports a round's end, the number of that round; 0 if the held call is a credit.
         close: u64,
         reason: String,
         code: u32,
@@ -198,7 +198,7 @@ pub enum Event {
     RoundReportsChosen {
         rounds: bool,
     },
-    /// Operator's session reference, which must not be a secret.
+    /// Operator's session id, which must not be a secret.
     OperatorSession {
         session: SmolStr,
     },
@@ -222,26 +222,26 @@ pub enum Event {
         pool: SmolStr,
         terms: PoolTerms,
     },
-    /// Pool's stream: contributions are added to the increments (BW-11).
+    /// Pool's stream: contributions of one partition are added to the increments (BW-11).
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Last position of the added contributions, before any undecided hit or void.
+        /// Position of the last added contribution. It is before any undecided hit or void.
         to: u64,
         amount: Nano,
     },
-    /// Pool's stream: the contribution of a voided round is taken back (BW-19).
+    /// Pool's stream: removal of a voided round's contribution (BW-19).
     ContributionTakenBack {
         partition: u32,
-        /// Position of the commit that voids the round.
+        /// Position of the void.
         position: u64,
-        /// Sum of the three amounts below, in EUR.
+        /// Removed contribution in EUR, the sum of the next three fields.
         amount: Nano,
         from_increments: Nano,
         from_reserve: Nano,
         from_house: Nano,
     },
-    /// Pool's stream: the award of a voided round is reversed (PL-38).
+    /// Pool's stream: the award of a voided round returns to the pool (PL-38).
     AwardReversed {
         partition: u32,
         position: u64,
@@ -251,8 +251,8 @@ pub enum Event {
     },
     /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: contributions are returned for rounds of one partition that were voided after an incident. The only
-    /// event of its commit.
+    /// Pool's stream: after an incident, return of the contributions of one partition's voided rounds. The only event of its
+    /// commit.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -262,12 +262,12 @@ pub enum Event {
         from_reserve: Nano,
         from_house: Nano,
     },
-    /// Pool's stream: hits up to the position of this commit may be awarded despite the suspension (BW-20).
+    /// Pool's stream: hits before this commit may be awarded although the pool is suspended (BW-20).
     HitsReleased {
         reason: String,
         actor: String,
     },
-    /// Pool's stream: the award for a hit was computed (BW-16, BW-17).
+    /// Pool's stream: computed award for a hit (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
     /// The pool's terms change from the next cycle on (BW-20).
     PoolTermsChanged {
@@ -280,7 +280,7 @@ pub enum Event {
     PoolResumed {
         actor: String,
     },
-    /// The pool's money moves to another pool (BW-20).
+    /// Retirement of the pool: its money moves to another pool (BW-20).
     PoolRetired {
         into: SmolStr,
         increments: Nano,
@@ -292,9 +292,9 @@ pub enum Event {
         increments: Nano,
         reserve: Nano,
     },
-    /// Pool's stream in the home partition: report of another partition.
+    /// Pool's stream in the home partition: report from another partition.
     PartitionReported(Box<PartitionReported>),
-    /// Pool's stream in another partition: copy of the home partition's decisions.
+    /// Pool's stream in another partition: copy of the pool's state in the home partition.
     PoolMirrored(Box<PoolMirrored>),
     /// System stream: the draw key changed (PL-28).
     GeneratorReseeded {
@@ -310,17 +310,17 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// System stream: failed check of the program, the books or a game's return (PL-22, PL-23, PL-29).
+    /// System stream: a check of the program, the books or a game's return failed (PL-22, PL-23, PL-29).
     IntegrityFailed {
         check: String,
         finding: String,
     },
-    /// System stream: a restart verified the log after an [`IntegrityFailed`](Event::IntegrityFailed).
+    /// System stream: after an `IntegrityFailed`, a restart checked the log successfully.
     LogVerified {
         /// Last verified position.
         to: u64,
     },
-    /// System stream: digest of the state at an earlier position (PL-37).
+    /// System stream: digest of the state at a position before this commit (PL-37).
     BaseTaken(Box<BaseTaken>),
     /// System stream (PL-37).
     BaseConfirmed(Box<BaseConfirmed>),
@@ -333,26 +333,26 @@ pub enum Event {
     },
     /// System stream (PL-27). The commit's position is the change's id.
     ChangeProposed(ChangeProposed),
-    /// Approves the next event, which is a change on a pool's or the system stream (PL-27), or a void on a player's stream
-    /// (PL-38).
+    /// Approval of the next event in the commit: a change on a pool's or the system stream (PL-27), or a void on a player's
+    /// stream (PL-38).
     ChangeApproved {
         /// Position of `ChangeProposed` or `VoidProposed`.
         change: u64,
         proposed_by: String,
-        /// Approver, who must not be the proposer.
+        /// Credential of the approver, which must differ from the proposer.
         actor: String,
     },
-    /// Rejects or withdraws a proposed change (system stream, PL-27) or void (player's stream, PL-38).
+    /// Rejection or withdrawal of a proposed change (system stream, PL-27) or void (player's stream, PL-38).
     ChangeRejected {
         change: u64,
         actor: String,
         reason: String,
     },
-    /// Part of a voided seamless round's win that the operator's wallet must give back (PL-39).
+    /// After the void of a round with a seamless wallet: win for the operator's wallet to debit again (PL-39).
     ReversalDue {
         /// Round that this commit voids.
         round: u64,
-        /// Win of the round less `win_taken_back`, above 0.
+        /// Win of the round minus `win_taken_back` of the void; above 0.
         amount: Minor,
     },
     ReversalTaken {
@@ -412,7 +412,7 @@ impl Event {
         })
     }
 
-    /// Returns the change, with figures that depend on its log position set to 0.
+    /// Returns the change without figures that depend on its log position: these are set to 0.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();
@@ -424,7 +424,7 @@ impl Event {
         change
     }
 
-    /// Returns whether the change switches a part off or suspends a pool, which needs no second actor (PL-25).
+    /// Returns whether the change switches something off or suspends a pool. Such a change needs no second actor (PL-25).
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::SwitchSet { on: false, .. } | Self::PoolSuspended { .. })

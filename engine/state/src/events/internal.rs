@@ -1,5 +1,6 @@
-//! Requests that services generate. The id contains all parameters of the request, so a repetition after a crash has no
-//! second effect. Unlike callers' ids, these ids contain a slash. Their format never changes, because logs contain them.
+//! Requests that Motherlode's services generate. Each id contains all parameters of its request, so a retry after a crash
+//! has the same id and no second effect. In contrast to callers' ids, these ids contain a slash. Their format never changes,
+//! because logs contain them.
 
 use core::fmt;
 
@@ -14,7 +15,7 @@ pub enum InternalRequest<'a> {
         partition: u32,
         hit: u64,
     },
-    /// Records on the winner's stream that an award stays unpaid, because the account has no room.
+    /// Records on the winner's stream that the account has no room for an award, which therefore stays unpaid.
     SetAwardAside {
         pool: &'a str,
         partition: u32,
@@ -35,7 +36,7 @@ pub enum InternalRequest<'a> {
     },
     MirrorPool {
         pool: &'a str,
-        /// Position in the home partition at which the mirrored state is taken.
+        /// Position in the home partition whose state the mirror copies.
         home_position: u64,
     },
     CopyHome {
@@ -58,7 +59,7 @@ pub enum InternalRequest<'a> {
     OpenSession {
         request_id: &'a str,
     },
-    /// Requests a debit; the id is also the debit's transaction id (PL-31).
+    /// Requests a debit. The request id is also the transaction id of the debit (PL-31).
     AskDebit {
         request_id: &'a str,
     },
@@ -114,10 +115,10 @@ pub enum InternalRequest<'a> {
     },
     LogReload {
         now_ms: i64,
-        /// Random number of the reload.
+        /// Random number that makes the request id of a reload unique.
         number: u64,
     },
-    /// Operator's request on a stream that operators share; the internal id contains the request's fingerprint.
+    /// Request of an operator on a stream that operators share. The internal id contains a hash of the caller's request.
     OfOperator {
         operator: &'a str,
         request_id: &'a str,
@@ -127,7 +128,7 @@ pub enum InternalRequest<'a> {
 impl InternalRequest<'_> {
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
-    /// Returns whether an id on a shared stream belongs to a caller's request, such as [`OfOperator`](Self::OfOperator).
+    /// Returns whether an id on a shared stream belongs to a request of a caller.
     #[must_use]
     pub fn is_callers(request_id: &str) -> bool {
         is_id(request_id) || request_id.starts_with("of/")

@@ -1,10 +1,9 @@
 //! Events by which partitions exchange data about a pool.
 //!
-//! All hits and voids of a pool are decided on the pool's stream in partition [`HOME`](crate::HOME). Other partitions
-//! *report* contributions, hits and voids ([`PartitionReported`]), and accept bets by the terms and status in a copy of the
-//! pool, the *mirror* ([`PoolMirrored`]). A pool retires after all partitions have confirmed its suspension (BW-20). Money
-//! in transit between partitions is in [`Account::Interpartition`](crate::Account::Interpartition), so the postings of each
-//! partition sum to zero (PL-09).
+//! Hits and voids of a pool are decided only on the pool's stream in partition `HOME`. Each other partition *reports* its
+//! contributions, hits and voids ([`PartitionReported`]) and keeps a copy of the pool's terms and status, the *mirror*
+//! ([`PoolMirrored`]), by which it accepts bets. A pool can retire once all partitions have confirmed its suspension
+//! (BW-20). Money between partitions is in `Account::Interpartition`, so the postings of each partition sum to zero (PL-09).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +11,8 @@ use super::pool::{Award, Decision, PoolStatus, PoolTerms};
 use super::void::{ReportedVoids, VoidReturn};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// Contributions from a range of another partition's positions, and the hit or void at the last of these positions. By an
-/// empty first report (`from` 1, `to` 0), a partition joins the pool.
+/// Contributions of a range of another partition's positions; if the last position is a hit or void, also that hit or void.
+/// With an empty first report (`from` 1, `to` 0), a partition joins the pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReported {
     pub partition: u32,
@@ -22,7 +21,7 @@ pub struct PartitionReported {
     /// Contributions in EUR, including those of voided rounds (BW-11).
     pub contributions: Nano,
     pub end: StretchEnd,
-    /// Sums over voided rounds whose contributions stay in the pool (PL-38).
+    /// Sums of the contributions that stay in the pool although their rounds were voided (PL-38).
     pub voids: Vec<ReportedVoids>,
     /// Pool cycle to which `voids` refers; 0 if `voids` is empty.
     pub cycle: u64,
@@ -30,12 +29,12 @@ pub struct PartitionReported {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StretchEnd {
-    /// Hit or void at position `to`.
+    /// The range ends with a hit or void, at position `to`.
     Decision(Decision),
     Standing {
-        /// Number of open rounds that can still hit the jackpot.
+        /// Number of open rounds in the partition that can still hit the jackpot.
         open_rounds: u64,
-        /// Home position that the partition's newest mirror copies; 0 without a mirror.
+        /// Position in the home partition that the partition's latest mirror copies; 0 if it has no mirror.
         mirrored: u64,
     },
 }
@@ -45,9 +44,9 @@ pub struct PoolMirrored {
     pub home_position: u64,
     pub terms: PoolTerms,
     pub status: PoolStatus,
-    /// Last position in this partition whose contribution the pool includes.
+    /// Position of the partition's last pooled contribution.
     pub pooled_position: u64,
-    /// Last position in this partition whose hit or void is decided.
+    /// Position of the partition's last decided hit or void.
     pub decided_to: u64,
     pub awards: Vec<MirroredAward>,
     /// Contributions to return to operators' houses in this partition (PL-38).
@@ -63,7 +62,7 @@ pub struct MirroredAward {
     pub currency: Currency,
     /// In EUR.
     pub paid: Nano,
-    /// Part of the award's seed that the house pays, in EUR; 0 in older logs.
+    /// Part of the award that the operator's house pays as seed, in EUR; 0 in older logs.
     pub seed_from_house: Nano,
 }
 

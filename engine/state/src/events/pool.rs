@@ -8,7 +8,7 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 pub struct PoolTerms {
     pub version: u32,
     pub contribution_ppm: u32,
-    /// Amount with which the pool restarts after each win, in EUR.
+    /// Amount with which the pool starts after each win, in EUR.
     pub seed: Nano,
     /// Lowest coin value that wins the whole pool, in EUR; never changes.
     pub base_coin: CoinValue,
@@ -16,19 +16,19 @@ pub struct PoolTerms {
     pub collision_share: CollisionShare,
 }
 
-/// Pricing of a second win in the same refresh interval (BW-17).
+/// Price of a second hit in the refresh interval of an earlier hit (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
-    /// The second win pays `seed x coin / base coin`, plus all contributions since the first win.
+    /// The second hit wins `seed x coin / base coin`, plus all contributions since the first hit.
     Full,
-    /// Like a first win, the second win pays `pool x coin / base coin` (BW-16).
+    /// The second hit wins `pool x coin / base coin`, as the first hit does (BW-16).
     Proportional,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     Active,
-    /// New bets neither contribute nor win the jackpot; bets before the suspension can still win it.
+    /// New bets neither contribute to the pool nor can win the jackpot. Bets made before the suspension can still win it.
     Suspended,
     Retired {
         into: SmolStr,
@@ -81,9 +81,9 @@ pub struct Hit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakeBack {
     pub partition: u32,
-    /// Position of the void.
+    /// Position of the void that takes the contribution back.
     pub position: u64,
-    /// Position of the bet.
+    /// Position of the bet that contributed.
     pub contributed_at: u64,
     /// In EUR.
     pub amount: Nano,
@@ -91,8 +91,8 @@ pub struct TakeBack {
 
 /// Price of a hit (BW-16, BW-17). Amounts are in EUR unless stated otherwise.
 ///
-/// `increments + seed_from_reserve + seed_from_house` is `paid` plus a fraction of a cent. `to_reserve` is the sum of this
-/// fraction and the increments that remain in the pool.
+/// The sum `increments + seed_from_reserve + seed_from_house` exceeds `paid` by a fraction of a cent. `to_reserve` is this
+/// fraction plus the increments that the award leaves over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     pub hit: u64,

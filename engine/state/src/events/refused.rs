@@ -1,7 +1,8 @@
 //! Refusals of commits. A refused commit has no effect.
 //!
-//! Only the first fault is reported. The commit's positions in log and stream are checked first, then its events in order. A
-//! bet's checks are, in order: switches, account, amount, round, rate, campaign or money, contribution.
+//! Only the first error of a commit is reported. Checks run in this order: the commit's positions in log and stream, then
+//! its events one by one. A bet is checked for switches, account, amount, round, rate, campaign or money, and contribution,
+//! in this order.
 
 use smol_str::SmolStr;
 
@@ -10,7 +11,7 @@ use super::pool::{Award, PoolStatus};
 use crate::values::{Currency, Minor, MoneyError, Nano, Switch};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages explain the fields")]
+#[allow(missing_docs, reason = "the messages of the variants explain the fields")]
 pub enum Refused {
     #[error("the commit has position {found}, expected {expected}")]
     WrongPosition { expected: u64, found: u64 },
@@ -35,7 +36,7 @@ pub enum Refused {
     AccountExists { currency: Currency },
     #[error("unknown player")]
     UnknownPlayer,
-    #[error("the cancellation of a request must have no other events")]
+    #[error("a commit that cancels a request must contain no other events")]
     NotCancelled,
     #[error("amount {amount} is not allowed")]
     BadAmount { amount: Minor },
@@ -44,8 +45,8 @@ pub enum Refused {
     #[error("the balance is {balance}, but {needed} is needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
-    /// The call needs a transfer wallet, but the player has a seamless wallet and cannot change it (PL-31).
-    #[error("the player has a seamless wallet, so the operator's wallet has the money")]
+    /// The call requires a transfer wallet. The player has a seamless wallet, which cannot be changed (PL-31).
+    #[error("the player has a seamless wallet, so the player's money is in the operator's wallet")]
     SeamlessWallet,
     #[error("the player has a transfer wallet, not a seamless wallet")]
     TransferWallet,
@@ -94,12 +95,12 @@ pub enum Refused {
     WrongStep { expected: u32, found: u32 },
     #[error("round {round} has no resolved step")]
     NothingResolved { round: u64 },
-    /// The step has no draw, or has both a draw and a seed.
+    /// The step has neither a draw nor a seed, or it has both.
     #[error("the step does not use the player's next draw, {number}")]
     DrawMissing { number: u64 },
     #[error("the commit has draw {found}, expected {expected}")]
     WrongDraw { expected: u64, found: u64 },
-    #[error("the record that the step names did not seal draw {number}")]
+    #[error("the step names a record as the seal of draw {number}, but that record did not seal the draw")]
     SealedElsewhere { number: u64 },
     #[error("the stated reason does not permit a seal of draw {number}")]
     SealUnfounded { number: u64 },
@@ -109,7 +110,7 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error("position {position} has no unconfirmed base with this digest, or a base cannot be taken at it")]
+    #[error("no unconfirmed base with this digest exists at position {position}, or no base can be taken there")]
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
@@ -149,7 +150,6 @@ pub enum Refused {
     PoolStatus { status: PoolStatus },
     #[error("the commit has version {found} of the pool's terms, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
-    /// The terms are out of range, or change the base coin.
     #[error("the pool terms are not allowed: {reason}")]
     BadTerms { reason: String },
     #[error("the contribution is {found}, but the bet requires {expected}")]
@@ -160,7 +160,7 @@ pub enum Refused {
     CoinTooLarge,
     #[error("the session does not exist or has ended")]
     NoSuchSession,
-    /// The bet exceeds the bet limit, or could exceed the day's loss limit (PL-26).
+    /// The bet exceeds the player's bet limit, or its loss could exceed the player's loss limit of the day (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
     #[error("round {round} cannot hit the pool: the commit has no step, or the round has no contribution")]
@@ -172,14 +172,12 @@ pub enum Refused {
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
-    #[error("the mirror is of position {found} of the home partition, expected {expected} or later")]
+    #[error("the mirror shows position {found} of the home partition, expected position {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
     WrongStretch { expected: u64, found: u64 },
-    /// `to` is above the partition's last durable position; for a partition other than the pool's own, above its last
-    /// reported position.
-    #[error("the reported stretch of the log ends at position {to}, after the durable end {end}")]
+    #[error("the reported stretch of the log ends at position {to}, which is after the last durable position, {end}")]
     NotDurable { to: u64, end: u64 },
     #[error("the hit or void at position {position} must be decided first")]
     DecisionWaits { position: u64 },
@@ -195,7 +193,10 @@ pub enum Refused {
     VoidUnapproved { round: u64 },
     #[error("the void of round {round} states an effect on awards that differs from the one required by the log")]
     VoidedJackpotWrong { round: u64 },
-    #[error("the void of round {round} lacks the facts of the settled round, or they differ from the log")]
+    #[error(
+        "the void of round {round} must repeat facts of the settled round, but these are missing or differ from \
+         the log"
+    )]
     VoidFactsWrong { round: u64 },
     #[error("the award of the hit at {hit} is not priced yet")]
     AwardPending { hit: u64 },
@@ -211,7 +212,7 @@ pub enum Refused {
     UnknownIncident { id: SmolStr },
     #[error("the pool already has {most} incidents, which is the maximum")]
     TooManyIncidents { most: usize },
-    #[error("the pool still has open rounds, unpooled contributions or undecided hits or voids")]
+    #[error("the pool still has open rounds, contributions not yet pooled, or undecided hits or voids")]
     PoolOutstanding,
     #[error("no money is in transfer from {pool}")]
     NoSuchTransfer { pool: SmolStr },
@@ -232,7 +233,8 @@ pub enum Refused {
     OtherActors { change: u64 },
 
     #[error(
-        "open campaigns can cost {open} EUR and this campaign {max_liability} EUR, together more than the cap of {cap} EUR"
+        "open campaigns can cost {open} EUR and this campaign can cost {max_liability} EUR, which together exceed the \
+         cap of {cap} EUR"
     )]
     LiabilityAboveCap { open: Nano, max_liability: Nano, cap: Nano },
 

@@ -7,14 +7,14 @@ use crate::values::{CoinValue, Currency, FxRate, Minor, Nano};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStarted {
-    /// Number of the round, 1-based and contiguous over all games of the player.
+    /// Number of the round, 1-based and contiguous over all of the player's rounds in all games.
     pub round: u64,
     pub game: SmolStr,
     pub rules_version: SmolStr,
     /// SHA-256.
     pub model_hash: [u8; 32],
     pub currency: Currency,
-    /// Price of the round's stake; above 0 even for a free round.
+    /// Price of the stake. Above 0 even for a free round, for which the player pays nothing.
     pub bet: Minor,
     pub coin_value: CoinValue,
     pub stake: LoggedTerms,
@@ -38,7 +38,7 @@ impl RoundStarted {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedTerms {
     Terms(RoundTerms),
-    /// Logged bytes of terms that cannot be parsed.
+    /// Terms that cannot be parsed, as the bytes in the log.
     Unreadable(Vec<u8>),
 }
 
@@ -52,7 +52,7 @@ impl LoggedTerms {
     }
 }
 
-/// Facts that a replay of a round needs in addition to the bet.
+/// Facts about a round, other than its bet, that a replay needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,
@@ -89,7 +89,7 @@ pub struct StepResolved {
     pub draw: Option<Draw>,
 }
 
-/// Reason why the service chose for the player (PL-03).
+/// Reason why the service made a choice for the player (PL-03).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Automatic {
     Skipped,

@@ -16,7 +16,7 @@ pub struct SessionOpened {
     /// Jurisdiction whose restrictions apply; empty for none.
     pub jurisdiction: SmolStr,
     pub idle_ms: NonZeroU32,
-    /// Limits that apply until the end of the day, including to later sessions.
+    /// Limits that apply to all of the player's sessions until the end of the day.
     pub limits: DayLimits,
 }
 
@@ -24,13 +24,13 @@ pub struct SessionOpened {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time played after which bets are refused.
+    /// Time played in ms from which bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
     /// In whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Maximum losses of the day, counted over all currencies.
+    /// Maximum loss of the day per currency; each limit counts losses in all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
-    /// Highest bet per round, converted to the round's currency.
+    /// Highest bet of a round per currency, to which bets in other currencies are converted.
     pub bets_max: Vec<(Currency, Minor)>,
 }
 

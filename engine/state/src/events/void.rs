@@ -8,18 +8,18 @@ use crate::values::{Minor, Nano};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VoidedJackpot {
-    /// Only in older logs: the round's contribution is taken out of the pool, and its awards are unchanged.
+    /// Only in older logs: the round's contribution is removed from the pool, and its awards are unchanged.
     TakenBack,
-    /// The round's contribution stays in the pool unless an incident returns it. None of the round's awards was paid; unpaid
+    /// The round's contribution stays in the pool unless an incident returns it. No award of the round was paid, and unpaid
     /// awards return to the pool.
     Kept,
-    /// Like [`VoidedJackpot::Kept`], but paid awards are charged to the operator's house.
+    /// As with [`VoidedJackpot::Kept`], but an award was paid, and is charged to the operator's house.
     Charged,
-    /// Like [`VoidedJackpot::Kept`], but the platform bears the cost of paid awards.
+    /// As with [`VoidedJackpot::Kept`], but an award was paid, and the platform bears its cost.
     Lost,
 }
 
-/// Facts that the void of a settled round needs (PL-04). The books drop these facts at the settlement, and
+/// Facts about a settled round that its void needs (PL-04). The state drops them at the settlement, so
 /// [`SettledRound::recall`] reads them from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {
@@ -51,7 +51,8 @@ pub struct Reversal {
     pub to_house: Nano,
 }
 
-/// Contributions of voided rounds that stay in the pool, summed per operator, game, rules version and minute of the bet.
+/// Contributions that stay in the pool although their rounds were voided. There is one sum per operator, game, rules version
+/// and minute of the bet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedVoids {
     pub operator: SmolStr,
@@ -60,9 +61,9 @@ pub struct ReportedVoids {
     /// Time of the bets in whole minutes since 1970.
     pub minute: i64,
     pub voids: u64,
-    /// Contributions of bets in the reported range, in EUR.
+    /// Contributions of bets in the report's range, in EUR.
     pub in_stretch: Nano,
-    /// Contributions of bets before the reported range in the running pool cycle, in EUR.
+    /// Contributions of bets before the report's range, but in the current pool cycle, in EUR.
     pub in_cycle: Nano,
     /// Contributions of bets in earlier pool cycles, in EUR.
     pub earlier: Nano,
@@ -75,7 +76,8 @@ pub struct VoidReturn {
     pub amount: Nano,
 }
 
-/// Period of a game's malfunction. Contributions of the game's voided rounds in this period return to the operator's house.
+/// Period in which a game malfunctioned. If a round of the game in this period is voided, its contribution returns to the
+/// operator's house.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Incident {
     /// Id, unique within the pool.

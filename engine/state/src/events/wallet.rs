@@ -18,16 +18,16 @@ pub struct DebitAsked {
 pub struct DebitFacts {
     pub game: SmolStr,
     pub rules_version: SmolStr,
-    /// Operator's own id of the session; empty for none.
+    /// Operator's own session id; empty if there is none.
     pub session: SmolStr,
     pub feature_buy: bool,
-    /// Campaign, if the debit opens a free round at the operator's wallet.
+    /// Campaign of the free round, if the debit opens a free round that the operator's wallet pays.
     pub campaign: Option<SmolStr>,
-    /// Stake of the free round, which the operator's promotion pays; 0 if this is no free round.
+    /// Stake of the free round, which the operator's promotion pays; 0 if the round is not free.
     pub stake: Minor,
 }
 
-/// Parts of a wallet's answer that are logged in addition to the reported balance.
+/// Parts of the wallet's answer, logged together with its reported balance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalletAnswer {
     /// Id that the wallet gave the transaction; empty if the wallet sent none.

@@ -1,6 +1,6 @@
-//! Limits on new commits, so that sums stay far below the maximum of a 64-bit integer. A deposit that would exceed a limit
-//! is refused, but wins and awards are never refused. Logs that exceed a newer limit can still be folded, because only the
-//! writer calls [`Stage::admit`].
+//! Limits on new commits, which keep sums far below the maximum of a 64-bit integer. A deposit that would exceed a limit is
+//! refused; wins and awards are never refused. Only the writer checks these limits ([`Stage::admit`]), so a log that
+//! violates a newer limit can still be folded.
 
 use super::stage::{Stage, Subject};
 use super::view::View;
@@ -8,13 +8,13 @@ use crate::events::{Award, ChangeProposed, Commit, Decision, Event, PoolTerms, R
 use crate::state::{Books, Changes, PlayerState, Wallet};
 use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Highest balance at which a bet is accepted, so that the balance has room for a win.
+/// Highest balance at which a bet is accepted. Above it, the balance might have no room for a win.
 const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 
-/// Lowest and highest worth of a minor unit in 1e-9 EUR, so that a pool of 10^9 EUR has at most 10^18 minor units.
+/// Lowest and highest worth of a minor unit in 1e-9 EUR. With these limits, a pool of 10^9 EUR is at most 10^18 minor units.
 const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
-/// Highest seed, so that a jackpot in any currency is far below the maximum balance.
+/// Highest seed of a pool. It keeps a jackpot in any currency far below the maximum balance.
 const SEED_MAX: Nano = Nano::major(100_000_000);
 
 /// Per operator.
@@ -82,11 +82,11 @@ impl Admission<'_> {
                 Event::CampaignGranted(campaign) => {
                     campaign.currency.ceiling().admits(campaign.currency, campaign.bet)?;
                 }
-                // Only voids in older logs take the contribution back (PL-38).
+                // Only in older logs does a void remove the round's contribution from the pool (PL-38).
                 Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
                     return Err(Refused::VoidedJackpotWrong { round: *round });
                 }
-                // Only older logs have voids of settled rounds without `settled` (PL-37).
+                // Only in older logs can the void of a settled round lack `settled` (PL-37).
                 Event::RoundVoided { round, settled: None, .. }
                     if self.player.is_some_and(|player| player.open_round(*round).is_none()) =>
                 {
@@ -136,7 +136,7 @@ impl Admission<'_> {
         }
     }
 
-    /// A part that an operator switched off may be switched on only by this operator or the platform (PL-25).
+    /// A switch that an operator turned off can be turned on only by this operator or by the platform (PL-25).
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
@@ -153,7 +153,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// Checks that the balance has room for a win, and that fewer wallet calls are due than the maximum (PL-31).
+    /// Checks that the balance has room for a win, and that the number of due wallet calls is below the maximum (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();
@@ -170,7 +170,7 @@ impl Admission<'_> {
 
 fn check_rate(currency: Currency, rate: FxRate) -> Result<(), Refused> {
     let (numerator, denominator) = rate.fraction();
-    // No overflow: the product is below (10^18 * 10^9 + 10^12) * 10^13.
+    // The product cannot overflow: it is below (10^18 * 10^9 + 10^12) * 10^13.
     let worth = numerator * currency.nanos_per_minor();
     let (least, most) = MINOR_WORTH;
     let is_within = least * denominator <= worth && worth <= most * denominator;

@@ -12,7 +12,7 @@ use crate::state::{
 };
 use crate::values::{Currency, End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Changes of a commit. Changed states replace earlier states; changes of totals are added.
+/// Effects of a commit. Each changed object replaces the earlier object, and differences are added to totals.
 #[derive(Default)]
 pub(super) struct Delta {
     pub end: End,
@@ -45,7 +45,7 @@ pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// Copied, because threads would contend for the reference count of a shared name.
+    /// Copied rather than shared: threads would contend for the reference count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
     /// Partition, position, amount.

@@ -31,7 +31,8 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Sums the contributions of voided rounds for incidents, except bets older than `RETURN_MINUTES`.
+    /// Adds the contributions of reported voids to sums, from which incidents return them. Bets older than `RETURN_MINUTES`
+    /// are ignored.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;
@@ -84,8 +85,8 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Pays contributions back to the operator's house: contributions of the running cycle from the increments,
-    /// contributions of earlier cycles from the reserve and, if it is insufficient, from the seed funding (BW-19).
+    /// Returns contributions to the operator's house. Those of the current cycle are taken from the increments. Those of
+    /// earlier cycles are taken from the reserve and, if the reserve is insufficient, from the seed funding (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -127,7 +128,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Reverses an unpaid award: the house gets back its part of the seed, and the pool's reserve gets the remainder.
+    /// Returns an unpaid award: to the house, its part of the seed; to the pool's reserve, the remainder.
     pub fn reverse(
         &mut self,
         name: &'s str,

@@ -1,6 +1,3 @@
-//! Fold of commits: [`stage`] passes a commit to [`decide`], which applies its events to a [`transition`] and merges
-//! the [`delta`]. [`pool_steps`], [`price`](mod@price) and [`due`] compute events; [`admission`] checks limits.
-
 mod admission;
 mod award;
 mod campaign;

@@ -164,7 +164,6 @@ fn pending_voids(
     let ReportedVoids { operator, game, rules_version, minute, voids: count, in_stretch, in_cycle, earlier } =
         voids.clone();
     let parts = [(BetPlace::InStretch, in_stretch), (BetPlace::InCycle(cycle), in_cycle), (BetPlace::Earlier, earlier)];
-    // Only the first part contains the number of voids, so that it is counted once.
     let counts = [count, 0, 0];
     parts.into_iter().zip(counts).filter(|((_, amount), count)| *amount != Nano::ZERO || *count > 0).map(
         move |((bet, amount), voids)| PendingVoid {
@@ -188,7 +187,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     };
     let reason = match end {
         _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
-            "a sum of the report's voids is negative, or counts no void"
+            "a total of voids in the report is negative, or covers no void"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }
@@ -201,7 +200,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
             "the hit or void is not at the end of the reported stretch of the log"
         }
         StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
-            "the void takes back a negative amount, or a contribution that is not before the void"
+            "the void takes back a negative amount, or a contribution that was not made before the void"
         }
         StretchEnd::Decision(Decision::Reversal(reversal))
             if reversal.amount <= Nano::ZERO || !(Nano::ZERO..=reversal.amount).contains(&reversal.to_house) =>

@@ -29,7 +29,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Adds each contribution in a range of positions to the pool once, in log order with hits and voids (BW-11).
+    /// Adds contributions to the pool, each of them once and in log order with hits and voids (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -42,7 +42,7 @@ impl<'s> Transition<'s, '_> {
         if to > end {
             return Err(Refused::NotDurable { to, end });
         }
-        // Another partition's report is pooled as a whole, because its parts could fall into different pool cycles.
+        // Another partition's report must be pooled as a whole, because parts of it could fall into different pool cycles.
         let whole =
             partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
         if !whole {
@@ -65,8 +65,8 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the partition's oldest undecided hit or void, which must be at `position`. Contributions up to this
-    /// position must be pooled.
+    /// Returns the partition's oldest undecided hit or void, which must be at `position`. All contributions before it must
+    /// be in the pool.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);
@@ -155,7 +155,6 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Changes the pool's terms from its next cycle on (BW-20).
     pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {

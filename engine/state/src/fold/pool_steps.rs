@@ -1,4 +1,4 @@
-//! Computes the next events of a pool's stream. The result depends only on the books, so a retry gives the same events.
+//! Computes the next events of a pool's stream, from the state alone, so that a retry gives the same events.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// Returns events that pool a partition's contributions up to its next hit or void, and decide this hit or void. Up to
-    /// [`DECISIONS_MAX`] consecutive voids are decided together; the step ends after a hit. A partition with a hit or void
-    /// to decide comes first, then the partition with the most unpooled positions.
+    /// Returns events that pool a partition's contributions up to its next hit or void and decide it. Up to
+    /// [`DECISIONS_MAX`] consecutive voids are decided in one commit, but only one hit. Partitions with an undecided hit or
+    /// void come first, then the partition with the most contributions to pool.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
         let (Some(state), Some(pending)) = (state, self.pending.get(pool)) else {
@@ -39,14 +39,13 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// `self` must be the durable books of the home partition, `there` those of `partition`.
+    /// `self` is the durable state of the home partition, and `there` that of `partition`.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;
         let report = self.partition_report_to(pool, partition, there, u64::MAX)?;
         let reported = state.reports.get(&partition);
-        // For a suspended pool, a report without contributions also counts as new, because the pool's retirement waits for
-        // it.
+        // For a suspended pool, a report without contributions is needed too, because the pool cannot retire before it.
         let is_new = reported.is_none_or(|reported| match report.end {
             StretchEnd::Standing { open_rounds, mirrored } => {
                 let stands = mirrored >= state.suspended_at

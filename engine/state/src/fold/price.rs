@@ -1,10 +1,10 @@
-//! Pool arithmetic in exact integers. Amounts above 10^9 EUR can cause an error, but never a wrong figure.
+//! Pool arithmetic in exact integers. With amounts above 10^9 EUR, a calculation can fail, but its result is never wrong.
 
 use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// Returns the jackpot figure P x coin / base coin (BW-13) in the player's currency, rounded down to 1e-9.
+/// Returns the jackpot to display (BW-13), P x coin / base coin, in the player's currency, rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0
@@ -14,17 +14,17 @@ pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
         .ok_or(MoneyError::OutOfRange)
 }
 
-/// Returns whether no refresh (a multiple of the interval) lies between two times (BW-17).
+/// Returns whether both times are in the same refresh interval (BW-17).
 fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     let interval = i64::from(refresh_ms).max(1);
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)
 }
 
-/// Prices a hit (BW-16, BW-17). `pool` must include contributions up to the hit and awards of earlier hits.
+/// Computes the award of a hit (BW-16, BW-17). `pool` must include the contributions before the hit and earlier awards.
 ///
-/// The award is `weighted x coin / base coin + whole`. For a first win, `weighted` is the pool and `whole` is 0; for a
-/// second win within one refresh, `weighted` is the seed and `whole` is all increments. The award is rounded down to the
-/// player's minor unit, and the reserve gets the fraction.
+/// The award is `weighted x coin / base coin + whole`. For a first hit, `weighted` is the pool and `whole` is 0. For a
+/// second hit in the same refresh interval, `weighted` is the seed and `whole` is all increments. The award is rounded down
+/// to the player's minor unit; the reserve gets the rest.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));
@@ -37,8 +37,7 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let paid = worth.paid(amount).ok_or(MoneyError::OutOfRange)?;
     let seed_share = worth.in_eur(terms.seed).ok_or(MoneyError::OutOfRange)?;
 
-    // Rounding can make `increments` one nano larger than the exact share of K, but never larger than K, which is an
-    // integer.
+    // Rounding can make `increments` one nano larger than their exact share, but never larger than K, which is an integer.
     let increments = Nano(total.0 - seed_share.0);
     let seed_from_reserve = seed_share.min(pool.reserve);
     let left = total.0 - paid.0;
@@ -62,11 +61,9 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
 }
 
 struct Worth {
-    /// Coin value in 1e-6 of the currency's unit.
     coin: i128,
     /// In 1e-6 EUR.
     base: i128,
-    /// Exchange rate in EUR per unit, as a fraction.
     rate: (i128, i128),
     minor: i128,
 }
@@ -96,7 +93,7 @@ impl Worth {
             (numerator, self.base.checked_mul(self.rate.0)?)
         };
         let minor = numerator.checked_div(denominator.checked_mul(self.minor)?)?;
-        // The reserve receives the part of an award above the maximum of i64.
+        // If the award exceeds the maximum of i64, the reserve receives the excess.
         Some(Minor(i64::try_from(minor).unwrap_or(i64::MAX)))
     }
 

@@ -6,7 +6,6 @@ use crate::state::VoidProposal;
 use crate::values::operator_of;
 
 impl Transition<'_, '_> {
-    /// Proposes a void; until the decision, the round's unpaid awards are not paid.
     pub fn propose_void(&mut self, round: u64, reason: &str, actor: &str) -> Result<(), Refused> {
         let (position, time_ms) = (self.commit.position, self.commit.time_ms);
         let player = self.player()?;
@@ -39,7 +38,6 @@ impl Transition<'_, '_> {
         Ok(())
     }
 
-    /// Rejects a proposed void, so that the round's awards can be paid.
     pub fn reject_void(&mut self, change: u64) -> Result<(), Refused> {
         self.waiting_void(change)?;
         let proposals = self.player()?.void_proposals.as_mut().map(Arc::make_mut);

@@ -80,7 +80,8 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// Posts a bet's contribution: the operator's house pays it, and a later commit adds it to the pool (BW-11).
+    /// Posts the contribution of a bet: the operator's house pays it, and a later commit on the pool's stream adds it to the
+    /// pool (BW-11).
     fn contribute(
         &mut self,
         house: Account<'s>,
@@ -200,7 +201,6 @@ impl<'s> Transition<'s, '_> {
     }
 }
 
-/// Checks a bet against the limits of the player's day (PL-26).
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

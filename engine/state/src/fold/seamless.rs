@@ -1,5 +1,5 @@
-//! Seamless wallets (PL-31). A confirmed debit adds the bet to the balance in the commit that opens the round. A balance
-//! that remains after a commit must be credited to the wallet.
+//! Seamless wallets (PL-31). The commit that opens a round also adds the amount of the confirmed debit to the player's
+//! balance. If a commit leaves a balance, this balance is due to the wallet as a credit.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl<'s> Transition<'s, '_> {
         if self.player()?.wallet.is_some() { Err(Refused::SeamlessWallet) } else { Ok(()) }
     }
 
-    /// Refuses to cancel a request that has a debit, because the wallet may have applied the debit.
+    /// Refuses to cancel a request for which a debit was sent, because the wallet may have executed the debit.
     pub fn check_no_debit(&mut self) -> Result<(), Refused> {
         let request_id = &self.commit.request_id;
         match self.player()?.debit() {
@@ -39,7 +39,7 @@ impl<'s> Transition<'s, '_> {
     pub fn ask_debit(&mut self, asked: &DebitAsked) -> Result<(), Refused> {
         let DebitAsked { request_id, fingerprint, currency, amount, facts } = asked;
         self.check_real(*currency)?;
-        // Only the debit of a free round may be 0.
+        // Only the debit for a free round may have the amount 0.
         if *amount != Minor::ZERO || facts.as_ref().is_none_or(|facts| facts.campaign.is_none()) {
             expect_positive(*amount)?;
         }
@@ -129,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         amount: Minor,
         reported: Reported<'_>,
     ) -> Result<(), Refused> {
-        // 0 means that an older log has no wallet balance, since the balance after a credit is above 0.
+        // A logged balance of 0 means that an older log lacks it, since the balance after a credit is above 0.
         if reported.0 != Minor::ZERO {
             self.note_balance(currency, reported)?;
         }
@@ -180,7 +180,6 @@ impl<'s> Transition<'s, '_> {
         skipped.and_then(|index| dues.remove(index)).map(|_| ()).ok_or(Refused::NoSuchDue)
     }
 
-    /// Removes the next wallet call that is due, if the arguments match. `round` is 0 for a credit.
     fn take_due(
         &mut self,
         request_id: &str,

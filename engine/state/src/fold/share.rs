@@ -11,12 +11,11 @@ use crate::state::{
 };
 use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Books of a share of the players, for folding on several threads.
+/// State of some of the players, so that several threads can fold a log.
 ///
-/// The main [`Books`] fold all streams except players' streams. For each player commit, in log order, the main books
-/// apply the [`Left`] that the player's share returns. At the end they add the [`Totals`] of all shares.
-/// [`Share::follow`] updates the share's copy of pools, rates and system. The resulting books equal the books of
-/// [`Books::apply_recorded`].
+/// The main [`Books`] fold all streams except players' streams. For each commit of a player, in log order, the main
+/// books apply the [`Left`] that the player's share returned, and at the end the [`Totals`] of all shares. [`Share::follow`]
+/// copies changes of pools, rates and system to a share. The result equals that of [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
@@ -60,8 +59,8 @@ impl Share {
         self.0.generations()
     }
 
-    /// Applies a durable commit to its player in place; `record` returns the hash of the commit's record. After an error,
-    /// `player` is invalid. Only [`Books::take_left`] checks the order of commits.
+    /// Applies a durable commit to its player in place. `record` returns the hash of the commit's record. After an error,
+    /// `player` is invalid. The order of commits is not checked here but in [`Books::take_left`].
     pub fn apply_recorded(
         &mut self,
         player: &mut PlayerState,
@@ -90,8 +89,8 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Updates the shared state, except figures of pools, from a commit on another stream. `is_kept` selects the players
-    /// whose unpaid awards the share keeps.
+    /// Applies a commit on another stream to the state that all shares copy, except amounts of pools. `is_kept` returns
+    /// whether a player's unpaid awards belong to this share.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;
         let StreamId::Pool(name) = &commit.stream else {
@@ -213,7 +212,6 @@ impl Books {
         self.interpartition.0 += totals.interpartition.0;
     }
 
-    /// Must be called after the share's totals were added.
     pub fn join(&mut self, stream: StreamId, player: PlayerState) {
         if let StreamId::Player { operator, player: name } = stream {
             self.operators.entry(operator).or_default().put(&name, Arc::new(player), self.watch);

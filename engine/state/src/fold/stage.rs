@@ -7,8 +7,8 @@ use crate::events::{Commit, Refused, SettledRound};
 use crate::state::{Books, PlayerState};
 use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
-/// Decided commits that are not durable yet, in groups on top of the durable [`Books`]. Drop the stage after a failed
-/// write.
+/// Decided commits, not durable yet, in groups. Each group builds on the previous one, the oldest on the durable
+/// [`Books`]. After a failed write, the stage is invalid.
 ///
 /// ```
 /// # use motherlode_state::{Books, Commit, Refused, Stage};
@@ -27,8 +27,6 @@ use crate::values::{End, Head, Posting, RecordHash, StreamId};
 ///     Ok(())
 /// }
 /// ```
-///
-/// Each group holds copies of the players and pools that it changes.
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
     groups: VecDeque<Overlay>,
@@ -78,7 +76,6 @@ impl Stage {
         subject.0.copy(self.over(books), stream);
     }
 
-    /// Decides and stages a commit; `record` creates the commit's record from the resulting player.
     pub fn apply_recorded(
         &mut self,
         books: &Books,
@@ -91,7 +88,7 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Stages a commit like [`Stage::apply_recorded`], but on a copy of the stream's state that [`Stage::copy`] made just
+    /// Like [`Stage::apply_recorded`], but on a copy of the stream's state, which [`Stage::copy`] must have made just
     /// before.
     pub fn apply_to(
         &mut self,

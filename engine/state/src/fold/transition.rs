@@ -13,18 +13,18 @@ pub(super) struct Transition<'s, 'd> {
     pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
     pub stepped: Option<u64>,
-    /// Whether the commit already contains a hit, void or report; a commit can contain only one of them.
+    /// Whether a hit, void or report was already applied; a commit can contain only one.
     pub decided: bool,
-    /// Confirmed debit that no round has used yet (PL-31).
+    /// Amount of a confirmed debit, not yet spent on a round (PL-31).
     pub debited: Option<(Currency, Minor)>,
     pub ended: SmallVec<[(u64, Currency); 1]>,
-    /// Voided round, and the part of its win that the void did not take back.
+    /// Voided round, and the part of its win that the void could not debit.
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
-    /// Event that the commit approves, and that must follow next in the commit (PL-27).
+    /// Event approved by the commit. It must be the next event (PL-27).
     pub approved: Option<Box<Event>>,
-    /// Round whose approved void must follow in the commit (PL-38).
+    /// Round whose void the commit has approved. The void must be the next event (PL-38).
     pub approved_void: Option<u64>,
     pub void_approved: bool,
 }
@@ -51,7 +51,6 @@ impl<'s, 'd> Transition<'s, 'd> {
         }
     }
 
-    /// Posts a transfer. The caller must update balances and pool figures.
     pub fn transfer(&mut self, from: Account<'s>, to: Account<'s>, currency: Currency, amount: Nano) {
         if amount != Nano::ZERO {
             self.post(Posting { account: from, currency, amount: -amount });
@@ -95,7 +94,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         &mut self.delta.pending[index]
     }
 
-    /// Adds a hit or void that the pool's stream decides later; at most one per commit.
+    /// Leaves a hit or void for the pool's stream to decide; a commit can leave only one.
     pub fn leave(&mut self, pool: &str, decision: Decision) -> Result<(), Refused> {
         if self.decided {
             return Err(Refused::SecondDecision);

@@ -6,8 +6,7 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes of a group. A group's states replace the states of older groups and of the books; its figures are added to
-/// older figures.
+/// Changes of a group. Objects in it replace those of older groups; amounts are added.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
@@ -17,7 +16,6 @@ pub(super) struct Overlay {
     pub returned: BTreeSet<VoidKey>,
 }
 
-/// View of the staged groups, from the newest to the oldest, and then of the books.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub durable: &'a Books,
@@ -61,7 +59,7 @@ impl<'a> View<'a> {
         self.staged().find_map(|books| books.pool(pool)).or_else(|| self.durable.pool(pool))
     }
 
-    /// Returns the pools of all layers; a changed pool occurs more than once.
+    /// Returns the pools of all layers, including older versions of changed pools.
     pub fn pools(self) -> impl Iterator<Item = &'a PoolState> {
         let names = self.durable.pools.keys().chain(self.staged().flat_map(|books| books.pools.keys()));
         names.filter_map(move |name| self.pool(name))
@@ -111,7 +109,8 @@ impl<'a> View<'a> {
         self.durable.pending.get(pool)
     }
 
-    /// Returns the last durable position of the pool's own partition, or the last position that another partition reported.
+    /// Returns the end of the positions that the pool can take up: the durable end of its own partition, or the end that
+    /// another partition reported.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

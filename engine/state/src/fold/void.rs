@@ -32,7 +32,7 @@ impl<'s> Transition<'s, '_> {
                 if let Some(given) = &open.started.contribution {
                     self.pending(&given.pool).totals.open_rounds -= 1;
                 }
-                // Of an open round's win, only parts secured by `Halve` are credited (ME-16).
+                // Before an open round ends, only win secured by `Halve` is credited (ME-16).
                 (&open.started, open.opened_at, open.opened_ms, &open.jackpots, open.credited)
             }
             (None, Some(settled)) if settled.started.round == number => {
@@ -54,7 +54,7 @@ impl<'s> Transition<'s, '_> {
             let bet = started.bet.to_nano(started.currency);
             self.transfer(house, Account::Promotion(operator), started.currency, bet);
         }
-        // If the balance is below the win, the house pays the difference (PL-09).
+        // If the balance is less than the win, the house bears the difference (PL-09).
         let balance = self.check_account(started.currency)?;
         expect_amount(win.min(balance), win_taken_back)?;
         self.charge_player(account, house, started.currency, win_taken_back)?;
@@ -88,7 +88,7 @@ impl<'s> Transition<'s, '_> {
         self.pending(&given.pool).voids.push(void);
     }
 
-    /// Returns unpaid awards to the pool; the player keeps paid awards (PL-38).
+    /// Returns unpaid awards of the round to the pool. Paid awards are not taken from the player (PL-38).
     fn void_awards(
         &mut self,
         operator: &'s str,

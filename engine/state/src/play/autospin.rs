@@ -16,7 +16,7 @@ pub enum LossStop {
     Passed(Minor),
     /// The series ends if the loss reaches the limit (WF-19).
     Reached(Minor),
-    /// A bet that could raise the loss above the limit is not placed (DM-26).
+    /// The series ends before a bet whose loss could exceed the limit (DM-26).
     Prevented { limit: Minor, bet: Minor },
 }
 
@@ -59,7 +59,6 @@ pub enum AutospinStop {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FinishedRound {
-    /// Bet of the round; 0 after a refund.
     pub bet: Minor,
     pub win: Minor,
     pub jackpot: Option<Minor>,

@@ -1,5 +1,4 @@
-//! Permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26). An open round keeps the profile
-//! that applied to its bet.
+//! Permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26). A round keeps the profile of its start.
 
 use core::num::NonZeroU32;
 
@@ -11,22 +10,19 @@ use serde::{Deserialize, Serialize};
 pub struct Profile {
     /// Allows Autospin (PL-07).
     pub autoplay: bool,
-    /// Allows buying a feature (ME-18).
     pub buy_feature: bool,
-    /// Allows gambling wins (BW-22, ME-14).
     pub gamble: bool,
     /// Allows faster display by the client.
     pub turbo: bool,
-    /// Allows games with a jackpot (BW-21).
     pub jackpot: bool,
-    /// Maximum cost of a round in whole EUR.
+    /// Maximum price of a round in whole EUR.
     pub bet_eur_max: Option<NonZeroU32>,
-    /// Minimum time between bets, over all games.
+    /// Minimum time in ms between a player's bets, in all games.
     pub round_ms_min: u32,
     /// Idle limit of a session (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time played per day after which bets are refused.
+    /// Time played per day in ms from which bets are refused.
     pub session_ms_max: Option<NonZeroU32>,
     /// Maximum loss of a day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,

@@ -1,8 +1,8 @@
 //! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
 //!
-//! A session ends when it is closed, idle or disconnected. For some time after a disconnection, the player cannot open
-//! another session of the game. Bets are refused while a reality check is due and after the time limit (PL-26). A player has
-//! one live session per game, plus one in play money.
+//! A session ends when it is closed, idle or disconnected. After a disconnection, the player can open no other session of
+//! the game for `hold_ms`. Bets are refused while a reality check is due, and after the player's time limit (PL-26). For
+//! each game, a player has at most one live session with real money and one with play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use crate::values::{Currency, Minor, StreamId};
 pub struct SessionLimits {
     /// See BW-26.
     pub idle_ms_max: i64,
-    /// Time after a disconnection in which the player cannot open another session of the game (BW-27).
+    /// Time in ms after a disconnection during which the player can open no other session of the game (BW-27).
     pub hold_ms: i64,
     /// Sessions and holds.
     pub count_max: usize,
@@ -39,9 +39,8 @@ pub struct SessionOf {
     pub jurisdiction: SmolStr,
     pub profile: Profile,
     pub loss_max: Option<Minor>,
-    /// Highest bet per round in minor units, set by the player or the operator.
+    /// Highest bet of a round in minor units, if the player or the operator set a limit.
     pub bet_max: Option<Minor>,
-    /// Operator's own session reference; empty for none (PL-39).
     pub operator_session: SmolStr,
 }
 
@@ -121,7 +120,7 @@ impl<K> Sessions<K> {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session. If the request opened a session that is still live, returns this session's id.
+    /// Opens a session. If the same request already opened a live session, returns that session's id.
     pub fn open(
         &mut self,
         of: SessionOf,

@@ -1,8 +1,5 @@
-//! An age is the number of snapshots started so far.
-
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watch {
-    /// Current age; 0 while changes are not tracked.
     pub age: u32,
     pub written: u32,
     pub is_writing: bool,

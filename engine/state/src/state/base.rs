@@ -3,7 +3,6 @@ use serde::{Deserialize, Serialize};
 use crate::events::{BaseConfirmed, BaseTaken, Refused};
 use crate::values::ANYONE;
 
-/// The latest base and the latest confirmed base (PL-37).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bases {
     pub taken: Option<Box<BaseTaken>>,

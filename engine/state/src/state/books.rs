@@ -50,7 +50,8 @@ pub(crate) struct System {
 
 pub(crate) type AwardKey = (u32, u64);
 
-/// State of one partition's log. Lookups are O(log n) in players or pools; memory does not grow with the log.
+/// State of one partition's log. A lookup takes O(log n) in the number of players or pools. The size of the state does not
+/// grow with the log.
 ///
 /// Players are serialized separately, by [`Books::freeze`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,7 +125,6 @@ impl Books {
         })
     }
 
-    /// Players in memory whose names begin with `prefix` and follow a given name, in order of names.
     pub fn players_after(
         &self,
         operator: &str,
@@ -134,7 +134,6 @@ impl Books {
         self.operators.get(operator).into_iter().flat_map(move |operator| operator.players.after(prefix, after))
     }
 
-    /// Open rounds with bets after a position, oldest first (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
             Some((name, self.operators.get(operator)?.players.get(Name::new(name))?.open_round(number)?))
@@ -146,7 +145,7 @@ impl Books {
         self.operators.get(operator).map_or(0, |operator| operator.open.len())
     }
 
-    /// Position, player and number of the [open rounds](Self::open_rounds), including those of evicted players.
+    /// Returns position, player and number of each [open round](Self::open_rounds), including rounds of evicted players.
     pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let listed =
@@ -160,7 +159,6 @@ impl Books {
         self.operators.values().filter_map(|operator| operator.open.first().map(|(at, ..)| *at)).min()
     }
 
-    /// Players with a debit or credit in progress (PL-31).
     pub fn busy_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
@@ -173,7 +171,7 @@ impl Books {
         operator.flat_map(move |operator| operator.owing.range(after.clone())).map(SmolStr::as_str)
     }
 
-    /// Time in Unix ms and player of each debit whose bet is not logged yet, oldest first.
+    /// Returns start (Unix ms) and player of each debit whose bet is not in the log yet, oldest first.
     pub fn waiting_debits(&self, operator: &str) -> impl Iterator<Item = (i64, &str)> {
         let operator = self.operators.get(operator).into_iter();
         operator.flat_map(|operator| &operator.waiting).map(|(asked_ms, name)| (*asked_ms, name.as_str()))
@@ -193,8 +191,8 @@ impl Books {
         self.rates.rate(currency)
     }
 
-    /// Reserved EUR of the operator's campaigns (PL-36). A campaign's reservation counts in full until the end of its expiry
-    /// day.
+    /// Returns the EUR reserved for the operator's campaigns (PL-36). The full amount of a campaign is reserved until the
+    /// end of its expiry day.
     #[must_use]
     pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
         self.system.liabilities.open(operator, now_ms)
@@ -210,7 +208,6 @@ impl Books {
         self.system.log_damaged
     }
 
-    /// Latest base, confirmed or not (PL-37).
     #[must_use]
     pub fn base(&self) -> Option<&BaseTaken> {
         self.system.bases.taken.as_deref()
@@ -230,7 +227,6 @@ impl Books {
         self.system.switches.against(operator, game, rules_version)
     }
 
-    /// Returns proposed changes, including lapsed ones (PL-27).
     pub fn pending_changes(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
         self.system.changes.pending()
     }
@@ -259,7 +255,6 @@ impl Books {
         u64::try_from(totals.open_rounds).unwrap_or_default()
     }
 
-    /// Returns unpaid awards, sorted by the position of the hit.
     pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
     }
@@ -286,7 +281,7 @@ impl Books {
         })
     }
 
-    /// Returns, per operator, the sum of contributions of voided rounds that the pool still holds (PL-38).
+    /// Returns, per operator, the contributions that the pool keeps although their rounds were voided (PL-38).
     #[must_use]
     pub fn voids_not_returned(&self, pool: &str) -> BTreeMap<SmolStr, VoidSum> {
         let mut sums = BTreeMap::<_, VoidSum>::new();
@@ -348,7 +343,8 @@ impl Books {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// Sums all accounts per currency, and returns the sums other than zero; correct books have none (PL-09).
+    /// Returns the currencies in which the sum of all accounts is not zero, with the sum. If the state is correct, there are
+    /// none (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();

@@ -1,5 +1,6 @@
-//! Canonical encoding of serializable values, from which equal values have equal bytes in every build. Fields are encoded
-//! with their names, sorted by name; fields with default values are omitted. Integers have no width.
+//! Canonical encoding of serializable values: equal values give equal bytes in every build. Fields are encoded with their
+//! names and sorted by name; fields with default values are omitted. The encoding of an integer does not depend on its
+//! type's width.
 //!
 //! ```text
 //! z                              unit, None             u LENGTH BYTES  unsigned integer, big-endian, shortest
@@ -15,7 +16,6 @@ use core::fmt;
 
 use serde::{Serialize, Serializer, ser};
 
-/// The value contains a floating-point number, or its serialization failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the state has no canonical form: {0}")]
 pub struct NotCanonical(String);

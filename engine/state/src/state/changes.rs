@@ -1,4 +1,4 @@
-//! Changes that need two actors (PL-27). The commit that approves a change also applies it. An undecided change lapses
+//! Changes that need two actors (PL-27). The same commit approves and applies a change. A change without a decision lapses
 //! without an event.
 
 use std::collections::BTreeMap;

@@ -9,14 +9,14 @@ use crate::values::{Currency, Minor, Rates, exchange};
 /// Longest pause between actions that counts as time played.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
-/// Figures of a player's day (UTC), for real money or for play money (PL-17). A loss counts for the day of its bet. Time
-/// played is the time between actions, excluding pauses longer than [`BREAK_MS`].
+/// A player's figures of a day (UTC), with real money or with play money (PL-17). A loss counts for the day of the bet. Time
+/// played is the sum of the times between actions, except those longer than [`BREAK_MS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     number: i64,
     acted_ms: Option<i64>,
     played_ms: u32,
-    /// Time played since the last acknowledged reality check, including earlier days.
+    /// Time played in ms since the player acknowledged a reality check, including earlier days.
     unseen_ms: u32,
     /// Wins minus bets, in the currency of the day's first bet.
     net: Option<(Currency, i128)>,
@@ -80,8 +80,8 @@ impl Day {
         i64::from(self.unseen_ms).saturating_add(self.pause(now_ms))
     }
 
-    /// Returns wins minus bets in minor units. Figures in other currencies are converted; losses are rounded up and wins
-    /// down. Jackpots and voids of settled rounds do not count.
+    /// Returns wins minus bets in minor units. Figures in other currencies are converted; a net loss is rounded up, and a
+    /// net win down. Jackpots and voids of settled rounds are excluded.
     #[must_use]
     pub fn net(&self, currency: Currency, rates: Rates<'_>, now_ms: i64) -> i128 {
         let all = self.net.iter().chain(self.more.iter().flat_map(|more| more.iter()));

@@ -18,10 +18,10 @@ use super::void_sums::{PendingVoid, VoidKey, VoidSum};
 use crate::events::Decision;
 use crate::values::{End, Nano, PerCurrency};
 
-/// SHA-256 over the players, sorted by operator and name, and over the books without players.
+/// SHA-256 of the players, sorted by operator and name, and of the state other than players.
 ///
-/// The digest of an old log must stay the same while [`FORM`](Self::FORM) does: a field of the state can be added, and its
-/// default values are not encoded, but no field of the state can be renamed or removed.
+/// While `FORM` is the same, the digest of an old log must not change. A field can be added to the state, because default
+/// values are not encoded, but no field can be renamed or removed.
 #[derive(Debug, Clone, Default)]
 pub struct StateDigest {
     players: Sha256,
@@ -31,25 +31,22 @@ pub struct StateDigest {
 impl StateDigest {
     pub const FORM: u32 = 1;
 
-    /// Digest of one player, for [`add`](Self::add).
     pub fn player(operator: &str, player: &str, state: &PlayerState) -> Result<[u8; 32], NotCanonical> {
         digest("motherlode/base/v1/player", &(operator, player, state))
     }
 
-    /// Adds the next player in ascending order.
     pub fn add(&mut self, player: &[u8; 32]) {
         self.players.update(player);
         self.count += 1;
     }
 
-    /// Ends the digest. The books need not contain the players.
     pub fn finish(self, books: &Books) -> Result<[u8; 32], NotCanonical> {
         let players: [u8; 32] = self.players.finalize().into();
         digest("motherlode/base/v1", &(self.count, players, Shared::of_books(books)))
     }
 }
 
-/// Books without players, and without operators' figures that repeat players' figures.
+/// State without players and without the operators' sums over players.
 #[derive(Serialize)]
 struct Shared<'a> {
     ends: &'a BTreeMap<u32, End>,
@@ -65,7 +62,7 @@ struct Shared<'a> {
     interpartition: Nano,
 }
 
-/// [`Pending`] without empty queues, which depend on the grouping of commits.
+/// [`Pending`] without empty queues, whose presence depends on the grouping of commits.
 #[derive(Default, PartialEq, Serialize)]
 struct Waiting<'a> {
     totals: PendingTotals,
@@ -125,7 +122,6 @@ impl<'a> Shared<'a> {
 }
 
 impl Books {
-    /// Digest of books that contain all players.
     pub fn digest(&self) -> Result<[u8; 32], NotCanonical> {
         let mut digest = StateDigest::default();
         for (operator, player, state) in self.players() {

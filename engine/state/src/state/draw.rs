@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::{DrawName, Epoch, RecordHash, Seal};
 
-/// First draw that no step has used yet.
+/// Next draw of a player, which no step has used yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NextDraw {
     /// Number of the draw, 1-based and contiguous per player.

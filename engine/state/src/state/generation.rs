@@ -1,5 +1,5 @@
-//! Generations of draws (PL-40). Each start of the writer logs a random salt, so if a log is continued twice from the same
-//! position, the two continuations never share a dealt value.
+//! Generations of draws (PL-40). Each writer logs a random salt when it starts. If a log is continued twice from the same
+//! position, the two continuations therefore have different dealt values.
 
 use std::collections::BTreeSet;
 
@@ -18,9 +18,9 @@ pub struct Generation {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
     salts: Vec<Salt>,
-    /// First generation whose unused seals are not revoked.
+    /// First generation of which unused seals are still valid.
     first_usable: u64,
-    /// Last position of lost commits that a start accepted; 0 if none were lost.
+    /// Position of the last commit whose loss was accepted at a start; 0 if no loss was accepted.
     lost_to: u64,
     keys: BTreeSet<Epoch>,
     lost_keys: BTreeSet<Epoch>,

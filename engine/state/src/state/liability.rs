@@ -1,4 +1,4 @@
-//! Liability of open campaigns (PL-36), as one sum per day of expiry, because a campaign counts in full until that day.
+//! Liability of open campaigns (PL-36), summed per expiry day: each campaign counts in full until that day.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::values::{MoneyError, Nano, date, is_id};
 pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 
 impl Liabilities {
-    /// Longest time in days from the grant to the expiry, which bounds the state.
+    /// Longest time in days from the grant to the expiry of a campaign. It bounds the size of the state.
     const DAYS_MAX: i64 = 3_660;
 
     pub(crate) fn open(&self, operator: &str, now_ms: i64) -> Nano {

@@ -17,11 +17,9 @@ pub(crate) struct Operator {
     pub totals: OperatorTotals,
     #[serde(skip)]
     pub players: Players,
-    /// Open rounds: position of the bet, player, number of the round.
     pub open: BTreeSet<(u64, SmolStr, u64)>,
     pub busy: BTreeSet<SmolStr>,
     pub owing: BTreeSet<SmolStr>,
-    /// Debits whose bets are not logged yet: time of the request, player.
     pub waiting: BTreeSet<(i64, SmolStr)>,
     /// Expiry, player, round.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
@@ -71,7 +69,7 @@ fn set(names: &mut BTreeSet<SmolStr>, name: &str, before: bool, after: bool) {
     }
 }
 
-/// Totals of an operator, so that a trial balance takes the same time for any number of players.
+/// Sums over an operator's players. With them, the time of a trial balance does not depend on the number of players.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperatorTotals {
     pub players: PerCurrency<Nano>,

@@ -1,5 +1,5 @@
-//! Entries that wait for a pool: contributions and [`Decision`]s of players' commits, which commits on the pool's stream
-//! process in log order (BW-16).
+//! Entries that wait for a pool: contributions and [`Decision`]s from players' commits. Commits on the pool's stream process
+//! them in log order (BW-16).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -18,11 +18,9 @@ pub struct UnpaidAward {
     pub round: u64,
     pub amount: Minor,
     pub currency: Currency,
-    /// Amount that the pool booked as paid, in EUR.
     pub paid: Nano,
-    /// Part of the award's seed that the house pays, in EUR; 0 in older logs.
     pub seed_from_house: Nano,
-    /// Whether the award is unpaid because it would exceed the account's maximum balance.
+    /// Whether the award stays unpaid because the account's balance would exceed its maximum.
     pub set_aside: bool,
 }
 
@@ -36,7 +34,7 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// Maps partitions to contributions that the pool has not taken up yet, by ascending position.
+    /// Per partition, the contributions not yet in the pool, with their positions, ascending.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,

@@ -35,7 +35,6 @@ impl CollectionEntry {
 pub struct PlayerState {
     pub head: Head,
     pub rounds_started: u64,
-    /// Next sealed draw; `None` in older logs.
     pub draw: Option<NextDraw>,
     last_bet_ms: Option<i64>,
     day: Day,
@@ -43,10 +42,9 @@ pub struct PlayerState {
     pub(crate) seats: Seats,
     pub(crate) balances: PerCurrency<Minor>,
     pub(crate) open: Vec<Arc<OpenRound>>,
-    /// State of the seamless wallet; `None` if the player uses a transfer wallet.
     pub(crate) wallet: Option<Arc<Wallet>>,
     collections: Option<Arc<Vec<CollectionEntry>>>,
-    /// The player's few campaigns, in order of grants.
+    /// The player's campaigns, in the order in which they were granted.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
     /// Rarely set.
@@ -93,7 +91,8 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// Returns the game's open round; a player has at most one with real money (PL-20) and one with play money (PL-17).
+    /// Returns the open round of a game. A player has at most one open round per game with real money (PL-20) and one with
+    /// play money (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();
@@ -124,7 +123,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Returns a copy of the player with an amount added to the balance, as after a confirmed debit.
+    /// Returns a copy of the player whose balance is higher by `amount`, as after a confirmed debit.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();
@@ -175,7 +174,6 @@ impl PlayerState {
         self.voided.as_ref()?.position(round)
     }
 
-    /// Returns proposed voids, including lapsed ones (PL-38).
     pub fn void_proposals(&self) -> impl Iterator<Item = &VoidProposal> {
         self.void_proposals.iter().flat_map(|proposals| proposals.iter())
     }
@@ -185,8 +183,8 @@ impl PlayerState {
         self.void_proposals().find(|proposal| proposal.round == round && proposal.waits(now_ms))
     }
 
-    /// Returns a session's wins minus bets in minor units, excluding jackpots, free rounds and later voids. Returns `None`
-    /// before the session's first bet, and after a bet of another session in the game.
+    /// Returns wins minus bets of a session in minor units, excluding jackpots, free rounds and later voids. Returns `None`
+    /// before the first bet of the session, and after a bet in a later session of the game.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));
@@ -208,8 +206,8 @@ impl PlayerState {
         }
     }
 
-    /// Adds a win or refund to the day's figures and, if the round's session is still the game's latest, to the session's
-    /// figures.
+    /// Adds a win or refund to the figures of the day and of the round's session, if that session is still the game's
+    /// latest.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());

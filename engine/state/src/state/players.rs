@@ -1,8 +1,8 @@
-//! Players of an operator, ordered by a hash of the name, so a lookup compares numbers. A second set orders the names, so a
-//! list by prefix visits only the listed players.
+//! Players of an operator. They are ordered by a hash of their names, so that a lookup compares numbers. In addition, a set
+//! contains the names in order, so that listing by prefix reads only the listed players.
 //!
-//! If books are [watched](super::watch), they record which players changed since the latest snapshot, and keep the
-//! former states of players for a snapshot in progress.
+//! For [snapshots](super::watch), the table records which players changed since the latest snapshot. It also keeps the
+//! former states that a running snapshot still has to write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -22,12 +22,11 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Age of the table at the player's last change; 0 if the player is unchanged since it was loaded.
+    /// Age at which the player last changed; 0 if the player has not changed since it was loaded.
     changed: u32,
     used: u32,
 }
 
-/// Name of a player with its hash, computed once for several books.
 #[derive(Clone, Copy)]
 pub(crate) struct Name<'a> {
     name: &'a str,
@@ -46,7 +45,7 @@ pub(crate) struct Players {
     names: BTreeSet<SmolStr>,
     /// With duplicates.
     changed: Vec<u64>,
-    /// Former states of players that changed since the start of the running snapshot.
+    /// Former states of the players that changed after the running snapshot began.
     before: BTreeMap<u64, Vec<Named>>,
 }
 
@@ -94,7 +93,6 @@ impl Players {
         all.into_iter()
     }
 
-    /// Players whose names begin with `prefix` and follow a given name, in order of names.
     pub fn after(&self, prefix: &str, after: &str) -> impl Iterator<Item = (&str, &PlayerState)> {
         let begin = if after < prefix { Bound::Included(prefix) } else { Bound::Excluded(after) };
         let names = self.names.range::<str, _>((begin, Bound::Unbounded)).map(SmolStr::as_str);
@@ -131,8 +129,8 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts players that are unchanged, have no open round and were not used since age `used`. Returns the place at which
-    /// the next call continues.
+    /// Evicts players without open rounds, unchanged and not used since age `used`. Returns the place from
+    /// which the next call should continue.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let mut empty = vec![];

@@ -7,7 +7,6 @@ use smol_str::SmolStr;
 use crate::events::{Hit, Incident, MirroredAward, PoolStatus, PoolTerms, VoidReturn};
 use crate::values::{Head, Nano};
 
-/// All amounts are in EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolState {
     pub name: Arc<str>,
@@ -22,7 +21,7 @@ pub struct PoolState {
     /// Reserve (R).
     pub reserve: Nano,
     pub house_funding: Nano,
-    /// Sum of contributions, less those that voids and incidents took out of the pool.
+    /// Sum of all contributions, minus those that voids and incidents removed.
     pub contributions: Nano,
     pub paid: Nano,
     pub moved_in: Nano,
@@ -33,13 +32,13 @@ pub struct PoolState {
     pub(crate) received_from: BTreeSet<SmolStr>,
     /// Position of the suspension; 0 if the pool is active.
     pub(crate) suspended_at: u64,
-    /// Maps partitions to the last position whose hits are awarded despite the suspension (BW-20).
+    /// For each partition, the last position whose hits are awarded although the pool is suspended (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
-    /// First minute of bets whose contributions an incident can still return.
+    /// First minute for whose bets an incident can still return the contributions.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// Home position that this mirror copies; 0 in the home partition.
+    /// Position in the home partition that this mirror copies; 0 in the home partition.
     pub(crate) home_position: u64,
 }
 
@@ -55,14 +54,13 @@ pub(crate) struct Reported {
     pub to: u64,
     pub open_rounds: u64,
     pub mirrored: u64,
-    /// Awards that the partition's mirror may lack, with their home positions.
     pub awards: Vec<(u64, MirroredAward)>,
-    /// Returned contributions that the partition's mirror may lack, with their home positions.
     pub returns: Vec<(u64, VoidReturn)>,
 }
 
 impl Reported {
-    /// Returns whether the partition may still accept contributing bets, or one of its open rounds can still hit (BW-20).
+    /// Returns whether the partition may still accept bets that contribute, or has open rounds that can still hit the
+    /// jackpot (BW-20).
     pub fn outstanding(&self, suspended_at: u64) -> bool {
         self.mirrored < suspended_at || self.open_rounds > 0
     }
@@ -116,7 +114,6 @@ impl PoolState {
         self.reports.get(&partition).map_or(0, |reported| reported.to)
     }
 
-    /// Returns the copied home position if this is a mirror; mirrors have no amounts.
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {
         (self.home_position > 0).then_some(self.home_position)

@@ -12,14 +12,14 @@ pub struct OpenRound {
     pub started: Arc<RoundStarted>,
     pub opened_at: u64,
     pub opened_ms: i64,
-    /// Time of the round's last event; the wait for the player's next choice begins then (PL-03).
+    /// Time of the round's latest event, from which the wait for the player's next choice is counted (PL-03).
     pub last_ms: i64,
     pub last_position: u64,
     pub steps: SmallVec<[Step; 1]>,
     pub win: Minor,
     /// See ME-16.
     pub credited: Minor,
-    /// Reason why the service chose the last step for the player; if set, the service must finish the round.
+    /// Reason why the service chose the latest step for the player. If it is set, the service must finish the round.
     pub automatic: Option<Automatic>,
     pub jackpots: Vec<RoundJackpot>,
 }
@@ -35,7 +35,6 @@ impl RoundJackpot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     pub drawn: Drawn,
-    /// Encoded choice, usually a few bytes.
     pub choice: SmallVec<[u8; 16]>,
 }
 
@@ -64,8 +63,8 @@ impl OpenRound {
 }
 
 impl SettledRound {
-    /// Finds a settled round in its player's commits, which must be in log order (see [`Commit::previous`]). The commits
-    /// must include later payments of the round's awards.
+    /// Finds a settled round in the player's commits, which must be in log order (see [`Commit::previous`]) and include the
+    /// payments of the round's awards.
     pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
         let (mut found, mut is_settled) = (None::<Self>, false);
         for commit in commits {
@@ -83,7 +82,7 @@ impl SettledRound {
                         });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
-                    // Skips the choice of a witch, which belongs to no round.
+                    // An event without scope is the choice of a witch, which belongs to no round.
                     (Event::CollectionChanged { game, scope, changes }, Some(facts))
                         if steps && *game == facts.started.game && !scope.is_empty() =>
                     {

@@ -1,5 +1,5 @@
-//! Seats. A seat is the logged state of a game's latest session (PL-16, BW-27), which other processes can read. A seat
-//! expires without an event.
+//! A seat is the logged state of the latest session of a game (PL-16, BW-27), which other processes can read. A seat expires
+//! without an event.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use smol_str::SmolStr;
 
 use crate::events::{SessionName, SessionOpened};
 
-/// Maximum number of seats; a further seat replaces the oldest.
 const SEATS_MAX: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +17,7 @@ pub struct Seat {
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
-    /// Start (Unix ms) and length (ms) of the time in which the player can open no other session of the game.
+    /// Start (Unix ms) and length (ms) of the period in which the player cannot open another session of the game.
     held: Option<(i64, i64)>,
 }
 
@@ -74,7 +73,8 @@ impl Seats {
         seats.push(Seat::new(opened, time_ms));
     }
 
-    /// Reserves the seat's game for `hold_ms`, or ends the seat if this is 0; returns false if the session has no seat.
+    /// Reserves the game for the session for `hold_ms`, or removes the seat if `hold_ms` is 0. Returns false if the session
+    /// has no seat.
     pub fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
         let Some(seats) = &mut self.0 else { return false };
         let Some(index) = seats.iter().position(|seat| seat.is_for(session)) else { return false };

@@ -6,7 +6,7 @@ use crate::events::Refused;
 
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Time from a proposal's lapse until the proposal is dropped; awards that the proposal held can be paid in this time.
+/// Time in ms after which a lapsed proposal is dropped. In this time, its awards can be paid.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Per player.
@@ -49,7 +49,7 @@ impl VoidProposal {
 
 const CHUNK_MAX: usize = 128;
 
-/// Positions of voided rounds, sorted, in chunks that copies of the state share.
+/// Sorted positions of voided rounds, in chunks shared with copies of the state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 

@@ -1,5 +1,5 @@
-//! Contributions of voided rounds that stay in a pool until an incident (PL-38), summed per operator, game, version
-//! and minute of the bet. Sums older than [`RETURN_MINUTES`] are dropped.
+//! Contributions of voided rounds, which stay in the pool unless an incident returns them (PL-38), summed per operator,
+//! game, version and minute of the bet. Sums older than [`RETURN_MINUTES`] are dropped.
 
 use std::sync::Arc;
 
@@ -82,12 +82,9 @@ impl VoidSum {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BetPlace {
-    /// Position of the bet in the pool's own partition.
     At(u64),
-    /// The bet is in the reported range of positions.
     InStretch,
     InCycle(u64),
-    /// The bet is in an earlier cycle.
     Earlier,
 }
 

@@ -8,8 +8,8 @@ use crate::values::{Currency, Minor, StreamId};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wallet {
     pub debit: Option<Debit>,
-    /// Wallet calls that are not confirmed, oldest first. [`next_credit`](Self::next_credit) and
-    /// [`next_report`](Self::next_report) define the order of sending.
+    /// Unconfirmed calls to the wallet, in the order in which they became due. `next_credit` and `next_report`
+    /// return the calls to send next.
     pub dues: VecDeque<UnpaidCredit>,
     pub reports: bool,
     pub reported: Option<ReportedBalance>,
@@ -24,10 +24,10 @@ pub struct ReportedBalance {
 }
 
 impl Wallet {
-    /// New rounds are refused while this number of credits is due.
+    /// Maximum number of due credits; at this number, new rounds are refused.
     pub const DUES_MAX: usize = 64;
 
-    /// New rounds are refused while this number of reports is due.
+    /// Maximum number of due reports; at this number, new rounds are refused.
     pub const CLOSES_MAX: usize = 1_024;
 
     #[must_use]
@@ -41,7 +41,7 @@ impl Wallet {
         }
     }
 
-    /// Index of the oldest credit that is not held and need not wait for an earlier report of its round.
+    /// Index of the oldest credit not held and not waiting for an earlier report of the same round.
     #[must_use]
     pub fn next_credit(&self) -> Option<usize> {
         let is_ready = |(index, due): &(usize, &UnpaidCredit)| {
@@ -54,8 +54,8 @@ impl Wallet {
         self.dues.iter().enumerate().find(is_ready).map(|(index, _)| index)
     }
 
-    /// Index of the oldest report or reversal that is not held. A report waits for earlier credits that are not held. A
-    /// reversal waits for all earlier credits, since it takes back only paid money.
+    /// Index of the oldest report or reversal that is not held. A report waits for earlier credits unless they are held. A
+    /// reversal waits for all earlier credits, because only a paid win can be reversed.
     #[must_use]
     pub fn next_report(&self) -> Option<usize> {
         let (mut is_first, mut is_paid) = (true, true);
@@ -72,7 +72,7 @@ impl Wallet {
         })
     }
 
-    /// Sum of due credits, excluding reversals. Due credits are in no account until the wallet confirms them.
+    /// Sum of the due credits, without reversals. This money is in no account until the wallet confirms the credit.
     #[must_use]
     pub fn due(&self, currency: Currency) -> Minor {
         let amounts = self.dues.iter().filter(|due| due.currency == currency).map(|due| due.amount.0.max(0));
@@ -101,7 +101,6 @@ pub struct Debit {
     pub fingerprint: [u8; 16],
     pub currency: Currency,
     pub amount: Minor,
-    /// Position of the `DebitAsked` event.
     pub asked_at: u64,
     pub asked_ms: i64,
     pub rolling_back: bool,
@@ -113,9 +112,9 @@ pub struct UnpaidCredit {
     pub currency: Currency,
     /// Amount in minor units: above 0 for a credit, 0 for a round-end report, below 0 for a reversal.
     pub amount: Minor,
-    /// Round whose end is reported or whose win is taken back; 0 for a credit.
+    /// Round whose end is reported or whose win is reversed; 0 for a credit.
     pub closes: u64,
-    /// Whether the wallet refused the call, so that it waits for an operator.
+    /// Whether the wallet refused the call, which now waits for an operator.
     pub held: bool,
     /// Position of the commit that made the call due.
     pub due_at: u64,
@@ -126,7 +125,6 @@ pub struct UnpaidCredit {
 pub enum DueKind {
     Credit,
     Close,
-    /// Debit that takes back the win of a voided round.
     Reversal,
 }
 
@@ -140,7 +138,6 @@ impl UnpaidCredit {
         }
     }
 
-    /// Amount of a reversal, above 0; 0 for other calls.
     #[must_use]
     pub fn reversal(&self) -> Minor {
         Minor(self.amount.0.saturating_neg().max(0))
@@ -151,7 +148,7 @@ impl UnpaidCredit {
         self.kind() == DueKind::Close
     }
 
-    /// Round of a report; 0 for a credit. The round, the request id and the currency identify the call.
+    /// Round whose end the call reports; 0 for a credit. Round, request id and currency together identify the call.
     #[must_use]
     pub fn close(&self) -> u64 {
         if self.is_close() { self.closes } else { 0 }

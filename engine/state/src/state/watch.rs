@@ -1,8 +1,8 @@
 //! Snapshots of books while commits change the books.
 //!
-//! [`Books::freeze`] begins a snapshot; former states of players are kept until [`Books::thaw`]. [`Books::evict`]
-//! removes unchanged players from memory. An evicted player must be loaded ([`Books::load`]) before a commit on its stream,
-//! because a missing player counts as new.
+//! [`Books::freeze`] begins a snapshot, and former states of players are kept until [`Books::thaw`]. [`Books::evict`]
+//! removes unchanged players from memory. Before a commit on an evicted player's stream, the player must be loaded
+//! ([`Books::load`]); otherwise it would count as a new player.
 
 use std::sync::Arc;
 
@@ -30,7 +30,6 @@ impl Books {
         self.operators.values().map(|operator| operator.players.count()).sum()
     }
 
-    /// Approximate number of players changed since the latest snapshot.
     #[must_use]
     pub fn players_changed(&self) -> usize {
         self.operators.values().map(|operator| operator.players.changed()).sum()
@@ -55,8 +54,8 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends the snapshot; the next snapshot also writes `unwritten`. Drop the result after releasing the books' lock,
-    /// because dropping takes long.
+    /// Ends a snapshot. The next snapshot also writes `unwritten`. Drop the result only after releasing the lock of the
+    /// books, because dropping takes long.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {
@@ -74,8 +73,8 @@ impl Books {
         self.operators.entry(operator.clone()).or_default().players.load(player, state, watch);
     }
 
-    /// Evicts unchanged players without open rounds in the next `places` places. If `recent` is set, also evicts recently
-    /// used players. Returns whether the last place was passed.
+    /// Evicts players from the next `places` places if they did not change and have no open round; if `recent` is false,
+    /// recently used players are kept. Returns whether the end of the table was reached.
     pub fn evict(&mut self, hand: &mut Hand, places: usize, recent: bool) -> bool {
         let watch = self.watch;
         let used = if recent { u32::MAX } else { watch.age.saturating_sub(1) };
@@ -89,7 +88,6 @@ impl Books {
         }
         match operator.players.evict(hand.place, places, used, watch) {
             Some(place) => hand.place = place,
-            // `{name}\0` is the smallest name above `name`.
             None => *hand = Hand { operator: format!("{name}\0").into(), place: 0 },
         }
         false

@@ -1,4 +1,4 @@
-//! Revenue (PL-34). A transaction counts for the day of its commit, so past days never change.
+//! Revenue (PL-34). A transaction counts for the day of its commit, so the revenue of past days never changes.
 
 use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
@@ -17,7 +17,6 @@ pub struct RevenueKey {
     pub currency: Currency,
 }
 
-/// Amounts in minor units, and numbers of rounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevenueSums {
     /// Paid rounds.
@@ -118,7 +117,6 @@ impl Revenue {
             Some(after) if after.day >= from => Bound::Excluded(after.clone()),
             _ => Bound::Included(first(from)),
         };
-        // Avoids an inverted range, which would panic.
         let end = Bound::Excluded(first(to.saturating_add(1)));
         let empty = from > to || after.is_some_and(|after| after.day > to);
         (!empty).then(|| self.0.range((start, end))).into_iter().flatten()

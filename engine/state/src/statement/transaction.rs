@@ -13,38 +13,35 @@ pub type RoundKey = (StreamId, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransactionKind {
-    /// Raises the balance of a transfer wallet.
     Deposit,
-    /// Lowers the balance of a transfer wallet.
     Withdrawal,
     /// Raises the balance.
     PlayMoney,
-    /// Debit of the wallet, which raises the balance.
+    /// Debit of the seamless wallet, which raises the balance.
     Debit,
-    /// Payment to the wallet, which lowers the balance.
+    /// Payment to the seamless wallet, which lowers the balance.
     Credit,
     /// Lowers the balance.
     Bet,
-    /// Leaves the balance unchanged, because the operator's promotion pays the bet.
+    /// Bet of a free round. The balance is unchanged, because the operator's promotion pays the bet.
     FreeBet,
     Win,
     /// Raises the balance.
     Jackpot,
-    /// Raises the balance by a voided round's bet.
+    /// Refund of a voided round's bet, which raises the balance.
     Refund,
-    /// Returns a voided free round; leaves the balance unchanged.
+    /// Return of a voided free round to its campaign. The balance is unchanged.
     FreeBetReturned,
-    /// Lowers the balance by a voided round's win.
+    /// Debit of a voided round's win, which lowers the balance.
     WinTakenBack,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Number of the event in its commit, 1-based. A void can make two transactions, with different numbers.
+    /// Number of the event in its commit, 1-based. A void can cause two transactions, which have different numbers.
     pub number: u32,
     pub kind: TransactionKind,
     pub currency: Currency,
-    /// Change of the balance.
     pub amount: Minor,
     /// Balance after the transaction, excluding due credits (see [`Dues`](super::Dues)).
     pub balance: Minor,
@@ -112,8 +109,8 @@ impl Statement {
         })
     }
 
-    /// `known` contains the bets of settled rounds, and of rounds that began before the first commit. On error, nothing
-    /// changes.
+    /// `known` contains the bets of settled rounds, and of rounds whose bets are before the first commit. If this fails, the
+    /// statement is unchanged.
     pub fn take(
         &mut self,
         commit: &Commit,

@@ -1,5 +1,5 @@
-//! Accounts and postings (PL-09, BW-18). Postings sum to zero per currency. Money enters the books only through
-//! [`Account::External`], [`Account::SeedFunding`] and [`Account::Promotion`], whose balances become negative.
+//! Accounts and postings (PL-09, BW-18). The postings of a commit sum to zero per currency. Money enters the system only
+//! through [`Account::External`], [`Account::SeedFunding`] and [`Account::Promotion`], whose balances become negative.
 
 use core::fmt;
 
@@ -16,26 +16,25 @@ pub enum Account<'a> {
     /// Withdrawals minus deposits.
     External(&'a str),
     House(&'a str),
-    /// Source of the bets of free rounds (PL-18); its balance is minus their sum.
+    /// Source of the bets of free rounds (PL-18). Its balance is minus the sum of these bets.
     Promotion(&'a str),
     /// Credits due (PL-31).
     Transit(&'a str),
-    /// Contributions that the pool does not include yet, in EUR.
+    /// Contributions not yet in the pool, in EUR.
     ContributionsDue(&'a str),
-    /// Contributions since the last win (K), in EUR.
+    /// Contributions since the latest win (K), in EUR.
     Increments(&'a str),
-    /// Money left over from wins (R), in EUR.
+    /// Money that wins left in the pool (R), in EUR.
     Reserve(&'a str),
-    /// Source of the seeds paid by the house (H), in EUR; its balance is minus their sum.
+    /// Source of the seeds that operators' houses pay (H), in EUR. Its balance is minus the sum of these seeds.
     SeedFunding(&'a str),
     /// Awards that are not paid yet, in EUR.
     JackpotPayable(&'a str),
     /// Counterpart of exchanges between EUR and other currencies.
     Exchange,
-    /// Money that retired pools paid and their receiving pools have not booked yet, in EUR.
+    /// Money that left a retired pool and has not reached the receiving pool yet, in EUR.
     Transfer,
-    /// Contributions owed to other partitions, minus awards that other partitions owe, in EUR (see
-    /// [`PartitionReported`](crate::PartitionReported)).
+    /// Contributions owed to other partitions, minus awards that these owe, in EUR (see `PartitionReported`).
     Interpartition,
 }
 

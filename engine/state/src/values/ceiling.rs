@@ -6,11 +6,9 @@ use super::money::Minor;
 pub struct Ceiling {
     /// After a deposit.
     pub balance: Minor,
-    /// Highest amount of one deposit, bet or limit.
     pub amount: Minor,
 }
 
-/// Ceilings, indexed by a currency's number of decimal digits.
 const CEILINGS: [Ceiling; 5] = [
     Ceiling { balance: Minor(10_000_000_000_000), amount: Minor(100_000_000_000) },
     Ceiling { balance: Minor(100_000_000_000_000), amount: Minor(1_000_000_000_000) },

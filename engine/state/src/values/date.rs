@@ -5,7 +5,6 @@ pub fn day_of(time_ms: i64) -> i64 {
     time_ms.div_euclid(DAY_MS)
 }
 
-/// Algorithm: Hinnant, "chrono-compatible low-level date algorithms".
 #[must_use]
 pub fn text(day: i64) -> String {
     let shifted = day + 719_468;
@@ -28,7 +27,6 @@ pub fn parse(text: &str) -> Option<i64> {
     let (era, of_era) = (march_year.div_euclid(400), march_year.rem_euclid(400));
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let found = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    // An invalid date yields a day whose text differs from the input.
     (self::text(found) == text).then_some(found)
 }
 

@@ -1,6 +1,6 @@
-//! Exact decimals as integers in units of `10^-places`, which are never rounded.
+//! Parses and formats exact decimals as integers in units of `10^-places`; nothing is rounded.
 
-/// `None` if the text is not a decimal, has too many places, or overflows.
+/// Returns `None` if the text is not a decimal, has more than `places` decimal places, or overflows.
 pub(crate) fn parse(text: &str, places: u32) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -45,7 +45,7 @@ pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
     if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
 }
 
-/// `None` if the denominator is 0 or less, or on overflow.
+/// Returns `None` if the denominator is not positive, or on overflow.
 pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i128> {
     if denominator <= 0 {
         return None;
@@ -54,7 +54,6 @@ pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i12
         (Ok(numerator), Ok(by)) => (numerator.div_euclid(by).into(), numerator.rem_euclid(by).into()),
         _ => (numerator.div_euclid(denominator), numerator.rem_euclid(denominator)),
     };
-    // Avoids `2 * remainder`, which could overflow.
     let up = match remainder.cmp(&(denominator - remainder)) {
         core::cmp::Ordering::Less => false,
         core::cmp::Ordering::Greater => true,

@@ -1,8 +1,8 @@
-//! Sealed draws: no one can choose the seed of a step, and anyone can verify the seed afterwards.
+//! Sealed draws: no one can choose the seed of a step, and everyone can verify it afterwards.
 //!
-//! Only holders of the draw key can compute a *dealt value*. The draw's *seal* is logged before the request that uses the
-//! draw. The *seed* depends only on dealt value, client seed, round and step. The dealt value is *revealed* after the round.
-//! Hashes are SHA-256 of lines of text, which `printf` and `sha256sum` can reproduce.
+//! A *dealt value* can be computed only with the draw key. Its *seal* is logged before the request that uses the draw. The
+//! *seed* of a step depends only on dealt value, client seed, round and step. After the round, the dealt value is
+//! *revealed*. All hashes are SHA-256 of lines of text, so `printf` and `sha256sum` can reproduce them.
 
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::decimal::digits;
 use super::stream::StreamId;
 
-/// Dealt value, secret until it is revealed.
+/// Dealt value. Secret until it is revealed after the round.
 pub type Dealt = [u8; 32];
 pub type Seal = [u8; 32];
 
@@ -42,7 +42,7 @@ pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
     DealKey::new(key).deal(stream, number)
 }
 
-/// Draw key, prepared so that each HMAC saves a third of its computation.
+/// Draw key in a prepared form, with which an HMAC takes a third less time.
 #[derive(Clone)]
 pub struct DealKey(Hmac);
 
@@ -156,7 +156,6 @@ impl Hmac {
 mod tests {
     use super::*;
 
-    /// Test cases 1 and 2 of RFC 4231.
     #[test]
     fn hmac_is_that_of_the_rfc() {
         let cases: [(&[u8], &[u8], &str); 2] = [

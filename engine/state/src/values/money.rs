@@ -10,7 +10,6 @@ use super::currency::Currency;
 use super::decimal;
 use super::error::MoneyError;
 
-/// Amount in minor units (PL-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Minor(pub i64);
 
@@ -46,7 +45,6 @@ impl fmt::Display for Minor {
     }
 }
 
-/// Amount in 1e-9 of a major unit (BW-11, BW-12).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nano(pub i128);
 
@@ -123,7 +121,7 @@ impl FromStr for CoinValue {
     }
 }
 
-/// Rounds half to even (PL-09).
+/// The result is rounded half to even (PL-09).
 pub fn cash(coins: u64, coin: CoinValue, currency: Currency) -> Result<Minor, MoneyError> {
     i128::from(coins)
         .checked_mul(i128::from(coin.0))

@@ -1,4 +1,4 @@
-/// Accepts 1 to 64 characters of `[A-Za-z0-9._~-]`.
+/// Returns whether a name has 1 to 64 characters, all of them from `[A-Za-z0-9._~-]`.
 #[must_use]
 pub fn is_id(name: &str) -> bool {
     (1..=64).contains(&name.len())
@@ -20,7 +20,7 @@ pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     digits.parse().ok()
 }
 
-/// Excludes Unicode 16's Cc, Cf, Zl, Zp, Co and default-ignorable characters.
+/// Returns whether a character is visible: not in Unicode 16's Cc, Cf, Zl, Zp or Co, and not default-ignorable.
 #[must_use]
 pub fn is_visible(letter: char) -> bool {
     !matches!(letter,
@@ -32,7 +32,7 @@ pub fn is_visible(letter: char) -> bool {
         | '\u{e0000}'..='\u{10ffff}')
 }
 
-/// Accepts [visible](is_visible) characters and spaces; refuses a text of spaces only.
+/// Returns whether a text has only [visible](is_visible) characters and spaces, and at least one visible character.
 #[must_use]
 pub fn is_text(text: &str, characters_max: usize) -> bool {
     text.len() <= characters_max.saturating_mul(4)

@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 use super::currency::Currency;
 use super::money::Nano;
 
-/// Maps currencies to figures; usually has one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerCurrency<T>(SmallVec<[(Currency, T); 1]>);
 
@@ -61,8 +60,8 @@ impl PerCurrency<Nano> {
         self.get(currency).copied().unwrap_or_default()
     }
 
-    /// Removes a currency whose sum becomes zero, so that maps of equal sums are equal. A sum overflows only after 2^33
-    /// postings of the largest amount.
+    /// Adds an amount. A currency whose sum becomes zero is removed, so that maps with the same sums are equal. Overflow
+    /// needs more than 2^33 postings of the largest amount.
     pub(crate) fn post(&mut self, currency: Currency, amount: Nano) {
         match self.place(currency) {
             _ if amount == Nano::ZERO => {}

@@ -8,8 +8,8 @@ use super::decimal;
 use super::error::MoneyError;
 use super::money::{CoinValue, Minor, Nano};
 
-/// Exchange rate in EUR per major unit: `mantissa * 10^exponent`, positive and normalised. The limits of mantissa and
-/// exponent keep pool prices within 128 bits.
+/// Exchange rate in EUR per major unit: `mantissa * 10^exponent`, positive and normalised. Mantissa and exponent are limited
+/// so that the prices of pools fit in 128 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FxRate {
     mantissa: u64,
@@ -51,7 +51,6 @@ impl FxRate {
     /// Returns the largest number of minor units worth at most `eur`.
     pub fn minor_within(self, eur: Nano, currency: Currency) -> Result<Minor, MoneyError> {
         let (numerator, denominator) = self.fraction();
-        // No overflow: the divisor is below 1e9 * 1e18.
         let minor = eur.0.checked_mul(denominator).map(|n| n.div_euclid(currency.nanos_per_minor() * numerator));
         minor.and_then(|minor| i64::try_from(minor).ok()).map(Minor).ok_or(MoneyError::OutOfRange)
     }
@@ -75,7 +74,7 @@ impl fmt::Display for FxRate {
 impl FromStr for FxRate {
     type Err = MoneyError;
 
-    /// Refuses more than twelve decimals.
+    /// Fails if the text has more than twelve decimals.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         let places = u32::from(Self::EXPONENT_MIN.unsigned_abs());
         let mut value = decimal::parse(text, places).ok_or(MoneyError::Malformed)?;
@@ -92,8 +91,8 @@ impl FromStr for FxRate {
 /// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
-/// Returns a bet's contribution in EUR (BW-11), rounded half to even to 1e-9. Fails above 10^18 EUR, so that sums fit in 128
-/// bits.
+/// Returns the contribution of a bet in EUR (BW-11), rounded half to even to 1e-9. Fails if it exceeds 10^18 EUR, so that
+/// sums fit in 128 bits.
 pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> Result<Nano, MoneyError> {
     let (numerator, denominator) = rate.fraction();
     let product = i128::from(bet.0).checked_mul(numerator).and_then(|n| n.checked_mul(i128::from(ppm)));
@@ -108,7 +107,7 @@ pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> R
 
 pub type Rates<'a> = &'a dyn Fn(Currency) -> Option<FxRate>;
 
-/// Converts an amount; rounds down, so that a loss (below 0) is never rounded to zero.
+/// Converts an amount. The result is rounded down, so that a loss (a negative amount) never becomes zero.
 pub(crate) fn exchange(amount: i128, from: Currency, to: Currency, rates: Rates<'_>) -> Option<i128> {
     if from == to {
         return Some(amount);

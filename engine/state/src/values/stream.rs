@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// Partition of exchange rates, switches and pools.
+/// Partition with the streams of exchange rates, switches and pools.
 pub const HOME: u32 = 0;
 
 /// Subject of commits, such as `player/acme/alice`, `pool/lantern`, `rates` or `system`.
@@ -30,8 +30,8 @@ impl StreamId {
         Self::Player { operator: operator.into(), player: player.into() }
     }
 
-    /// Returns whether all records of the stream concern the operator; `None` if this depends on their events
-    /// ([`Commit::concerns`](crate::Commit::concerns)).
+    /// Returns whether all records of the stream concern the operator, or `None` if `Commit::concerns` must check each
+    /// record's events.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> Option<bool> {
         match self {
@@ -46,8 +46,8 @@ impl StreamId {
         Self::Pool(pool.into())
     }
 
-    /// For a player, SHA-256 over operator, a zero byte and player: its first 8 bytes, big-endian, modulo `partitions`. For
-    /// other streams, [`HOME`].
+    /// Returns the partition of the stream. For a player: the first 8 bytes, big-endian, of the SHA-256 of operator, zero
+    /// byte and player, modulo `partitions`. For other streams: [`HOME`].
     #[must_use]
     pub fn partition(&self, partitions: u32) -> u32 {
         let Self::Player { operator, player } = self else { return HOME };

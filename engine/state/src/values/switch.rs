@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// A switch stops bets that match its operator, game and rules version. An empty name matches everything.
+/// Switch that stops bets of one operator, game and rules version. An empty name means all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     pub operator: SmolStr,

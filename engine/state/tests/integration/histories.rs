@@ -14,7 +14,6 @@ struct Model {
     last_hit_at: u64,
     last_hit_ms: Option<i64>,
     rounds: BTreeMap<(StreamId, u64), ModelRound>,
-    /// Exchange rates in millionths of EUR.
     rates: BTreeMap<Currency, i128>,
     awards: Vec<(u64, i64)>,
     hits: BTreeMap<u64, ModelHit>,
@@ -67,7 +66,7 @@ impl Model {
                 _ => 1_000_000,
             };
             let bet = i128::from(started.bet.0) * minor;
-            let exact = bet * rate * 5 / 1_000; // exact, because a minor unit is a multiple of 1,000 nanos
+            let exact = bet * rate * 5 / 1_000;
             added = exact / 1_000_000;
             let beyond = exact % 1_000_000;
             if beyond > 500_000 || (beyond == 500_000 && added % 2 == 1) {

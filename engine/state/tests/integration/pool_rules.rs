@@ -30,7 +30,7 @@ fn bw_11_a_foreign_bet_is_converted_at_its_recorded_rate() {
     world.write(player("kenji"), vec![Event::RoundStarted(started.into()), step(round, 1, 0), settled(round, 0)]);
     world.write(StreamId::Rates, vec![set("0.007")]);
     world.settle_pool();
-    // 157 yen x 0.006123 x 0.005 = 0.004806555 EUR
+    // 157 yen x 0.006123 EUR x 0.005 = 0.004806555 EUR
     assert_eq!(world.pool().increments, nano("0.004806555"));
 }
 
@@ -82,7 +82,7 @@ fn bw_13_each_coin_value_has_its_figure() {
 fn bw_16_a_win_takes_its_share_and_the_rest_joins_the_reserve() {
     let mut world = World::with_players(&["alice"]);
     world.play("alice", 1_234_567, "1", 0); // K 61.72835
-    world.hit("alice", Currency::EUR, 1_000, "2.5"); // K is 61.77835, including this bet
+    world.hit("alice", Currency::EUR, 1_000, "2.5");
     let awards = world.settle_pool();
     // P x 0.25 = 20,061.77835 / 4 = 5,015.4445875 -> 5,015.44
     let award = &awards[0];
@@ -99,7 +99,7 @@ fn bw_16_a_win_takes_its_share_and_the_rest_joins_the_reserve() {
 fn bw_16_the_seed_share_comes_from_the_reserve_first() {
     let mut world = World::with_players(&["alice"]);
     world.play("alice", 40_000_000, "1", 0); // K 2,000
-    world.hit("alice", Currency::EUR, 200, "0.2"); // K is 2,000.01, of which R gets 1,960.0098
+    world.hit("alice", Currency::EUR, 200, "0.2");
     world.settle_pool();
     world.now_ms += 3_000;
     world.hit("alice", Currency::EUR, 200, "0.5");
@@ -146,7 +146,7 @@ fn bw_16_no_coin_is_worth_more_than_the_base_coin() {
 fn bw_16_a_hit_is_priced_as_of_its_place_in_the_log() {
     let mut world = World::with_players(&["alice", "bob"]);
     world.hit("alice", Currency::EUR, 1_000, "10"); // K 0.05
-    world.play("bob", 90_000_000, "10", 0); // bet after the hit, which contributes 4,500
+    world.play("bob", 90_000_000, "10", 0);
     let award = world.settle_pool().remove(0);
     assert_eq!(award.amount, Minor(2_000_005));
     assert_eq!(world.pool().increments, nano("4500"));
@@ -184,11 +184,11 @@ fn bw_17_the_second_win_within_a_refresh_gets_the_minimum_and_all_increments() {
         world.now_ms = first_ms;
         world.hit("alice", Currency::EUR, 1_000, "1");
         world.now_ms = second_ms;
-        world.play("alice", 100_000, "1", 0); // contributes 5.00 between the two hits
+        world.play("alice", 100_000, "1", 0);
         world.hit("bob", Currency::EUR, 1_000, "1"); // contributes 0.05
         let awards = world.settle_pool();
         assert_eq!(awards[1].collision, collides, "{first_ms} {second_ms}");
-        // A second win within one refresh pays 2,000 + 5.05; a first win pays 20,005.05 / 10.
+        // A second hit in the same refresh interval pays 2,000 + 5.05; in a later interval, a hit pays 20,005.05 / 10.
         let amount = if collides { 200_505 } else { 200_050 };
         assert_eq!(awards[1].amount, Minor(amount), "{first_ms} {second_ms}");
     }
@@ -357,7 +357,7 @@ fn bw_19_else_from_the_reserve_else_from_the_house() {
     let mut world = World::with_players(&["alice"]);
     let (first, _) = world.play("alice", 1_000, "1", 0); // 0.05
     let (big, _) = world.play("alice", 100_000, "1", 0); // 5.00
-    world.hit("alice", Currency::EUR, 1_000, "1"); // K is 5.10: Alice gets 0.51, the reserve 4.59
+    world.hit("alice", Currency::EUR, 1_000, "1");
     world.settle_pool();
     assert_eq!(figures(&world), ["0.00", "4.59", "2000.00", "2000.51"]);
     world.play("alice", 1_000, "1", 0); // K 0.05 stays

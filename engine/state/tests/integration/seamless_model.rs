@@ -1,5 +1,5 @@
-//! Exhaustive model of the seamless wallet (PL-31, PL-32) with the real fold: all orders of calls, late and duplicate
-//! deliveries, lost answers and crashes around one winning bet.
+//! Exhaustive model of the seamless wallet (PL-31, PL-32), run against the real fold: every order of calls, with late and
+//! duplicate deliveries, lost answers and crashes, for one winning bet.
 
 use crate::common::*;
 use motherlode_state::*;

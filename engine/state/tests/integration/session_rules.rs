@@ -169,7 +169,7 @@ enum Call {
         game: u8,
         request: u8,
     },
-    /// Acts in the session that was opened `ago` sessions before the latest.
+    /// Bets in an earlier session: `ago` is the number of sessions opened since.
     Act {
         ago: usize,
         player: u8,

@@ -6,7 +6,6 @@ const NAMES: [&str; 2] = ["ann", "ben"];
 
 type Op = (u8, usize, i64);
 
-/// Special round, as number of preceding operations, player, bet and win.
 type Special = (usize, usize, i64, i64);
 
 fn config() -> ProptestConfig {

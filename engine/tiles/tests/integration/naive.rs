@@ -2,7 +2,6 @@ use motherlode_tiles::{Hash, Stored, Tree};
 use sha2::{Digest, Sha256};
 use std::convert::Infallible;
 
-/// `MTH(D[n])` of RFC 6962.
 pub fn mth(entries: &[Hash]) -> Hash {
     match entries {
         [] => Sha256::digest([]).into(),
@@ -14,7 +13,6 @@ pub fn mth(entries: &[Hash]) -> Hash {
     }
 }
 
-/// `PATH(m, D[n])` of RFC 6962.
 pub fn path(m: usize, entries: &[Hash]) -> Vec<Hash> {
     if entries.len() == 1 {
         return vec![];
@@ -28,7 +26,7 @@ pub fn path(m: usize, entries: &[Hash]) -> Vec<Hash> {
     rest
 }
 
-/// `SUBPROOF(m, D[n], b)` of RFC 6962, which is the consistency proof if `b` is true.
+/// `SUBPROOF(m, D[n], b)` of RFC 6962. With `b` true, this is the consistency proof.
 pub fn subproof(m: usize, entries: &[Hash], b: bool) -> Vec<Hash> {
     if m == entries.len() {
         return if b { vec![] } else { vec![mth(entries)] };

@@ -62,7 +62,7 @@ fn pl_18_a_free_round_with_another_stake_of_the_same_worth_is_found() {
     tale.plain_spin("alice");
     let found = divergence(&tale.log);
     assert_eq!(found.position, tale.log.len() as u64);
-    assert!(found.what.starts_with("PL-18: a free round whose stake differs"), "{found}");
+    assert!(found.what.starts_with("PL-18: the stake of a free round differs"), "{found}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn pl_06_a_clean_log_replays_outcome_by_outcome_and_balance_by_balance() {
     assert_eq!(report.head, hash(records.last().unwrap()));
     assert_eq!(report.tail, Tail::Clean);
     assert!(report.books == tale.books, "the auditor's books equal the writer's books");
-    assert_eq!(report.index, Comparison::NotCompared { why: "no index was named".into() });
+    assert_eq!(report.index, Comparison::NotCompared { why: "no index folder was given".into() });
 }
 
 #[test]

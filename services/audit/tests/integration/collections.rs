@@ -99,7 +99,7 @@ fn the_untouched_log_is_clean() {
 fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
     let tale = mine();
     let more = found(&tale, FOURTH, |logged| change_terms(logged, |terms| terms.carried[RED] = 4));
-    assert_eq!(more.what, "the round was opened with collected figures that differ from the player's");
+    assert_eq!(more.what, "the round was opened with a collection that differs from the player's collection");
     assert!(more.expected.starts_with("[0, 0, 0, 3, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     assert!(more.found.starts_with("[0, 0, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
     for (at, place, figure) in [(GIFT, GIVEN, 1), (QUIET, GIVEN, 0), (AFTER, RED, 1)] {
@@ -129,7 +129,7 @@ fn mf_d3_dm_14_logs_of_an_older_version_with_a_gift_in_each_currency_stay_valid(
         tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && outcome.carried.is_none());
         assert_eq!(audited(&tale.log).divergence, None);
         let more = found(&tale, second, |logged| change_terms(logged, |terms| terms.carried[RED] = 1));
-        assert_eq!(more.what, "the round was opened with collected figures that differ from the player's");
+        assert_eq!(more.what, "the round was opened with a collection that differs from the player's collection");
         let again = found(&tale, second + 2, |logged| change_terms(logged, |terms| terms.carried[GIVEN] = 0));
         assert_eq!(again.what, more.what);
     }
@@ -270,7 +270,7 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
         logged.commit.events.retain(|event| !matches!(event, Event::WinCredited { .. }));
         logged.balances_after[0].1.0 -= 25;
     });
-    assert_eq!(none.what, "the outcome credits a part of the win, but the log does not");
+    assert_eq!(none.what, "the outcome credits a part of the win, but the log has no such credit");
     let (reason, actor) = ("reel 3 stuck".into(), "support".into());
     let voided = Event::RoundVoided {
         round,

@@ -52,7 +52,6 @@ fn pl_05_money_before_and_after_and_the_jackpot_are_the_logs() {
     let win = round.settled.unwrap();
     assert_eq!(vials.balance_after, Minor(100_000_000 - 3_000 + win.0));
     assert_eq!(vials.position, hit);
-    // The award by BW-16: (20,000 + 0.15) x 0.2 / 10, rounded down to the cent.
     let paid = Award::Paid(Minor(40_000), Currency::EUR);
     assert_eq!((round.jackpots[0].hit, round.jackpots[0].award), (hit, paid));
     assert_eq!(round.voided, None);

@@ -102,7 +102,6 @@ fn pl_04_a_void_that_leaves_a_collection_or_takes_too_much_is_found() {
     assert_eq!(gift_kept.expected, r#"dwarf-mine "EUR": red 0, red_gifted 0, given 0"#);
 }
 
-/// The forged void states a wrong refund or win, and the balance that results from this wrong amount.
 #[test]
 fn pl_04_pl_09_a_void_of_another_refund_or_win_is_found_even_when_the_balance_is_put_right() {
     let (tale, first, _) = mine();
@@ -144,7 +143,7 @@ fn pl_04_a_void_that_changes_what_an_open_round_plays_with_is_found() {
     let found = divergence(&tale.log);
     assert_eq!(
         (found.position, found.what.as_str()),
-        (at as u64 + 1, "a void changes the collection that an open round plays with",)
+        (at as u64 + 1, "the void changed a collection in use by an open round",)
     );
 }
 

@@ -1,4 +1,4 @@
-//! Bounds of requests' fields in JSON Schema, from the constants of the services' checks.
+//! Bounds of request fields for the JSON Schema, taken from the constants that the services check.
 
 use motherlode_runtime::field_bounds::{
     GRANTED_PLAYERS_MAX, OPERATOR_SESSION_MAX, PAGE_TOKEN_MAX, PAUSE_MS_MAX, REASON_MAX, REFERENCE_MAX, SERIES_ID_MAX,
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 const NAME: &str = "[A-Za-z0-9._~-]{1,64}";
 const HASH_BYTES: usize = 32;
 
-/// Lowest and highest lines, and coins per line, over all games.
+/// Smallest and largest number of lines, and of coins per line, that any game accepts.
 static STAKES: LazyLock<[(u32, u32); 2]> = LazyLock::new(|| {
     let limits: Vec<_> = games().iter().map(|game| &game.info().limits).collect();
     let span = |all: &dyn Fn(usize) -> (u32, u32)| {
@@ -24,7 +24,7 @@ static STAKES: LazyLock<[(u32, u32); 2]> = LazyLock::new(|| {
     [span(&|at| limits[at].lines), span(&|at| limits[at].coins_per_line)]
 });
 
-/// Adds the bounds of a request's field to its schema. Fields that may be omitted also allow the empty text.
+/// Adds the bounds of a request's field to its schema. An optional field may also be the empty text.
 pub(super) fn add(field: &FieldDescriptor, schema: &mut Value) {
     let message = field.parent_message();
     let bounds = of_message(message.name(), field.name());

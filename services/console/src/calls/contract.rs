@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 const OF_NODES: &str = "motherlode.log.v1.LogService";
 
 pub(super) static METHODS: LazyLock<BTreeMap<(&'static str, &'static str), MethodDescriptor>> = LazyLock::new(|| {
-    // The console offers no methods of services that this process calls but does not serve.
+    // Services that this process calls but does not serve are omitted.
     let here = |method: &MethodDescriptor| {
         let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
         CALLS.iter().any(|call| call.path == path && !path.contains(OF_NODES))

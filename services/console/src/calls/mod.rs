@@ -1,9 +1,9 @@
 //! Serves all calls as `POST /v1/<Service>/<Method>` in Protobuf's canonical JSON, for callers without gRPC.
 //!
-//! Before its body is read, a call passes the same middleware as a gRPC call, which checks permissions, deadline
-//! (`grpc-timeout`) and limits. A streaming answer consists of lines `{"result": ...}`; if the call is refused after the
-//! first line, the last line is `{"error": ...}`. Streams of requests need gRPC. A refusal is a `google.rpc.Status` with
-//! the HTTP status of its code.
+//! The middleware for gRPC calls checks permissions, deadline (`grpc-timeout`) and limits before the body is read. A
+//! streaming method answers with one line `{"result": ...}` per message; after a failure, the last line is
+//! `{"error": ...}`. Methods that take a stream of requests need gRPC. The body of a refusal is a `google.rpc.Status`, and its
+//! HTTP status corresponds to the gRPC code.
 
 mod body;
 mod bounds;
@@ -108,8 +108,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection of a call that is not yet admitted. In-process services count the connection for the call's credential; for
-/// calls to other processes, the console counts connections per token.
+/// Connection of a call before its acceptance by the service. A service in this process counts the connection for the
+/// call's credential; for a service in another process, the console counts it per token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,
@@ -124,8 +124,8 @@ impl LetIn {
         Self { peer: request.extensions().get::<Arc<Peer>>().cloned(), token }
     }
 
-    /// Counts the connection for the call's token. Call `note` only after admission; otherwise a refused call would count
-    /// twice for the rate limit.
+    /// Counts the connection for the call's token. Must be called only after the service has accepted the call;
+    /// otherwise a refused call would count twice for the rate limit.
     fn note(&self) -> Result<(), Refusal> {
         let connection = self.peer.as_ref().and_then(|peer| peer.connection()).filter(|one| !one.is_known());
         match (connection, &self.token) {
@@ -163,8 +163,7 @@ async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor)
     Ok(([(header::CONTENT_TYPE, "application/jsonl")], body).into_response())
 }
 
-/// Returns whether the content type is JSON. Browsers send JSON to another site only after a preflight request, which the
-/// console refuses.
+/// Browsers send JSON to another site only after a preflight request, which the console refuses.
 fn is_json(request: &Request) -> bool {
     let told = request.headers().get(header::CONTENT_TYPE).and_then(|told| told.to_str().ok());
     let media_type = told.and_then(|told| told.split(';').next()).unwrap_or("");

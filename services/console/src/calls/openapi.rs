@@ -50,8 +50,9 @@ fn made() -> Value {
         "info": {
             "title": "Motherlode",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Every call of the contract in Protobuf's canonical JSON. Answers include fields with default values; requests may omit \
-            them. Unknown and repeated fields are refused. Calls with a stream of requests need gRPC.",
+            "description": "Every call of the contract in Protobuf's canonical JSON. Answers include fields that have \
+             default values; requests may omit these fields. Unknown and repeated fields are refused. Calls with a \
+             stream of requests need gRPC.",
         },
         "servers": [{ "url": "/" }],
         "security": [{ "token": [] }],
@@ -71,7 +72,8 @@ fn made() -> Value {
                 "timeout": {
                     "name": "grpc-timeout",
                     "in": "header",
-                    "description": "How long the call may take, at least 1 ms: up to 8 digits and a unit (H, M, S, m for milliseconds).",
+                    "description": "Time limit of the call, at least 1 ms: up to 8 digits and a unit (H, M, S, m for \
+                     milliseconds).",
                     "schema": { "type": "string", "pattern": "^(?!0+[HMSm])[0-9]{1,8}[HMSm]$", "example": "2S" },
                 },
             },

@@ -49,7 +49,7 @@ fn of_failure(failure: Failure) -> Response {
     refused(&here(Refusal::new(Reason::HttpRefused, why).with_code(code)))
 }
 
-/// Logs a refusal that the console makes before the middleware, which logs all others.
+/// Logs the console's own refusal; the middleware logs the refusals of services.
 pub(super) fn here(refusal: Refusal) -> Status {
     refusals::note(&Refused::new(&refusal, "_OTHER"));
     refusal.into()

@@ -29,8 +29,8 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
         }
         p #verdict role="status" {}
         ul #results {}
-        p.soft { "The browser does not resolve each step again from its seed. " code { "motherlode verify" }
-                 " does that too, with the same file and key." }
+        p.soft { "The browser does not compute the outcome of each step again from its seed. " code { "motherlode verify" }
+                 " computes these outcomes too, with the same file and key." }
         ul.links {
             li { a href=(path) { "Back to the round" } }
             li { a href={ (path) "/proof" } { "Download proof" } }

@@ -11,7 +11,7 @@ use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, ReflectMessage, Value
 const EVENT: &str = "motherlode.log.v1.Event";
 const LIST_MAX: usize = 24;
 const AMOUNTS: [&str; 5] = ["amount", "bet", "win", "refund", "win_taken_back"];
-/// Fields of type `bytes` that contain an encoded message, with its type.
+/// Fields of type `bytes` that contain an encoded message, and the message's type.
 const ENCODED: [(&str, &str); 3] = [
     ("choice", "motherlode.round.v1.Choice"),
     ("outcome", "motherlode.round.v1.Outcome"),

@@ -19,7 +19,6 @@ use motherlode_proto::{
 use motherlode_runtime::config::PLATFORM;
 use tonic::{Code, Status};
 
-/// Reason of a request whose debit the operator's wallet rolled back.
 const ROLLED_BACK: &str = "DEBIT_ROLLED_BACK";
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {

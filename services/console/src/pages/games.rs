@@ -50,7 +50,7 @@ pub(crate) async fn game(Path(named): Path<(String, String)>, visit: Visit) -> R
         div.tiles {
             div.tile { span { "Return to player" } b { (percent(&told.rtp)) } }
             div.tile { span { "Standard deviation of a round" } b { (short(&told.std_dev_bets)) " bets" } }
-            div.tile { span { "Highest win of a window" } b { (short(&told.max_win_bets)) " bets" } }
+            div.tile { span { "Highest win of one spin of the reels" } b { (short(&told.max_win_bets)) " bets" } }
             div.tile { span { "Window" } b { (told.reels) " × " (told.rows) } }
         }
         ul.links {
@@ -161,7 +161,7 @@ fn figures(told: &GetGameResponse) -> Markup {
         ("Return to player, in coins".to_owned(), percent(&told.rtp)),
         ("Hit frequency".to_owned(), percent(&told.hit_frequency)),
         ("Volatility index".to_owned(), told.volatility_index.clone()),
-        ("Chance of the highest win of a window".to_owned(), told.max_win_probability.clone()),
+        ("Chance of the highest win of one spin of the reels".to_owned(), told.max_win_probability.clone()),
         ("Exactness".to_owned(), told.exactness.clone()),
     ];
     rows.extend(

@@ -44,7 +44,7 @@ fn listing(listed: &ListIncidentsResponse) -> Markup {
         @if listed.incidents.is_empty() { p { "None." } }
         @else { (table("Incidents", &headings, listed.incidents.iter().map(incident).collect())) }
         @if !listed.not_returned.is_empty() {
-            (table("Contributions of voided rounds that were not returned", &["Operator", "Voids", "EUR"], left.collect()))
+            (table("Unreturned contributions of voided rounds", &["Operator", "Voids", "EUR"], left.collect()))
         }
     }
 }
@@ -69,7 +69,8 @@ async fn declaration(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         (input("until", "End of the interval of bets (exclusive), UTC", "2026-11-26T10:30:00Z"))
     };
     Ok(html! {
-        p { "Contributions of the operator's voided rounds with a bet in the interval are returned to the operator's house account. If there are operators, a second actor must approve the incident." }
+        p { "Contributions of the operator's voided rounds with a bet in the interval are returned to the operator's \
+             house account. If operators are configured, a second actor must approve the incident." }
         (act(visit, &format!("/jackpots/{pool_id}/incident"), "Declare an incident", true, &parts)?)
     })
 }

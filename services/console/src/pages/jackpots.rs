@@ -173,7 +173,8 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         ];
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
         html! {
-            p.note { "The award of a hit follows from the pool's figure at the hit's position in the log, including the winner's own bet: the figure times the coin value, divided by the base coin. "
+            p.note { "The award of a hit is the pool's figure times the coin value, divided by the base coin. The \
+                 figure is that at the hit's position in the log and includes the winner's own bet. "
                 "The award takes the coin's share of the increments. It takes the seed's share from the reserve first, then from the house. The rest of the increments "
                 "goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the seed's share "
                 "and all increments since the first hit." }
@@ -243,7 +244,7 @@ fn switched(visit: &Visit, pool: &Pool) -> Result<Markup, Failure> {
             (act(visit, &format!("{path}/suspend"), "Suspend the pool", true, &none)?)
         },
         PoolStatus::Suspended if visit.may("ResumePool") => html! {
-            p { "If there are operators, a second actor must approve the resumption." }
+            p { "If operators are configured, a second actor must approve the resumption." }
             (act(visit, &format!("{path}/resume"), "Resume the pool", false, &none)?)
         },
         _ => return Ok(none),

@@ -33,7 +33,7 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
     Ok(html! {
         section {
             h2 { "Audits" }
-            p { "An audit verifies the whole log and resolves every step again. It runs at low priority, "
+            p { "An audit verifies the whole log and computes every step again. It runs at low priority, "
                 "while the service continues." }
             (audit_jobs(visit, &all))
             @if all.audits_elsewhere {

@@ -23,14 +23,13 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 const RECORDS: usize = 25;
-/// Number of records per read in a search; [`READS_MAX`] limits the reads.
+/// Number of records per call of a search; [`READS_MAX`] limits the number of calls.
 const SEARCHED: usize = 500;
 const READS_MAX: usize = 20;
 const LONG: usize = 160;
 const EARLIER: usize = 3;
 const TAIL_S: u32 = 2;
-/// Maximum number of an event's fields in a line of the list, each with at most [`WORD_MAX`] characters. The page of
-/// the record shows all fields.
+/// Maximum number of fields that the list shows of an event; values longer than [`WORD_MAX`] are omitted.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
 const READ_MAX: Duration = Duration::from_secs(5);

@@ -124,7 +124,7 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         told.extend(status.wallets.iter().filter(|of| of.circuit_open).map(away));
         told.extend(status.disk.iter().filter(|of| of.days_left.is_some_and(|days| days < trends::DAYS_LEFT_MIN)).map(
             |of| {
-                let text = html! { "The disk of the data is filling: " (trends::space(of)) "." };
+                let text = html! { "The disk that contains the data folder is filling: " (trends::space(of)) "." };
                 Alert::new(Severity::Ticket, "MotherlodeDiskFills", text)
             },
         ));
@@ -199,12 +199,13 @@ async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     let request = ListSignificantEventsRequest { kinds, page_size: 50, ..Default::default() };
     let events = had(visit.api.report().list_significant_events(request).await, told)?.events;
     let mut seen = BTreeSet::new();
-    // An award is still set aside only if its latest event, listed first, states that it is set aside.
+    // Events are listed latest first; an award is still set aside only if its latest event states so.
     let wait = events.into_iter().filter(|event| seen.insert(event.subject.clone()) && event.after == "set aside");
     told.extend(wait.take(NAMED_MAX.into()).map(|event| {
         let text = html! {
             "An award is set aside, not paid: " (round(visit, &event.subject, Some((event.partition, event.position)))) ", " (event.before) ": " (event.reason)
-            ". The award is paid when the account has room, after a withdrawal (role wallet). A void (role support) that the platform approves cancels the award."
+            ". The award is paid when a withdrawal (role wallet) has made room in the account. A void (role support) \
+             that the platform approves cancels the award."
         };
         Alert::new(Severity::Ticket, "MotherlodeAwardsWait", text).since(event.time)
     }));
@@ -298,7 +299,7 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
             h3 { "The last hour and day" }
             (trends::shown(&told))
             h3 { "Partitions" }
-            (table("Partitions and their followers, in records", &head, told.partitions.iter().map(row).collect()))
+            (table("Partitions and their followers, measured in records", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))
             (wallets(&told.wallets))
         }

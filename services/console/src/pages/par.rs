@@ -35,7 +35,7 @@ async fn part(
             li { a href={ (path) (other) } { (link) } }
         }
         @if part == SheetPart::Reels {
-            p.note { "The strips themselves, stop by stop, are on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
+            p.note { "Every stop of each reel strip is listed on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
         }
         (sheet(visit, &told, part).await?)
     };
@@ -44,7 +44,8 @@ async fn part(
 
 async fn sheet(visit: &Visit, told: &GetGameResponse, part: SheetPart) -> Result<Markup, Failure> {
     let (cash, mut told) = (cash(told), told.clone());
-    // The sheet does not use these returns, which change with the exchange rates.
+    // These returns change with the exchange rates. The sheet does not show them, so they must not change the cache
+    // key.
     if let Some(returns) = &mut told.jackpot_returns {
         returns.coins.clear();
     }

@@ -195,7 +195,7 @@ pub(crate) fn position(visit: &Visit, partition: u32, position: u64) -> Markup {
 pub(crate) async fn switches(visit: &Visit) -> Result<Markup, Failure> {
     let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
     section("Switched off", answer, |answer| match answer.switched_off.as_slice() {
-        [] => html! { p { "Nothing: all games accept new rounds." } },
+        [] => html! { p { "Nothing is switched off: all games accept new rounds." } },
         all => html! {
             (table("Switched off", &["Part", "Reason", "By", "Since", "Action"], all.iter().map(|off| switched_off(visit, off)).collect()))
         },
@@ -258,7 +258,7 @@ fn own_actor(visit: &Visit) -> String {
     if who.operator == PLATFORM { who.credential.clone() } else { format!("{}/{}", who.operator, who.credential) }
 }
 
-/// Form field for the party that bears a paid award when the void of its round is approved (PL-38).
+/// Form field for the party that bears the cost of an already paid award, if the void of its round is approved (PL-38).
 fn award_cost(change_id: u64) -> Markup {
     let id = format!("cost-{change_id}");
     html! {

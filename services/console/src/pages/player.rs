@@ -134,7 +134,7 @@ fn ways(visit: &Visit, account: &Account, open: &Option<OpenRounds>) -> Markup {
     }
 }
 
-/// Shows a platform credential the number of another operator's open rounds, but not the rounds.
+/// Shows a platform user how many rounds of another operator are open, but not the rounds.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {
@@ -170,7 +170,7 @@ fn waiting(visit: &Visit, rounds: &[OpenRound]) -> Markup {
         [] => html! { p { "None is open." } },
         all => table(
             "Open rounds",
-            &["Round", "Game", "Bet", "Current win", "Waits for", "Bet at", "Finished for the player at"],
+            &["Round", "Game", "Bet", "Current win", "Waits for", "Bet at", "Will be finished automatically at"],
             all.iter().map(row).collect(),
         ),
     }

@@ -1,5 +1,4 @@
-//! All players of the credential's operator in order of names, by prefix and page by page (PL-20), and the suggestions of
-//! the search field.
+//! Pages of an operator's players in the order of their names (PL-20), and suggestions for the search field.
 
 use super::{
     find::only_operator,
@@ -21,7 +20,7 @@ use motherlode_tables::{Column, Kind, Value, column};
 const PAGE: i32 = 50;
 const SUGGESTED: i32 = 8;
 const NEAR: i32 = 10;
-/// Maximum number of calls in a search for names similar to an unknown name.
+/// Maximum number of calls per search for similar names.
 const NEAR_READS_MAX: usize = 4;
 
 pub(super) async fn operator(visit: &Visit) -> String {
@@ -39,7 +38,7 @@ async fn list(visit: &Visit, operator: &str, prefix: &str, page_size: i32) -> Re
     Ok(visit.api.ledger().list_players(request).await?.into_inner())
 }
 
-/// Returns names that begin with a text or, if there are none, with as many of its first letters as possible.
+/// Returns names that begin with `text` or, if there are none, with a shorter prefix of it.
 pub(super) async fn near(visit: &Visit, operator: &str, text: &str) -> Vec<String> {
     let ends = text.char_indices().map(|(at, letter)| at + letter.len_utf8()).rev();
     for prefix in ends.take(NEAR_READS_MAX).map(|end| &text[..end]) {
@@ -51,7 +50,7 @@ pub(super) async fn near(visit: &Visit, operator: &str, text: &str) -> Vec<Strin
     vec![]
 }
 
-/// Options for the search field: players whose names begin with its text.
+/// Suggests players whose names begin with the text in the search field.
 pub(crate) async fn suggestions(visit: Visit) -> Result<Response, Failure> {
     let asked = visit.query.get("q");
     let (chosen, prefix) = asked.split_once('/').map_or(("", asked), |(operator, rest)| (operator, rest));

@@ -1,5 +1,5 @@
-//! Players of the credential's operator with transactions on a day, as a list and as files of the shown rows (PL-34).
-//! Without a day, the page lists [all players](super::player_names).
+//! Lists an operator's players with transactions on a day (PL-34); the shown rows can be downloaded. Without a day, the
+//! page lists [all players](super::player_names).
 
 use super::{
     parts::{summed_table, texts},
@@ -31,7 +31,7 @@ const SHOWN: usize = 100;
 const FILTERS: [&str; 5] = ["operator", "prefix", "day", "sort", "after"];
 const NAME: &str = "name";
 const SORTS: [(&str, &str); 3] =
-    [(NAME, "Name, all players"), ("active", "Last active of a day"), ("net", "Net of a day")];
+    [(NAME, "Name, all players"), ("active", "Players last active on a day"), ("net", "Net result of a day")];
 
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Active {
@@ -39,7 +39,7 @@ struct Active {
     currency: String,
     last: Option<Timestamp>,
     rounds: u64,
-    /// Wins, jackpots and refunds, minus bets, minus wins taken back.
+    /// Wins, jackpots and refunds, minus bets and the wins that voids took back.
     net_minor: i64,
     balance: Option<Money>,
 }
@@ -142,7 +142,7 @@ async fn day(visit: &Visit, operator: &str) -> Result<Markup, Failure> {
 async fn choose_operator(visit: &Visit) -> Result<Response, Failure> {
     let operators = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().operator_ids;
     let content = html! {
-        p { "Players are listed for one operator, to its own credentials." }
+        p { "The list shows the players of one operator and is visible only to that operator's credentials." }
         ul.links { @for operator in operators.iter().filter(|operator| visit.owns(operator)) { li { a href=(query("/players", &[("operator", operator)])) { (operator) } } } }
     };
     Ok(layout::page(visit, "Players", content).await)

@@ -1,4 +1,4 @@
-//! Page with the postings that a round made between accounts (PL-09).
+//! Page with a round's postings, which are amounts moved between accounts (PL-09).
 
 use super::parts::table;
 use crate::text::{eur, money};
@@ -70,7 +70,7 @@ fn postings(round: &Round) -> Vec<Posting> {
         let JackpotWin { pool_id, amount, .. } = won;
         let worth = match &amount.as_ref().filter(|amount| amount.currency_code == "EUR") {
             Some(amount) => money(Some(amount)),
-            None => "its worth in EUR".to_owned(),
+            None => "its value in EUR".to_owned(),
         };
         post("the jackpot", &Books::JackpotPayable(pool_id).to_string(), &Books::Exchange.to_string(), worth);
         post("the jackpot", &Books::Exchange.to_string(), &player, money(amount.as_ref()));

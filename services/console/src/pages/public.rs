@@ -28,14 +28,13 @@ use std::{
     sync::Arc,
 };
 
-/// A malformed path is an unknown round.
+/// A malformed path gets the same answer as an unknown round.
 type Named = Result<Path<(String, String, String)>, PathRejection>;
 
 const LETTERS_MAX: usize = 20_000;
-/// Label of a fact about the operator's money.
+/// Label of an amount that concerns only the operator, so the public page omits it.
 const OPERATORS: &str = "Added to the jackpot";
 
-/// Request for a page or a proof.
 struct Visitor {
     round_id: String,
     link_key: String,

@@ -1,4 +1,4 @@
-//! Daily reconciliation of pools' meters (PL-24), shown as a page and exported as files.
+//! Daily reconciliation of the pools' meters (PL-24), as a page and as files for download.
 
 use super::{parts::wide_table, reports};
 use crate::{
@@ -59,7 +59,8 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let file = |form: &str| query(&format!("/reports/reconciliation.{form}"), &asked);
     let content = html! {
         p { "The difference is a pool's income (contributions, house funding, money of retired pools) less its outgoings, less the increase of "
-            "its balance. A difference other than zero means wrong meters. Records count on the day of their commit, in UTC; meters are as of the day's end." }
+            "its balance. If the difference is not zero, the pool's meters are wrong. Records count on the day of \
+             their commit, in UTC; meters are as of the day's end." }
         form.row method="get" action="/reports/reconciliation" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
             p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }

@@ -51,7 +51,7 @@ impl Interval {
         event.time.is_some_and(|time| (self.from..self.end).contains(&time.seconds))
     }
 
-    /// Returns whether the last of `events`, which are listed latest first, is before the interval.
+    /// Returns whether the oldest of `events` is before the interval.
     fn is_over(&self, events: &[SignificantEvent]) -> bool {
         events.last().and_then(|event| event.time).is_some_and(|time| time.seconds < self.from)
     }
@@ -278,7 +278,7 @@ pub(super) fn file<R>(
     }
 }
 
-/// Escapes user input that spreadsheets would read as a formula.
+/// Escapes text, because a spreadsheet could evaluate it as a formula.
 pub(super) fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
     match form == "csv" && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         true => format!("'{text}").into(),

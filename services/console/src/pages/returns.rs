@@ -29,8 +29,10 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
         html! {
             @if answer.totals.is_empty() { p { "No round is settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
-            p.note { "By mathematics: the expected return of the rounds played, without jackpots. Rows by round also leave out features that players collect over "
-                "many rounds, so their figure can be far below the published return, which includes them. Rows by stake include them." }
+            p.note { "By mathematics: the expected return of the rounds played, without jackpots. Rows by round also \
+                 exclude features that players collect over "
+                "many rounds, so the expected return in these rows can be far below the published return, which \
+                 includes such features. Rows by stake include them." }
             @if !game.is_empty() {
                 @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
                 (days::at_stakes(&answer.returns))
@@ -40,8 +42,8 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     })
 }
 
-/// Returns the verdict on a version's rounds: the stake-weighted sum in the currency with the most rounds, and the stakes
-/// whose returns are outside their bands.
+/// Compares the measured return of the game's version with its published return, and counts the stakes outside their
+/// bands.
 pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
     if !visit.may("ListReturns") {
         return Ok(Markup::default());
@@ -70,8 +72,8 @@ pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Mar
     })
 }
 
-/// Returns the first day up to which a stake's return was outside its band. The width of the band is inversely
-/// proportional to the square root of the number of rounds.
+/// Returns the first day at which the return measured so far was outside the stake's band. The width of the band is
+/// inversely proportional to the square root of the number of rounds.
 fn first_outside(of: &Return) -> Option<&str> {
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let bet = number(&of.bet.as_ref()?.amount_minor.to_string());
@@ -89,7 +91,7 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
     html! {
         div.tiles {
             (tile("Verdict", html! { @if out == 0 { "Within its bands" } @else { strong.bad { "Out of its band" } ", " (count(out)) " of the rows in the tables below" } }))
-            @if let Some(first) = first { (tile("First day out of a stake's band", html! { (first) })) }
+            @if let Some(first) = first { (tile("First day with a stake's return out of its band", html! { (first) })) }
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Returned in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
@@ -218,7 +220,8 @@ mod tests {
             held_theoretical_rtp: "0.9".into(),
             band: "0.1".into(),
             band_below: "0.2".into(),
-            // 4 rounds have ten times the band of 400: a return of 1.8 is within 0.9 + 1, and 1.3 in 100 rounds is outside 0.9 + 0.2.
+            // With 4 rounds the band is ten times as wide as with 400, so a return of 1.8 is inside 0.9 + 1; with 100
+            // rounds, 1.3 is outside 0.9 + 0.2.
             days: vec![day("2027-01-01", 4, "72"), day("2027-01-02", 100, "1300"), day("2027-01-03", 400, "9000")],
             ..Return::default()
         };

@@ -1,4 +1,4 @@
-//! Revenue per day, operator, game and currency (PL-34), shown as a page and exported as files.
+//! Revenue per day, operator, game and currency (PL-34), as a page and as files for download.
 
 use super::{
     parts::{summed_table, texts},
@@ -62,7 +62,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Revenue by day", content).await)
 }
 
-/// Sums over days, operators and games, by currency. A sum above 128 bits is not shown.
+/// Sums the rows of each currency.
 fn sums(rows: &[Revenue]) -> Vec<Revenue> {
     let mut sums: BTreeMap<&str, Revenue> = BTreeMap::new();
     for row in rows {
@@ -140,7 +140,7 @@ fn shown(rows: &[Revenue], totals: &[Revenue]) -> Markup {
     }
 }
 
-/// Formats an amount. A sum that exceeds 64 bits is shown in minor units.
+/// Formats an amount. A sum that exceeds 64 bits is shown as a number of minor units.
 fn cash(amount: &str, currency: &str) -> String {
     match amount.parse() {
         Ok(amount_minor) => figures::cash(&Money { amount_minor, currency_code: currency.to_owned() }),

@@ -143,7 +143,7 @@ async fn waits(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
             (facts(&[
                 ("Waits for", html! { (in_words(round.awaiting().as_str_name(), "AWAITING_")) " of the player" }),
                 ("Since", when(round.steps.last().and_then(|step| step.time.as_ref()))),
-                ("Finished for the player at", html! { @if resolve.is_some() { (when(resolve.as_ref())) } @else { "never: the rules state no time limit" } }),
+                ("Will be finished automatically at", html! { @if resolve.is_some() { (when(resolve.as_ref())) } @else { "never: the rules state no time limit" } }),
                 ("Closed by", html! { "the role support" }),
             ]))
             (close)
@@ -199,7 +199,8 @@ fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
     Ok(html! {
         section {
             h2 { "Support" }
-            p { "Voiding is for malfunctions: the bet is refunded, and the win is taken back. If the round hit the jackpot, the platform must approve it." }
+            p { "Voiding is for malfunctions: the bet is refunded, and the win is taken back. If the round hit the \
+                 jackpot, the platform must approve the void." }
             (act_at(visit, &path, "Void the round", VOID, &Markup::default())?)
         }
     })
@@ -288,7 +289,7 @@ mod tests {
 
     #[test]
     fn pl_19_a_round_of_60_free_spins_has_at_most_100_kb_whatever_it_won() {
-        // Estimated bytes of the page without its steps. Another test limits the size of complete pages.
+        // Estimated bytes of the page, not counting its steps.
         let around = 6_700;
         for game in latest_games().iter().copied() {
             for lines in

@@ -1,4 +1,5 @@
-//! A player's rounds with filters in the address, as a list and as files of exactly the shown rows (DM-20).
+//! Lists a player's rounds, filtered by the parameters of the address (DM-20); exactly the shown rows can be
+//! downloaded.
 
 use super::{
     parts::{round, section, summed_table},
@@ -21,7 +22,7 @@ use motherlode_state::Currency;
 use motherlode_tables::{Column, Kind, Value, column};
 use std::cmp::Reverse;
 
-/// Number of matching rounds after which no further answer is read; the last answer can add more rounds.
+/// Number of matching rounds at which reading stops. The last answer is shown completely, so a page can have more rows.
 const ROWS: usize = 20;
 const READ: i32 = 50;
 const READS_MAX: usize = 20;
@@ -37,7 +38,7 @@ struct Filter<'a> {
     account: &'a Account,
     from: i64,
     end: i64,
-    /// Minimum win; a round without a win never matches it.
+    /// Minimum win; rounds without a win are never shown if it is set.
     won: Option<i64>,
 }
 
@@ -71,7 +72,7 @@ impl<'a> Filter<'a> {
 
     async fn read(&self) -> Result<(Vec<Round>, String), tonic::Status> {
         let (mut found, mut page_token) = (vec![], self.get("page").to_owned());
-        // Before a list can be sorted, all answers up to [`READS_MAX`] must be read.
+        // A sorted list needs all answers, up to [`READS_MAX`].
         let sorted = !self.get("sort").is_empty();
         for _ in 0..READS_MAX {
             let request = ListRoundsRequest {
@@ -240,7 +241,7 @@ fn state(of: &Round) -> Markup {
     }
 }
 
-/// Sums of bets and wins; voided and free rounds count with the amounts in the list.
+/// Sums the bets and wins of the listed rounds, including voided and free rounds.
 fn total(filter: &Filter<'_>, rounds: &[Round]) -> Vec<Markup> {
     let sum = |of: fn(&Round) -> &Option<Money>| {
         let minor: i64 =
@@ -296,7 +297,7 @@ const COLUMNS: &[Column] = &[
     column("balance_after_minor", Kind::Integer),
 ];
 
-/// Wins of the rounds of a player's campaigns, by campaign; `None` for a campaign with more rounds than are read.
+/// Returns campaign and win of the player's free rounds, and whether all free rounds from `since` on were read.
 pub(super) async fn paid(
     visit: &Visit,
     account: &Account,

@@ -1,5 +1,3 @@
-//! The runbook's entries, which alerts link to.
-
 use crate::{failure::Failure, layout, visit::Visit};
 use axum::response::Response;
 use maud::{Markup, html};

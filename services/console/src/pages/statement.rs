@@ -1,4 +1,4 @@
-//! A player's transactions with the balance after each, which explain the current balance (PL-19).
+//! A player's transactions, each with the balance after it (PL-19).
 
 use super::{
     parts::{self, wide_table},

@@ -17,7 +17,7 @@ use motherlode_proto::{
 };
 use std::collections::BTreeSet;
 
-/// Value of a form field that selects all names. An empty field selects no name.
+/// Value of a form field that stands for all names, because the empty value means that no name is selected.
 const ALL: &str = "*";
 
 pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Result<Markup, Failure> {
@@ -135,7 +135,8 @@ pub(crate) async fn switch(form: Form) -> Result<Response, Failure> {
         "off" if form.fields.get("confirmed") == part(&switch) => State::Off,
         "off" => {
             return Err(Failure::bad(
-                "Before you switch rounds off, confirm the affected games and players. Choose the operator and games to switch off on the page Trust.",
+                "Before you switch rounds off, confirm the affected games and players. On the page Trust, choose the \
+                 operator and the games to switch off.",
             ));
         }
         "on" => State::On,

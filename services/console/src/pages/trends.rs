@@ -1,5 +1,5 @@
-//! Graphs of the last hour and day on the front page, as inline SVG, and the use of the disk. Each graph states its figures
-//! as text, so it needs neither JavaScript nor colours.
+//! Graphs of the last hour and the last day on the front page, as inline SVG. Each graph also states its figures as
+//! text, so that it needs neither JavaScript nor colours.
 
 use super::parts::{tile, time};
 use crate::{terms::explained, text::count};
@@ -18,12 +18,12 @@ const HOUR_S: i64 = 3_600;
 const DAY_S: i64 = 24 * HOUR_S;
 const GAPS: i64 = 2;
 const REASONS: usize = 5;
-/// An alert is shown if the disk will be full in fewer days.
+/// The page shows an alert if the disk will be full in fewer days than this.
 pub(super) const DAYS_LEFT_MIN: u32 = 14;
 
 type Read<'a> = &'a dyn Fn(&HistoryPoint) -> i64;
 
-/// Whether the figure of an interval is the sum of its points, the latest point, or the highest.
+/// How a graph summarizes its points as one figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Figure {
     Sum,
@@ -51,7 +51,8 @@ pub(super) fn shown(told: &GetServiceStatusResponse) -> Markup {
             @for pool in pools { (graph(&format!("Increments of {pool}"), Figure::Latest, &|of| level(of, pool), &eur)) }
             @if let Some(disk) = &told.disk { (tile("Disk", &space(disk))) }
         }
-        p.note { "Rounds, stakes, wins and increments count all partitions below; latency, refused calls and disk are of the process that "
+        p.note { "Rounds, stakes, wins and increments count all partitions below; latency, refused calls and disk \
+             belong to the process that "
         "serves this page." }
     }
 }
@@ -130,7 +131,8 @@ fn graph(
     }
 }
 
-/// Draws points over an interval that ends with the last point. Missing points interrupt the line.
+/// Draws the points in an interval of `length_s` seconds that ends at the last point. Missing points interrupt the
+/// line.
 fn line(points: &[HistoryPoint], read: Read<'_>, length_s: i64, every_s: i64) -> Markup {
     let seconds = |point: &HistoryPoint| point.start_time.map_or(0, |time| time.seconds);
     let end = points.last().map_or(0, seconds);
@@ -147,7 +149,7 @@ fn line(points: &[HistoryPoint], read: Read<'_>, length_s: i64, every_s: i64) ->
         let _ = write!(path, "{}{x} {y}", if moves { "M" } else { "L" });
         before = Some(at);
     }
-    // A single point is drawn as a dot by the line's round caps.
+    // A line of length 0 is drawn as a dot, because the line has round caps.
     if points.len() == 1 {
         path.push_str("h0");
     }

@@ -21,7 +21,6 @@ fn the_store_conforms_with_three_replicas_and_no_override() {
         partition += 1;
         Box::new(JetStreamStore::open(&config, partition).unwrap())
     });
-    // With the monitoring pages of only two servers, opening cannot check all three servers.
     let config = Config { monitor: config.monitor[1..].to_vec(), ..config };
     match JetStreamStore::open(&config, 1) {
         Err(OpenError::Unsafe(refused)) => assert_eq!(refused.key, "sync_interval"),
@@ -57,7 +56,6 @@ fn pl_30_writers_that_race_never_both_append_though_servers_are_killed() {
     let mut cluster = Cluster::start(folder.path());
     let over = Arc::new(AtomicBool::new(false));
     let mut config = cluster.config("S");
-    // The first opening needs all servers' monitoring pages.
     JetStreamStore::open(&config, 0).unwrap();
     config.allow_unsafe.sync_interval = true;
     let race = |name: &'static str| {

@@ -144,7 +144,6 @@ fn mf_e4_without_a_configured_key_a_log_gets_one_and_needs_it_from_then_on() {
     assert_eq!(JetStreamStore::open(&config, 0).unwrap().end(), all.len() as u64);
     assert_eq!(holds(&config, &all), all.len() as u64);
 
-    // A standby needs a copy of the stream key in its own data folder.
     let other = at("other");
     let refused = |found: Result<(), OpenError>| match found {
         Err(OpenError::Unsafe(refused)) => assert_eq!(refused.key, "unsigned", "{refused}"),

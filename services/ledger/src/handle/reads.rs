@@ -68,8 +68,8 @@ impl Handle {
         }
     }
 
-    /// Returns the first `players_max` players after a name, in order of names. The players in memory are read before the
-    /// tables, so that a player who is evicted meanwhile is not skipped.
+    /// Returns up to `players_max` players whose names follow `after`, sorted by name. The players in memory are read
+    /// before the tables, so that a player who is evicted meanwhile is not skipped.
     pub(crate) fn players_after<T>(
         &self,
         operator: &str,
@@ -122,16 +122,21 @@ impl Handle {
         read.map_err(|error| ReadError::Io(io::Error::other(error)))?
     }
 
-    /// Returns at least one record, even if it exceeds `bytes_max`.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
+    }
+
+    /// First position that is not archived.
+    pub fn first(&self) -> Position {
+        self.shared.reader.first()
     }
 
     pub(crate) fn identity(&self) -> Result<Option<Hash>, ReadError> {
         if self.durable() == 0 { Ok(None) } else { self.shared.reader.identity() }
     }
 
-    /// Returns the positions of records that may have the hash, latest first. The caller must compare the whole hash.
+    /// Returns the positions of records whose hash has the same first bytes, latest first. The caller must compare the
+    /// whole hash.
     pub fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, FetchError> {
         Ok(self.shared.index.with_hash(hash)?)
     }

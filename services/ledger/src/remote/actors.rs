@@ -39,11 +39,11 @@ impl Actors {
         actors
     }
 
-    /// Checks that each actor exists, has the required role and acts for its own operator, and that a change that needs two
-    /// actors was approved by the second.
+    /// Checks that each actor exists, has the required role and acts for its own operator. A change by two actors must
+    /// have an approval.
     pub(super) fn check(&self, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
         let Proposal { stream, request_id, events, .. } = proposal;
-        // A copied commit needs no second check, because the home partition's writer has checked the original.
+        // The home partition's writer has already checked the original of a copied commit.
         let is_copy = partition != HOME && InternalRequest::copied_position(request_id).is_some();
         let mut approved = false;
         for event in events {

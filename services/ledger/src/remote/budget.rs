@@ -1,5 +1,5 @@
-//! Limits of other processes' proposals. A stream at its own limit is not read. Above the limit of a credential or the total
-//! limit, proposals fail with RESOURCE_EXHAUSTED.
+//! Limits on the bytes of other processes' proposals. No proposal is read from a stream that has reached its own limit.
+//! Above the limit per credential or in total, proposals fail with RESOURCE_EXHAUSTED.
 
 use crate::append::AppendError;
 use motherlode_proto::log::v1::Proposal;

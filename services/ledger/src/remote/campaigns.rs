@@ -1,5 +1,5 @@
-//! Checks campaigns in other processes' proposals (PL-36). If the operator has a cap, the campaign needs a reservation,
-//! whose cost is recomputed.
+//! Checks the campaigns that other processes propose (PL-36). If the operator has a cap, each campaign needs a
+//! reservation of its cost, which is computed again here.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -81,8 +81,8 @@ pub fn reservation_ids(operator: &str, player: &str, request_id: &str) -> [Strin
 }
 
 /// Fails with CAP_DIFFERS if the reservation states another cap, CAMPAIGN_UNRESERVED if no reservation exists, and
-/// RESERVATION_TOO_LOW if the campaign can cost more than reserved. If this process may not have received the reservation
-/// yet, the error is [`AppendError::Unavailable`].
+/// RESERVATION_TOO_LOW if the campaign can cost more than reserved. If the reservation may exist but has not reached
+/// this process, fails with [`AppendError::Unavailable`].
 pub(super) fn check(
     (operators, costs): (&Operators, &CampaignCosts),
     proposal: &Proposal,

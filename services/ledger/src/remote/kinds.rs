@@ -2,7 +2,7 @@ use crate::append::{AppendError, Proposal};
 use motherlode_runtime::{Reason, access::Roles};
 use motherlode_state::{Currency, Event, HOME, InternalRequest, StreamId};
 
-/// The error KIND_NOT_ALLOWED names the first forbidden event.
+/// KIND_NOT_ALLOWED names the first event outside the roles' permissions.
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
     let place =
@@ -50,9 +50,9 @@ const SPIN: Roles = Roles::NODE_SPIN;
 const JACKPOT: Roles = Roles::NODE_JACKPOT;
 const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// Returns the roles that may propose the event. The books check that the event belongs on the stream.
+/// Returns the roles that may propose the event.
 ///
-/// The match has no default arm, so a new kind of event compiles only after its roles are chosen.
+/// The match has no default arm, so that the roles of a new kind of event must be chosen.
 fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
     let is_player = matches!(place.stream, StreamId::Player { .. });
     match event {
@@ -75,7 +75,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::RoundReportsChosen { .. }
         | Event::OperatorSession { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // This event can only make the writer refuse further proposals of the same process.
+        // This event only makes the writer refuse later proposals of the same process, so it can do no harm.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }
@@ -117,12 +117,12 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::AwardReversed { .. }
         | Event::JackpotAwarded(_)
         | Event::PoolReceived { .. } => JACKPOT,
-        // The `pools` module compares each copy with its original in the home partition.
+        // Copies from the home partition; the `pools` module compares them with the originals.
         Event::SwitchSet { .. } | Event::RateSet { .. } if place.copies => JACKPOT.or(LEDGER),
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
-        // Each process has its own configuration.
+        // Each process reports its own configuration.
         Event::ConfigurationReloaded(_) => Roles::NODES,
-        // Only a writer commits these events, when it starts.
+        // Only the writer itself commits these events, when it starts.
         Event::GenerationBegun(_) | Event::LogVerified { .. } => Roles::NONE,
         Event::ActedBy { .. } if is_player => Roles::NODES,
         Event::ActedBy { .. } if matches!(place.stream, StreamId::System) => SPIN.or(LEDGER),

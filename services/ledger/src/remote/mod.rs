@@ -1,6 +1,6 @@
-//! Checks proposals of other processes (PL-44): the process's roles permit the events, the actors have the required roles,
-//! seals match the draw keys, and resolving a step again gives the proposed outcome. The checks read only durable state. The
-//! check of a step copies the player and replays the round.
+//! Checks proposals of other processes (PL-44). The process's roles must permit the events, the actors must have the
+//! required roles, the seals must match the draw keys, and resolving a step again must give the proposed outcome. The
+//! checks read only durable state. To check a step, the writer replays the round on a copy of the player.
 
 mod actors;
 mod budget;
@@ -58,8 +58,8 @@ impl Guard {
         Self { terms: terms.into(), budget: Budget::default() }
     }
 
-    /// [`AppendError::Conflict`] means that the stream has a different version, or that this process has not received the
-    /// records of another partition yet.
+    /// [`AppendError::Conflict`] has two causes: the stream's version differs, or a needed record of another partition
+    /// has not reached this process.
     pub(crate) fn check(
         &self,
         node: &Node,
@@ -80,7 +80,7 @@ impl Guard {
             .and_then(|()| pools::check(ledger, proposal, (all, partitions)))
             .and_then(|()| plays::check(ledger, proposal, actors.is_some()));
         match checked {
-            // If the request already has a commit, the caller gets this commit instead of the refusal.
+            // A repeated request gets its earlier commit instead of the refusal.
             Err(_) if ledger.find_position(&proposal.stream, &proposal.request_id)?.is_some() => Ok(()),
             checked => checked,
         }

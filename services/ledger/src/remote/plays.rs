@@ -8,11 +8,11 @@ use motherlode_runtime::Reason;
 use motherlode_state::{DrawName, DrawSealed, Epoch, Event, Generations, PlayerState, Seal, SealReason, StreamId};
 use std::sync::Arc;
 
-/// If no operators are configured, seals under unknown keys are accepted, because the processes may have separate key files.
+/// Without configured operators, seals under unknown keys are accepted, because each process may have its own key file.
 pub(super) fn check(ledger: &Handle, proposal: &Proposal, has_operators: bool) -> Result<(), AppendError> {
     let Proposal { stream, expected_version, request_id, events, .. } = proposal;
     if let Some(key) = events.iter().find_map(|event| named_key(event).filter(|key| !ledger.draws().knows(*key))) {
-        // An unknown key in the log would make the next start fail.
+        // If the log named an unknown key, the next start would fail.
         let reason = format!(
             "the ledger process has no draw key {}: give all processes the same key file",
             EpochNames(vec![key])

@@ -1,4 +1,5 @@
-//! Compares events that refer to another partition, in proposals of other processes, with the log of that partition (PL-44).
+//! If another process proposes an event that refers to another partition, compares the event with that partition's log
+//! (PL-44).
 
 use crate::{
     append::{AppendError, Proposal},
@@ -7,7 +8,7 @@ use crate::{
 use motherlode_runtime::Reason;
 use motherlode_state::{Event, HOME, InternalRequest, PartitionReported, PoolMirrored, StreamId, StretchEnd};
 
-/// Fails with a conflict if this process has not received the other partition's records yet.
+/// Fails with [`AppendError::Conflict`] if the needed records of the other partition have not reached this process.
 pub(super) fn check(
     ledger: &Handle,
     proposal: &Proposal,
@@ -28,7 +29,7 @@ pub(super) fn check(
                 check_version(ledger, proposal)?;
                 match loaded(all, report.partition) {
                     Some(reporting) => check_report(ledger, pool, report, reporting)?,
-                    // If this process has not loaded the reported partition, the report is accepted unchecked.
+                    // This process has not loaded the report's partition, so the report is accepted unchecked.
                     None if report.partition < partitions => {}
                     None => {
                         let reason = format!("there is no partition {}", report.partition);
@@ -104,7 +105,7 @@ fn check_report(home: &Handle, pool: &str, report: &PartitionReported, reporting
     }
     let expected = home
         .books(|books| reporting.books(|there| books.partition_report_to(pool, report.partition, there, report.to)));
-    // The number of open rounds is not compared, because the proposer's mirror of the pool may be older.
+    // The proposer's copy of the pool may be older, so the number of open rounds is not compared.
     let same_end = |expected: &StretchEnd| match (&report.end, expected) {
         (StretchEnd::Standing { mirrored: then, .. }, StretchEnd::Standing { mirrored: now, .. }) => then <= now,
         (decision, expected) => decision == expected,

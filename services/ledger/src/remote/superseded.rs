@@ -1,4 +1,4 @@
-//! Checks bets on superseded rules versions (PL-41). Such versions accept new bets only if the configuration names them.
+//! Checks that bets use a current rules version, or a superseded one permitted by the configuration (PL-41).
 
 use crate::append::AppendError;
 use motherlode_runtime::{Reason, config::Rules};

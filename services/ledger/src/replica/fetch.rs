@@ -1,7 +1,7 @@
-//! Copies the writer's newest checkpoint, so that a new replica applies only later records.
+//! Copies the writer's newest checkpoint, so that a new replica has to apply only the records after it.
 //!
-//! Files are read in parts and verified by their digests, and the checkpoint's last record must be in the log. If anything
-//! fails, the replica replays the log.
+//! The replica checks each file by its digest, and the checkpoint's last record against the log. If the copy fails, the
+//! replica replays the log.
 
 use super::link::{Client, Link, status_text};
 use crate::{players::STATE_VERSION, snapshot::views};
@@ -12,9 +12,9 @@ use std::{cmp::Ordering, path::Path, time::Duration};
 use tokio::time::timeout;
 use tonic::{Code, Status};
 
-/// Number of missing records up to which the replica replays the log instead of copying a checkpoint.
+/// If at most this number of records is missing, the replica replays the log and copies no checkpoint.
 const FOLDED_MAX: u64 = 20_000;
-/// Number of attempts. An attempt can fail because the writer removes a file during the copy.
+/// Number of attempts. The writer may remove a file during an attempt.
 const ATTEMPTS: usize = 3;
 const FILE_BYTES_MAX: u64 = 1 << 30;
 const ANSWER_MAX: Duration = Duration::from_secs(10);

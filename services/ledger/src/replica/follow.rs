@@ -37,8 +37,8 @@ impl Follower {
                 () = self.link.gone(number) => Ok(()),
             };
             let status = ended.err().unwrap_or_else(|| Status::unavailable("the writer closed the stream of records"));
-            // The replica may seem to be ahead if the answer comes from a former writer that has not noticed its
-            // replacement.
+            // A former writer that has not yet noticed its replacement may have a shorter log, so the replica only
+            // seems to be ahead.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
             let is_over = status.code() == Code::DataLoss || archived(&status).is_some();
@@ -52,7 +52,7 @@ impl Follower {
 
     async fn take_all(&self, mut stream: tonic::Streaming<FollowRecordsResponse>) -> Result<(), Status> {
         while let Some(message) = stream.message().await? {
-            // Applying records takes long and would delay other tasks on this thread.
+            // Applying takes long, so other tasks move to another thread.
             let taken = tokio::task::block_in_place(|| self.take(message));
             taken.map_err(|error| match error {
                 OpenError::Read(ReadError::Io(error)) => Status::unavailable(error.to_string()),
@@ -64,7 +64,7 @@ impl Follower {
 
     fn take(&self, message: FollowRecordsResponse) -> Result<(), OpenError> {
         let FollowRecordsResponse { first_position, records, stalled } = message;
-        // Proposals are still forwarded: the writer itself refuses them while it is stalled.
+        // Proposals are still forwarded while the writer is stalled, because the writer refuses them itself.
         match stalled.as_str() {
             "" => self.applier.shared.standings.clear(Hindrance::Store),
             why => self.applier.shared.standings.hinder(Hindrance::Store, why),

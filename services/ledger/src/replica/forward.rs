@@ -1,5 +1,5 @@
-//! Forwards a replica's proposals to the writer. If the connection is lost or the outcome is unknown, a proposal is sent
-//! again with the same request id.
+//! Forwards a replica's proposals to the writer. A proposal is sent again with the same request id if the connection
+//! was lost or the outcome is unknown.
 
 use super::link::{Client, Link, status_text};
 use crate::{
@@ -23,7 +23,7 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-/// Maximum number and total bytes of proposals per message. A proposal that exceeds this number of bytes is sent alone.
+/// Maximum number of proposals per message, and of their bytes. A longer proposal is sent alone.
 const TOGETHER_MAX: usize = 256;
 const BYTES_MAX: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -39,8 +39,7 @@ pub(super) struct Forwarder {
     outstanding: BTreeMap<u64, Proposed>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Proposals with a verdict, without their events, by the position of their commit. They are answered after the replica
-    /// has applied this position.
+    /// Committed proposals, by the position of the commit. Each is answered after the replica has applied its position.
     decided: BTreeMap<Position, Vec<Unanswered>>,
 }
 
@@ -108,7 +107,7 @@ impl Forwarder {
         };
         self.unsent = self.outstanding.keys().copied().collect();
         let mut head = self.shared.head.subscribe();
-        // The replica may have applied awaited positions while it had no connection.
+        // Commits may have been applied while there was no connection.
         self.release();
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,5 +1,4 @@
-//! Connection to the writer. All candidate addresses are queried concurrently, so an address that does not answer causes no
-//! delay.
+//! Connection to the writer. All configured addresses are queried concurrently, so that a dead address causes no delay.
 
 use crate::{chain::ChainHead, error::FIRST_POSITION, handle::is_taking_over};
 use futures_util::future::select_all;
@@ -39,7 +38,7 @@ pub(super) struct Head {
 pub(super) struct Link {
     origin: Origin,
     pub(super) partition: u32,
-    /// The lock is held while the writer is searched, so that all callers wait for the same connection.
+    /// The lock is held during the search for the writer, so that all callers share one connection.
     current: Mutex<Current>,
     contact: Lock<Contact>,
     lost: watch::Sender<u64>,
@@ -48,7 +47,6 @@ pub(super) struct Link {
 #[derive(Default)]
 struct Current {
     client: Option<Client>,
-    /// Number of the connection, so that its loss is reported only once.
     number: u64,
 }
 

@@ -1,9 +1,9 @@
 //! Replica: a [`Handle`] of a log that another process writes.
 //!
-//! It starts with its own checkpoint or a copy of the writer's (`fetch`), then verifies and replays the later records and
-//! follows the log. Proposals go to the writer ([`forward`]). A verdict is returned after its commit is applied here, so
-//! a service reads its own writes; after [`Handle::current`] it also reads the writes of other processes. If the log
-//! contradicts the replica's state, the replica stops.
+//! It loads its own checkpoint or a copy of the writer's (`fetch`), applies the later records after verifying them, and
+//! then follows the log. Proposals are forwarded to the writer ([`forward`]). A verdict is returned when the replica
+//! has applied its commit, so a service sees its own writes. After [`Handle::current`], it also sees the writes of
+//! other processes. If the log contradicts the replica's state, the replica stops.
 
 mod fetch;
 mod follow;
@@ -62,7 +62,7 @@ pub fn join(
                 return head;
             }
             fetch(&asking, &folder, head.chain.position).await;
-            // The end is read again, because the copied checkpoint may cover later records.
+            // The checkpoint may be ahead of the end read before, so the end is read again.
             asking.head().await
         });
         let Head { chain: head, partitions } = head.await.map_err(|error| OpenError::Origin(error.to_string()))?;
@@ -116,7 +116,7 @@ fn start(
                     }
                 }
             }
-            // Waits until the tasks have released their references, so that the ledger can close.
+            // The tasks hold references to the ledger, which can close only after they have ended.
             others.shutdown().await;
         });
     })?;
@@ -134,7 +134,6 @@ async fn heads(link: Arc<Link>, mut asked: mpsc::UnboundedReceiver<Asking>) {
     }
 }
 
-/// Runtime that can be dropped on a thread of a different runtime.
 struct Background(Option<Runtime>);
 
 impl Background {

@@ -1,5 +1,5 @@
-//! Polls the writer and refuses calls if the writer has not answered for too long. During a takeover the time limit is
-//! longer. If the writer reports that it may have been replaced, calls are refused at once.
+//! Polls the writer. If the writer does not answer for too long, calls are refused. The limit is longer while a standby
+//! takes over. If the writer reports that it may have been replaced, calls are refused immediately.
 
 use super::link::{Contact, Link};
 use crate::{core::LedgerCore, options::Options, standing::Hindrance};
@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Maximum age of a standby's report of a takeover. Standbys are polled more than once a second.
+/// Age up to which a standby's report of its takeover counts.
 const WORD_AGE_MAX: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,7 @@ mod tests {
             (0, None, false, Silence::None),
             (2_999, None, false, Silence::None),
             (3_000, None, false, Silence::Long),
-            // The writer reports that it may have been replaced.
+            // The writer reports that another process may have replaced it.
             (100, None, true, Silence::Long),
             (2_999, Some(2_900), false, Silence::None),
             (3_000, Some(2_900), false, Silence::Short),

@@ -1,13 +1,13 @@
 //! Idempotency table: maps each request to its commit's position, for the whole log.
 //!
-//! Names are hashes, so the caller compares stream and request id in the record at each position found; an equal hash of a
-//! different request costs a read of the log, but never gives a wrong answer. The newest names are in memory; older names
-//! are in sorted files ("runs") of the [keyspace](table::REQUESTS) in the store of views. A lookup costs one memory access
-//! per filter; a repeated request also costs a block read. While a run is unreadable, a request that may be in it is refused
-//! with an unknown outcome, and the run is rebuilt from the log.
+//! Names are hashes, so the caller must compare stream and request id in each record found. If two requests have the
+//! same hash, the lookup reads one more record. The newest names are in memory; older names are in sorted files
+//! ("runs") of the [keyspace](table::REQUESTS) in the store of views. A lookup costs one memory access per filter. For
+//! a repeated request, it also reads a block. If a run is unreadable, it is rebuilt from the log; meanwhile, requests
+//! that it may contain fail with an unknown outcome.
 //!
-//! Cost per commit: 16 bytes of memory until its run is written, and 1.5 bytes afterwards if the run's filter fits the
-//! memory limit; otherwise each lookup reads the run.
+//! A commit costs 16 bytes of memory until its run is written. Then the run's filter costs 1.5 bytes per commit; a
+//! filter above the memory limit stays on disk.
 
 mod name;
 mod stretch;

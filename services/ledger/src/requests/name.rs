@@ -1,4 +1,4 @@
-//! Names of requests, which are 64-bit hashes with a random key per folder.
+//! Names of requests: 64-bit hashes under a random key of the folder.
 
 use motherlode_log::Position;
 use motherlode_state::StreamId;
@@ -46,7 +46,7 @@ pub(crate) struct Key(pub(crate) [u8; 16]);
 impl Key {
     pub(crate) fn random() -> Self {
         let mut key = [0; 16];
-        // If clients guess the key, they can only slow lookups down, because the requests themselves are always compared.
+        // A known key only allows slower lookups, because each lookup compares the request itself.
         if let Err(error) = getrandom::fill(&mut key) {
             tracing::warn!(%error, "the operating system returned no random bytes: request names are hashed with a fixed key");
         }

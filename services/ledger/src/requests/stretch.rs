@@ -1,5 +1,5 @@
-//! In-memory names of consecutive commits with a hash table, at 16 bytes per commit. Memory is allocated in advance, so no
-//! bet waits for a reallocation.
+//! Names of consecutive commits in memory, at 16 bytes per commit including the hash table. Memory is allocated in
+//! advance, so no bet waits for a reallocation.
 
 use super::name::Name;
 use motherlode_log::Position;
@@ -8,8 +8,8 @@ use motherlode_log::Position;
 pub(super) struct Stretch {
     pub(super) from: Position,
     names: Vec<Name>,
-    /// Hash table with linear probing, two slots per name. A slot contains a 1-based index into `names`, or 0 if it is
-    /// empty.
+    /// Hash table with linear probing and two slots per name. A slot contains a 1-based index into `names`, or 0 if it
+    /// is empty.
     slots: Vec<u32>,
     most: usize,
 }

@@ -10,7 +10,7 @@ use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewErr
 use parking_lot::RwLock;
 use std::sync::{Arc, OnceLock, mpsc::SyncSender};
 
-/// Keys are the upper 56 bits of a name and the 40-bit position of its commit.
+/// Each key consists of the upper 56 bits of a name and the 40-bit position of the commit.
 pub(crate) static REQUESTS: Keyspace = Keyspace { name: "requests", version: 1, widths: Some((12, 0)), filtered: 7 };
 const _: () = assert!(ENTRY == 12 && PREFIX == 7);
 
@@ -69,14 +69,16 @@ impl Requests {
 
     fn load(&self, checkpoint: &Checkpoint) -> Result<(), OpenError> {
         let (mut runs, mut filters) = (vec![], self.filter_bytes_max);
-        // The newest runs are opened first, because they are the shortest and so more filters fit the memory limit.
+        // The newest runs are the shortest, so they are opened first: then the filters of more runs fit into memory.
         for named in checkpoint.runs(&REQUESTS).unwrap_or_default().iter().rev() {
             match self.store.run(named, &REQUESTS, filters) {
                 Ok(run) => {
                     filters -= run.filter_bytes();
                     runs.push(run);
                 }
-                Err(error) => tracing::warn!(%error, "cannot open a run of request ids: rebuilding it from the log"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot open a run of request ids: rebuilding the run from the log")
+                }
             }
         }
         runs.reverse();
@@ -171,7 +173,7 @@ impl Requests {
         if full < STRETCHES { Ok(()) } else { self.write(to) }
     }
 
-    /// Writes names only if they fill a run; merges runs only if there are more than [`RUNS_MAX`].
+    /// Writes the names in memory if they fill a run, and merges runs while there are more than [`RUNS_MAX`].
     pub(crate) fn write_replayed(&self) -> Result<(), ViewError> {
         self.write_full(Position::MAX)?;
         let runs = || self.state.read().runs.len();
@@ -191,7 +193,7 @@ impl Requests {
         writer.finish()
     }
 
-    /// Merges runs; returns whether any were merged. The old files stay until the next checkpoint.
+    /// Merges some runs and returns whether it merged any. The merged files stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -221,7 +223,7 @@ impl Requests {
         Ok(())
     }
 
-    /// Rebuilds a part of the table from the log. If a run cannot be written, its names stay in memory.
+    /// Rebuilds a part of the table from the log. If a new run cannot be written, its names stay in memory.
     fn rebuild(&self, from: Position, to: Position) -> Result<(), OpenError> {
         if from >= to {
             return Ok(());
@@ -307,8 +309,8 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// Returns the oldest consecutive names in memory, at least up to position `to` if so many exist, and the position
-    /// before the first name.
+    /// Returns the oldest names in memory and the position before them. The names reach at least `to` if there are
+    /// enough.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
         let from = stretches().next()?.from;
@@ -337,7 +339,7 @@ impl State {
     }
 }
 
-/// A run that may contain the request is unreadable, so the request may be new or repeated.
+/// A run that may contain the request is unreadable, so it is unknown whether the request was applied.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unreadable(String);

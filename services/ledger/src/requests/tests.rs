@@ -1,5 +1,3 @@
-//! Tests that the table finds the commit of each request, whatever files the folder contains at startup.
-
 use super::{Name, Requests, table::REQUESTS};
 use crate::{chain::record_hash, error::OpenError, options::Options, requests::Key};
 use motherlode_log::{MemoryStore, Position, Reader, Store as _};
@@ -318,8 +316,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
 
-    /// After any sequence of steps and file damage, the table gives the same answers as a map, or fails until the next
-    /// repair.
+    /// After any steps and file damage, the table gives the same answers as a map, or fails until the next repair.
     #[test]
     fn pl_11_the_table_answers_as_a_plain_map_does(deeds in deeds()) {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,3 @@
-//! Tests the state version with digests of the serialized states of logs that contain every kind of event.
-
 use super::*;
 use crate::{players::key, recovery::fold};
 use motherlode_log::{MemoryStore, Store};
@@ -49,7 +47,7 @@ fn state_version_the_state_is_that_of_its_version() {
     digests::check("state.digests", "STATE_VERSION", STATE_VERSION, &logs::all().iter().map(digest).collect());
 }
 
-/// Bases in logs name digests of this form, and later builds must compute the same digests.
+/// Logs contain bases with such digests, and later builds must compute the same ones.
 #[test]
 fn pl_37_the_digests_of_states_never_change() {
     let mut all = digests::Digests::new();
@@ -60,7 +58,7 @@ fn pl_37_the_digests_of_states_never_change() {
     digests::check("base.digests", "StateDigest::FORM", motherlode_state::StateDigest::FORM, &all);
 }
 
-/// If a field were empty in all logs, a change of its encoding would not change any digest.
+/// A field that is empty in all logs would hide a change of its encoding.
 #[test]
 fn state_version_every_field_of_the_state_has_a_value_in_some_log() {
     let mut shape = Shape::default();

@@ -133,7 +133,7 @@ fn pl_37_a_start_without_the_first_records_is_refused_as_archived() {
 
 const PLAYERS: usize = 60;
 
-/// Log in small segments, of which the first were removed after a snapshot.
+/// Log of small segments, the first of which were removed after a snapshot.
 struct Shortened {
     folder: tempfile::TempDir,
     first: Position,

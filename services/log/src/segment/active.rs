@@ -11,7 +11,7 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     pub zeroed: u64,
-    /// Last bytes of the file before offset `used`, at least those in the page of `used`.
+    /// Copy of the last bytes before offset `used`, at least of those in the same page.
     last: Vec<u8>,
     due: Pending,
 }

@@ -11,8 +11,8 @@
 //!
 //! One append writes one block. A crash may leave any 512-byte sector unwritten, so that it reads as zeros. In each
 //! sector of a block at least two bytes are nonzero, so a change of one byte cannot make a sector look unwritten. The
-//! header has these bytes in the first sector and the end marker in the last; in all other sectors, an XOR with the
-//! *mask* ensures them. The mask is 0 unless a record has about 500 zeros in a row. CRCs are CRC-32C.
+//! header ensures this in the first sector, the end marker in the last, and an XOR with the *mask* in all other sectors.
+//! The mask is 0 unless a record has about 500 zeros in a row. CRCs are CRC-32C.
 
 use std::ops::Range;
 
@@ -205,8 +205,7 @@ fn split(mut body: Bytes, count: u32) -> Result<Vec<Bytes>, &'static str> {
     if records.len() == count as usize { Ok(records) } else { Err(ILL_FRAMED) }
 }
 
-/// Returns the smallest mask with which each sector inside the body has at least two nonzero bytes. For each sector, at
-/// most one mask is unsuitable.
+/// Returns the smallest mask with which each sector inside the body has at least two nonzero bytes.
 fn find_mask(block: &[u8], offset: u64) -> u32 {
     let parts: Vec<_> = sectors(offset, block.len()).collect();
     let inner = parts.get(1..parts.len() - 1).unwrap_or_default();

@@ -28,7 +28,6 @@ use crate::{
 };
 
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// Bytes read ahead at a time.
 const AHEAD: u64 = 1 << 17;
 const LOOKS: usize = 16;
 
@@ -310,8 +309,8 @@ impl Walk {
         }
     }
 
-    /// Reads the bytes after the last block. Valid are only zeros, a torn append at the log's end, and a block written
-    /// since the scan read this part.
+    /// Reads the bytes after the last block. Only zeros, a torn append at the log's end, or a block written since the scan
+    /// read this part are valid.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let mut rest = look_ahead(&current.window).map_err(ScanError::at(&current.path))?;
         for _ in 0..LOOKS {

@@ -15,11 +15,9 @@ use std::{
 use super::active::{Active, write_zeros};
 use crate::disk::{Disk, File};
 
-/// Pause after a piece, as a multiple of the time that its write took. Therefore a slow disk gets fewer pieces per
-/// second.
+/// Pause after a piece, as a multiple of the time that its write took.
 const REST: u32 = 8;
 const HURRIED_REST: u32 = 1;
-/// Number of filled pieces after which the file can become a segment.
 const PIECES_MIN: u64 = 4;
 
 #[derive(Debug)]

@@ -7,8 +7,7 @@
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
 
-/// If an append ends with at least this many unexpected zero bytes, its end counts as missing. A single zero byte could
-/// be a changed byte.
+/// If an append ends with at least this many unexpected zero bytes, its end counts as missing.
 const LACKING: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

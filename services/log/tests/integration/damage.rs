@@ -43,7 +43,6 @@ impl Log {
         for payloads in appends {
             let first = store.end() + 1;
             store.append(store.end(), &records(store.head(), *payloads)).unwrap();
-            // A block adds 40 bytes to its records. A record adds 40 or 41 bytes to its payload.
             let bytes: usize =
                 payloads.iter().map(|p| 4 + 36 + usize::from(p.len() > 127) + p.len()).sum::<usize>() + 40;
             let bytes = bytes.next_multiple_of(32);
@@ -167,7 +166,6 @@ fn a_lost_sector_is_a_torn_append_in_the_last_block_only() {
     }
 }
 
-/// A torn append is detected unless only its last byte is missing, which looks like a changed byte.
 #[test]
 fn a_block_that_stops_anywhere_is_a_torn_append() {
     let log = Log::new();

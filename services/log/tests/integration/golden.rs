@@ -11,7 +11,6 @@ use motherlode_testkit::{
 
 const FILE: &str = "p/00000000000000000001.log";
 
-/// The last append has so many consecutive zeros that its mask is not 0.
 const APPENDS: &[&[&[u8]]] = &[&[b"first"], &[b"second", b""], &[&[0; 1200]]];
 
 fn golden() -> Vec<u8> {

@@ -1,5 +1,5 @@
-//! Opening by outlines must return the same log as opening with full verification, and must detect the same damage
-//! outside full segments.
+//! Opening by outlines must return the same log as full verification, and must detect the same damage outside full
+//! segments.
 
 use std::{
     fs,

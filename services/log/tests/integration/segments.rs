@@ -41,7 +41,6 @@ fn segments(dir: &TempDir) -> Vec<String> {
 fn the_segment_store_conforms_on_the_real_disk() {
     let mut dirs = Vec::new();
     conformance::suite(&mut || {
-        // The system's temporary folder is not used, because it may be in memory.
         dirs.push(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
         Box::new(open(dirs.last().unwrap()))
     });
@@ -210,7 +209,6 @@ fn the_directory_of_another_partition_is_refused() {
 fn an_append_longer_than_a_segment_is_too_large_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(&dir);
-    // A segment of 8192 bytes has a header of 64 bytes. A block adds 40 bytes, a record 4, and its payload's encoding 34 + 1
     // + 2.
     let too_large = records(store.head(), [vec![1; 8048]]);
     let refused = store.append(0, &too_large);

@@ -1,8 +1,9 @@
-//! Measures number and size of the service's allocations per round.
+//! Measures how many bytes the service allocates per round, and in how many allocations.
 //!
 //! `cargo run --release -p motherlode --example allocations -- --rounds 10000`
 //!
-//! The result is the difference between two runs, one twice as long, so that allocations during set-up cancel out.
+//! The result is the difference between two runs, one twice as long as the other, so that the allocations of the set-up
+//! cancel out.
 
 use clap::Parser;
 use motherlode_loadtest::Options;

@@ -1,4 +1,4 @@
-//! Appends to a file with fdatasync and group commit, whose cost is the lower bound for durable writes. The file is
+//! Appends to a file, with fdatasync and group commit. Its cost is the lower bound for durable writes. The file is
 //! filled first, so that a sync writes no metadata.
 
 use crate::{Cell, cell, histogram, nanos, starts::Starts};
@@ -37,7 +37,7 @@ impl Plain {
     }
 }
 
-/// Measures appends. The second value returned is the median time of a write with its sync, in milliseconds.
+/// Measures appends. Returns the measurements and the median time of a write with its sync, in milliseconds.
 pub async fn measure(
     plain: &Plain,
     in_flight: usize,

@@ -1,4 +1,4 @@
-//! Creates the service's certificate and an operator's token for `--guarded`. The echo servers use only the certificate.
+//! Creates the service's certificate and an operator's token for `--guarded`.
 
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::connect::Credentials;

@@ -1,10 +1,10 @@
-//! Compares the whole service with two lower bounds, which are an empty gRPC echo and a plain file with fdatasync.
+//! Compares the service with two lower bounds: an empty gRPC echo, and a plain file with fdatasync.
 //!
 //! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Prints ratios of figures from the same repeat, and processor microseconds per call, each as median and range over all
-//! repeats. Then the program runs rounds, echoes and appends at fractions of the highest measured rate of rounds, and
-//! measures latencies from the scheduled starts.
+//! Prints ratios of measurements in the same repeat, and the processor microseconds per call, each as median and range
+//! over all repeats. Then measures latencies of rounds, echoes and appends at constant rates, which are fractions of
+//! the highest rate of rounds.
 
 mod echo;
 mod file;
@@ -95,7 +95,6 @@ impl Turn {
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::from_keys),
-        // The echo gets half of the processors, as `motherlode serve` does.
         Some("echo") => {
             return ended(echo::serve(
                 std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),

@@ -4,11 +4,11 @@ use crate::{Args, Turn, Way, echo, file, file::Plain, process::Process, table::m
 use motherlode_loadtest::{LatencyMs, Options};
 use std::{error::Error, time::Duration};
 
-/// Maximum rounds in flight. Further rounds wait in the client, which adds to their latency.
+/// Maximum rounds in flight. Further rounds wait in the client, and this wait counts as latency.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Prints the latencies of rounds relative to an fdatasync in the same repeat, and relative to an echo plus an append at
-/// the same rate.
+/// Prints the latencies of rounds as multiples of an fdatasync, and of an echo plus an append at the same rate,
+/// measured in the same repeat.
 pub async fn measure(
     (service, echo): (&Process, &Process),
     args: &Args,

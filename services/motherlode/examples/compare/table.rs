@@ -28,7 +28,7 @@ const FIGURES: [Figure; 19] = [
     ("unary p50 / echo p50", |turn| Some(turn.cell(Way::Unary).p50 / turn.cell(Way::Echo).p50)),
     ("unary p99 / echo p99", |turn| Some(turn.cell(Way::Unary).p99 / turn.cell(Way::Echo).p99)),
     ("unary p50 / file p50", |turn| Some(turn.cell(Way::Unary).p50 / turn.cell(Way::File).p50)),
-    // With several calls in flight, calls share a sync, so the ratio would have no meaning.
+    // Several calls in flight share a sync, so the ratio would be meaningless.
     ("unary p50 / one fdatasync", |turn| (turn.in_flight == 1).then_some(turn.cell(Way::Unary).p50 / turn.sync_ms)),
     ("echo: server CPU, us", |turn| server_us(turn, Way::Echo)),
     ("lean echo: server CPU, us", |turn| server_us(turn, Way::Lean)),

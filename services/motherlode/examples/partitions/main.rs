@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release -p motherlode --example partitions -- --seconds 1 --repeats 7` (after `tests/run nats`)
 //!
-//! Prints the ratios to one partition on segment files in the same repeat, each as median and range over all repeats.
+//! Prints the rate of each setup divided by the rate of one partition on segment files in the same repeat, as median
+//! and range over all repeats.
 
 #[path = "../compare/process.rs"]
 mod process;

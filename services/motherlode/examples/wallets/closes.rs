@@ -1,11 +1,11 @@
-//! Measures the cost of reporting the ends of rounds. Rounds on the same wallet are played alternately with and without
-//! `close_rounds`.
+//! Measures the cost of `close_rounds`, which reports the end of each round to the wallet. Alternates rounds with and
+//! without these reports, on the same wallet.
 
 use super::{Args, Running, named, played, span};
 use std::{error::Error, fs, time::Duration};
 use tokio::time::{Instant, sleep};
 
-/// Operator that uses the first configured wallet, without reports of rounds' ends.
+/// Operator that uses the first wallet without reports.
 pub const UNREPORTED: &str = "unreported";
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);

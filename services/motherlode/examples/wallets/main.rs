@@ -1,10 +1,10 @@
-//! Measures durable rounds per second with seamless wallets of different latencies, relative to a transfer wallet, and the
-//! p99 latency of an operator while another operator's wallet does not answer. `--closes` measures only reports of ended
-//! rounds.
+//! Measures durable rounds per second with seamless wallets of different latencies, as multiples of a transfer wallet.
+//! Also measures an operator's p99 latency while the wallet of another operator does not answer. `--closes` measures
+//! only reports of ended rounds.
 //!
 //! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
-//! Prints ratios of figures from the same repeat, each as median and range over all repeats.
+//! Prints ratios of measurements in the same repeat, as median and range over all repeats.
 
 mod closes;
 #[path = "../compare/process.rs"]

@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let (records, head) = (end - before, hex(head));
         let _ = writeln!(
             text,
-            "  partition {partition}: {records} records archived; it ends at position {end}\n    head {head}"
+            "  partition {partition}: {records} records archived; the partition ends at position {end}\n    head {head}"
         );
         match signed {
             Some(size) => writeln!(text, "    archived the signed checkpoint of {size} records"),
@@ -122,7 +122,7 @@ async fn one(
     Ok(upload.finish().await?)
 }
 
-/// Makes the read records durable before they are archived, since a power cut removes other records from the log.
+/// Syncs the records before they are archived, because the log could lose unsynced records in a power cut.
 fn sync(from: &LogLocation, partition: u32) -> Result<(), Failure> {
     let LogLocation::Folder { data, .. } = from else { return Ok(()) };
     let folder = log_folder(data, partition);
@@ -140,8 +140,8 @@ fn sync(from: &LogLocation, partition: u32) -> Result<(), Failure> {
 
 type Batch = (Vec<Record>, Option<RecordsError>);
 
-/// Opens the records after a position, with the first batch. A log that does not continue there is read from its start, which
-/// distinguishes damage from another log.
+/// Opens the records after a position, with the first batch. If the log does not continue there, it is read from its
+/// start, to distinguish a damaged log from another log.
 fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> Result<(Records, Batch), RecordsError> {
     if let LogLocation::Folder { .. } = from
         && let Ok(mut records) = from.records_after(partition, after, head)
@@ -156,8 +156,7 @@ fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> 
     Ok((records, first))
 }
 
-/// Reads the checkpoint in the data folder. The upload compares its root with the records; only `restore --key` verifies its
-/// signature.
+/// The upload compares the checkpoint's root hash with the records; only `restore --key` verifies the signature.
 fn checkpoint(data: &Path, partition: u32) -> Result<Option<(Checkpoint, Note)>, Failure> {
     let read = Files::unverified_checkpoint(&motherlode_proofs::proofs_folder(data, partition));
     read.map_err(|error| {

@@ -73,7 +73,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             let _ = write!(text, "\n  partition {partition}: ");
         }
         let records = end - before;
-        let _ = write!(text, "{records} records copied and read back; it ends at position {end}\n  head {}", hex(head));
+        let _ = write!(
+            text,
+            "{records} records copied and read back; the partition ends at position {end}\n  head {}",
+            hex(head)
+        );
     }
     say(&(text + "\n"))
 }

@@ -179,7 +179,7 @@ fn examine(data: &Path, partition: u32, done: &AtomicU64) -> Result<Examined, Sc
     Ok(Examined { end, head, bytes, torn, signed, findings })
 }
 
-/// Returns whether the tree matches the checkpoint; `None` if their sizes differ and so cannot be compared.
+/// Returns whether the tree matches the checkpoint; `None` if their sizes differ.
 fn compared(signed: Option<&Checkpoint>, tree: &Tree) -> Option<bool> {
     signed.filter(|signed| signed.size == tree.size()).map(|signed| signed.root == tree.root())
 }
@@ -196,7 +196,8 @@ fn text(data: &Path, examined: &[Examined], folder: &[Finding]) -> String {
             let _ = writeln!(text, "    checkpoint for {size} records: its root matches the log");
         }
         if *torn > 0 {
-            let _ = writeln!(text, "    {torn} bytes of an unacknowledged append at the end, which a start removes");
+            let _ =
+                writeln!(text, "    {torn} bytes of an unacknowledged append at the end, which the next start removes");
         }
         for finding in findings {
             let _ = writeln!(text, "    {finding}");

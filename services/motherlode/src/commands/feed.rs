@@ -1,5 +1,5 @@
-//! Change feed on standard output (PL-34). Each record is a line of JSON that also contains the partition and position after
-//! which a reader can resume.
+//! Change feed on standard output (PL-34). Each record is one line of JSON, with the partition and position after which
+//! a reader can resume.
 
 use super::{Failure, sink::Sink, tie::Tie};
 use crate::{event_json, figures::iso};
@@ -33,7 +33,7 @@ impl Sink for Feed {
         self.position
     }
 
-    /// Writes the records of a message as lines. After a broken stream, lines that were already written are not repeated.
+    /// After a reconnection, no line is written twice.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in self.tie.records(&message)? {

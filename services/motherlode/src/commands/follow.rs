@@ -1,7 +1,7 @@
 //! Copies of a service's log (PL-30), and change feeds (PL-34).
 //!
-//! Each record is synced to a copy before it counts as copied, and a feed resumes after the reader's last position, so no
-//! record is missed or repeated. A broken stream is reopened with exponential backoff.
+//! A record is counted as copied only after its sync, and a feed resumes after the reader's last position, so no record
+//! is missed or repeated. A broken stream is reopened with exponential backoff.
 
 use super::{
     Failure, config_file,
@@ -97,7 +97,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(to) => {
                 // The address is parsed first, because a mistyped address must not create a folder.
                 config_file::location(&to.to_string_lossy(), &config_file::read(args.config.as_deref())?)?;
-                // The copy is opened before the connection, so that an unusable copy is reported first.
                 let mut copies = vec![Backup::open(to, HOME)?];
                 follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
                 copies.iter().try_for_each(Sink::report)
@@ -155,7 +154,8 @@ async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64
     }
 }
 
-/// Follows a stream. Returns its status if it breaks. With `once`, returns `None` after the last requested record.
+/// Follows a stream. Returns the status of a broken stream. With `once`, returns `None` after the last requested
+/// record.
 async fn stream(
     ledger: &mut Ledger,
     sink: &mut impl Sink,

@@ -77,7 +77,6 @@ impl Failure {
         Self { code: 1, message: message.to_string() }
     }
 
-    /// Creates a failure whose message contains the whole chain of causes.
     #[must_use]
     pub fn caused(error: &dyn Error) -> Self {
         let mut message = error.to_string();
@@ -92,7 +91,6 @@ impl Failure {
         Self::found(message)
     }
 
-    /// Creates a failure with exit code 2, for unusable input.
     #[must_use]
     pub fn unusable(message: impl ToString) -> Self {
         Self { code: 2, message: message.to_string() }

@@ -1,5 +1,5 @@
-//! Prints figures computed exactly and rounded to [`motherlode_picture::par::report::ROUNDING`], so that the printed
-//! components of the return add up to the total ([`figures::parts`]). The distribution of wins is simulated.
+//! Prints a game's mathematics, computed exactly and rounded to [`motherlode_picture::par::report::ROUNDING`]. The
+//! printed parts of the return add up to the printed total ([`figures::parts`]). The distribution of wins is simulated.
 
 mod cash;
 mod json;
@@ -95,7 +95,6 @@ mod tests {
         assert!(failure.message.starts_with("the number of lines must be 1 to 15, not 16\n"), "{}", failure.message);
     }
 
-    /// Checks that the intervals are centred on the return without the jackpot and have widths of normal quantiles.
     #[test]
     fn mf_d8_text_and_json_have_the_volatility_index_intervals_and_a_distribution_of_wins() {
         let folder = tempfile::tempdir().unwrap();

@@ -19,7 +19,7 @@ use std::{
 
 const DAY_MS: i64 = 86_400_000;
 const RESTORE: &str =
-    "Restore the whole log from its archive with `motherlode restore`, and start the service on it once";
+    "Start and stop the service once. If it does not start, restore the log from its archive with `motherlode restore`";
 
 /// Removes records that are older than a confirmed base, and that an archive has. The service must be stopped. If the command
 /// is stopped, the next run continues.
@@ -57,9 +57,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         (HOME..count).map(|number| Partition::open(&args.data, number)).collect::<Result<Vec<_>, Failure>>()?;
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Failure::found)?.as_millis();
     let kept_from_ms = i64::try_from(now_ms).unwrap_or(i64::MAX).saturating_sub(i64::from(args.keep_days) * DAY_MS);
-    for partition in &mut partitions {
-        partition.limits = limits(&args.data, partition, kept_from_ms)?;
-    }
+    limit(&args.data, &mut partitions, kept_from_ms)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     shown("records compared with the archive", |done| {
         runtime.block_on(async {
@@ -111,24 +109,44 @@ impl Partition {
     }
 }
 
-/// Starts the ledger without serving, which checks the snapshot and writes one at the log's end, and returns the limits.
-fn limits(data: &Path, partition: &mut Partition, kept_from_ms: i64) -> Result<Vec<PruneLimit>, Failure> {
-    let number = partition.number;
-    partition.store.settle().map_err(Failure::found)?;
-    let end = ChainHead { position: partition.store.end(), hash: partition.store.head() };
+/// Starts each ledger without serving, which checks the snapshot and writes one at the log's end, and sets the limits.
+fn limit(data: &Path, partitions: &mut [Partition], kept_from_ms: i64) -> Result<(), Failure> {
+    let (mut decisions, mut uncopied) = (vec![], Position::MAX);
+    for partition in partitions.iter_mut() {
+        let number = partition.number;
+        let recovered = recovered(data, partition)?;
+        let mut read = || {
+            if number == HOME {
+                decisions = recovered.copied_decisions()?;
+            } else {
+                uncopied = recovered.first_uncopied(&decisions)?.unwrap_or(Position::MAX).min(uncopied);
+            }
+            recovered.prune_limits(kept_from_ms)
+        };
+        let limits = read();
+        recovered.close();
+        let unconfirmed = || {
+            Failure::found(format!("partition {number} has no confirmed base"))
+                .with_step("Take a base, audit a copy, and confirm the base: docs/how-to/backup-and-restore.md")
+        };
+        partition.limits = limits.map_err(Failure::found)?.ok_or_else(unconfirmed)?;
+        let signed = Files::unverified_checkpoint(&proofs_folder(data, number)).map_err(Failure::found)?;
+        let first = signed.map_or(1, |(checkpoint, _)| checkpoint.size);
+        partition.limits.push(PruneLimit { name: "signed checkpoint", first });
+    }
+    if let Some(home) = partitions.first_mut() {
+        home.limits.push(PruneLimit { name: "decisions to copy to other partitions", first: uncopied });
+    }
+    Ok(())
+}
+
+fn recovered(data: &Path, partition: &mut Partition) -> Result<Recovered, Failure> {
+    let Partition { number, store, .. } = partition;
+    store.settle().map_err(Failure::found)?;
+    let end = ChainHead { position: store.end(), hash: store.head() };
     let options = Options { snapshot_commits: 1, ..Options::default() };
-    let recovered = Recovered::recover(number, partition.store.reader(), end, &index_folder(data, number), &options);
-    let recovered = recovered.map_err(|error| Failure::found(error).with_step(RESTORE))?;
-    let limits = recovered.prune_limits(kept_from_ms);
-    recovered.close();
-    let unconfirmed = || {
-        Failure::found(format!("partition {number} has no confirmed base"))
-            .with_step("Take a base, audit a copy, and confirm the base: docs/how-to/backup-and-restore.md")
-    };
-    let mut limits = limits.map_err(Failure::found)?.ok_or_else(unconfirmed)?;
-    let signed = Files::unverified_checkpoint(&proofs_folder(data, number)).map_err(Failure::found)?;
-    limits.push(PruneLimit { name: "signed checkpoint", first: signed.map_or(1, |(checkpoint, _)| checkpoint.size) });
-    Ok(limits)
+    let recovered = Recovered::recover(*number, store.reader(), end, &index_folder(data, *number), &options);
+    recovered.map_err(|error| Failure::found(error).with_step(RESTORE))
 }
 
 async fn verify(args: &Args, archive: &Archive, partitions: &mut [Partition], done: &AtomicU64) -> Result<(), Failure> {

@@ -22,7 +22,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Opens the feed to `nats://host:port,.../SUBJECT`. Returns the position per partition after which the feed resumes.
+    /// Returns the position per partition after which the feed resumes.
     pub(super) async fn feed(
         config: &Store,
         to: &str,

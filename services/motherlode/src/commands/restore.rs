@@ -53,8 +53,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&text(args, &archive, &restored))
 }
 
-/// Restores partition 0 last. The archive may grow in the meantime, and the other partitions must refer only to restored
-/// records of partition 0.
+/// Restores partition 0 last. The archive may grow during the restore, and the other partitions may refer only to
+/// restored records of partition 0.
 async fn all(
     args: &Args,
     archive: &Archive,
@@ -81,7 +81,7 @@ impl Target {
     fn new(data: &Path) -> Result<Self, Failure> {
         if data.join("log").exists() {
             let what = format!("{} already contains a log", data.display());
-            return Err(Failure::unusable(what).with_step("Name a data folder without a log with --to"));
+            return Err(Failure::unusable(what).with_step("With --to, name a data folder that contains no log"));
         }
         let location = config_file::location(&data.join("restoring").to_string_lossy(), &Config::default())?;
         Ok(Self { data: data.to_owned(), location })

@@ -190,7 +190,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
             () = reloads.run() => Err(Failure::found("the task that reloads the configuration has ended: start the process again")),
         }
     });
-    // Only a task that was reading the log when the start was interrupted may still run.
+    // Only a task that reads the log may still be running.
     runtime.shutdown_timeout(LEAVE);
     served
 }

@@ -10,7 +10,8 @@ use motherlode_proto::{
 
 pub(super) struct Tie {
     partition: u32,
-    /// Position and hash of the reader's last record. It is received first and checked, but not passed on again.
+    /// Position and hash of the reader's last record. The feed starts with this record, which is checked but not passed
+    /// on.
     to: Option<(u64, String)>,
 }
 

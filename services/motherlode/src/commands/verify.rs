@@ -84,13 +84,14 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     say(
         "signature",
         format!("{} signed a log of {} records, root {}", key.name(), checkpoint.size, hex(&checkpoint.root)),
-        "Ed25519, and that this is the log's key: compare it with a copy from a source you trust",
+        "that Ed25519 signatures cannot be forged, and that this is the log's key: compare it with a copy from a \
+         source you trust",
     );
     match policy {
         None => say(
             "witnesses",
             "none required".to_owned(),
-            "that the log's operator is honest: without witnesses, it could show others a different log",
+            "that the log's operator is honest: without witnesses, the operator could show others a different log",
         ),
         Some(policy) => {
             let each: Vec<_> = cosigned.iter().map(|(name, time)| format!("{name} at {time} s")).collect();
@@ -110,14 +111,20 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         [] => say("inclusion", in_log, "SHA-256"),
         _ => {
             let found = format!("{in_log}; records proven by their hashes in later records: {}", places(named.clone()));
-            say("inclusion", found, "SHA-256; only an audit shows that the log has these records at these positions");
+            say(
+                "inclusion",
+                found,
+                "that SHA-256 has no collisions; only an audit shows that the log has these \
+                 records at these positions",
+            );
         }
     }
     let (steps, wrong) = (replayed.differs.len(), replayed.differs.iter().flatten().count());
     let found = match wrong {
         0 if replayed.resolved < steps => {
             format!(
-                "{} of {steps} steps give the bytes of their records; the draws of the other steps are lost",
+                "{} of {steps} steps, recomputed from their seeds and choices, give the bytes of their records; the \
+                 draws of the other steps are lost",
                 replayed.resolved
             )
         }
@@ -127,7 +134,8 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("that this program plays the game correctly, with model {model}"));
     let (is_shown, each) = seals(proven);
-    let rests = "SHA-256, and that you received the seal before the request: compare it with the earlier answer that contained it";
+    let rests = "that SHA-256 has no collisions, and that you received the seal before the request: compare the seal \
+         with the earlier answer that contained it";
     let mut lines = each.iter();
     if let Some(first) = lines.next() {
         text.push_str(&format!("  seals      {first}\n"));

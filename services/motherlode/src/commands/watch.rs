@@ -86,7 +86,7 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
 
 enum Followed {
     Enough,
-    /// The stream broke. `updated` is set if it had sent an update before.
+    /// The stream broke. `updated` states whether the stream had sent an update before it broke.
     Broken {
         status: Status,
         updated: bool,

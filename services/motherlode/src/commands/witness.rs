@@ -21,7 +21,7 @@ pub struct Args {
     /// Public key of a log; a log has one key per partition, so this option can be repeated.
     #[arg(long = "log", value_name = "VKEY", required = true)]
     logs: Vec<VerifierKey>,
-    /// Folder with the last checkpoint of each log. If it is lost, the witness starts without a history.
+    /// If it is lost, the witness starts without a history.
     #[arg(long, value_name = "FOLDER")]
     data: PathBuf,
 }
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {
         let signalled = stop::signalled().map_err(Failure::found)?;
-        // A failed bind must not create the folder.
+        // The folder must not be created if the bind fails.
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {
             Failure::found(format!("cannot listen on {}: {error}", args.listen))
                 .with_step("Name another address with --listen")

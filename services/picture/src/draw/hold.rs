@@ -31,8 +31,11 @@ pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<
         lines.push("  Then each of these symbols turns into a value, which also pays.".to_owned());
     }
     if last.multiplier > 1 {
-        let text =
-            format!("All {} positions hold a Bonus symbol: the win times {}!", last.cells.len(), last.multiplier);
+        let text = format!(
+            "All {} positions hold a Bonus symbol: the win is multiplied by {}!",
+            last.cells.len(),
+            last.multiplier
+        );
         lines.push(format!("  {}", pen.bold(Hue::Gold, &text)));
     }
     lines

@@ -12,7 +12,7 @@ use motherlode_state::Currency;
 use std::collections::BTreeSet;
 
 const ACROSS: usize = 4;
-/// Number of text columns of a small window; enough for five stops of three digits.
+/// Width of a small window in text columns, enough for five stops of three digits.
 const WIDTH: usize = 19;
 
 #[derive(Clone, Copy)]
@@ -64,7 +64,7 @@ fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
     let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);
     let crystals = counted((*count).into(), "crystal");
-    Some(format!("  Played at the mean coin value {value} {currency}: {sum} {currency} over {crystals}"))
+    Some(format!("  Played at the mean coin value {value} {currency}, which is {sum} {currency} divided by {crystals}"))
 }
 
 fn title(Drawing { game, pen, .. }: Drawing<'_>, first: &SpinResult) -> String {

@@ -19,7 +19,6 @@ fn spin(rows: [&str; 3]) -> SpinResult {
     }
 }
 
-/// `line` is 0 for a win anywhere in the window.
 fn line_win(line: u32, symbol: u32, count: u32, coins: u64) -> Win {
     Win { line, symbol, count, coins, ways: 0 }
 }

@@ -5,7 +5,7 @@ use motherlode_slots::{GameInfo, SymbolInfo, SymbolRole};
 use motherlode_state::Currency;
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// Widths of a cell: the narrowest has room for a symbol's letters.
+/// Minimum and maximum width of a cell; the minimum leaves room for a symbol's letters.
 const CELLS: (usize, usize) = (3, 14);
 
 fn cell_width(reels: usize, pen: Pen) -> usize {

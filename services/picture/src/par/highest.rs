@@ -56,7 +56,7 @@ pub fn highest(game: &dyn Game, stake: &Stake, par: &Par) -> Option<Highest> {
 impl Highest {
     #[must_use]
     pub fn rows(&self) -> Vec<(&'static str, String)> {
-        let mut rows = vec![("win up to, in a round", format!("{} bets", grouped(&self.bets)))];
+        let mut rows = vec![("highest stated win of a round", format!("{} bets", grouped(&self.bets)))];
         rows.extend((!self.at.is_empty()).then(|| ("reached", self.at.clone())));
         rows.push(("chance of this win, at most", self.chance.clone()));
         if !self.gambled_bets.is_empty() {

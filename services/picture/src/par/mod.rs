@@ -24,7 +24,7 @@ pub use played::{Played, WinClass, win_classes};
 use plot::Bands;
 use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
 
-/// Confidence bands of a session's return: distance from the mean to each bound in standard errors, and percentage of
+/// Confidence bands of a session's return: distance of the bounds from the mean in standard errors, and percentage of
 /// sessions within the band.
 pub const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
 pub const BAND_DECADES: (u32, u32) = (2, 8);
@@ -141,7 +141,7 @@ fn code(key: &str) -> Markup {
 fn tiles(game: &dyn Game, par: &Par) -> Markup {
     let tile = |figure: String, says: &str| html! { div.tile { b { (figure) } span { (says) } } };
     let hits = format!("of paid spins win, {}", once_in(&par.hit_frequency, 2));
-    let highest = format!("highest win of one window of a paid spin, {} spins", once_in(&par.max_win_probability, 0));
+    let highest = format!("highest win of one paid spin of the reels, {} spins", once_in(&par.max_win_probability, 0));
     let return_says = match game.info().jackpot {
         true => "return to player, without the jackpot's increments",
         false => "return to player",
@@ -237,7 +237,7 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
         ("variance", format!("{:.6} bets²", par.std_dev * par.std_dev).render()),
         ("volatility index (1.96 σ)", format!("{:.4} bets", par.std_dev * BANDS[1].0).render()),
         (
-            "highest win of one window of a paid spin",
+            "highest win of one paid spin of the reels",
             format!("{} bets", grouped(&decimal(&par.max_win_bets, 6))).render(),
         ),
         ("its chance", chance(&par.max_win_probability).render()),
@@ -272,7 +272,7 @@ fn in_cash(reports: &[CashReport]) -> Markup {
         "return in cash",
         "wins",
         "error of the return, at most ±",
-        "change after play at other coin values, at most ±",
+        "change of the return after play at other coin values, at most ±",
     ];
     let inner = html! {
         (note(CASH_PROOF))
@@ -320,7 +320,6 @@ mod tests {
     use super::*;
     use motherlode_proto::spin::v1::GameSummary;
 
-    /// BW-21, PL-43: a sheet uses the service's pool terms, and has no jackpot while the pool is suspended.
     #[test]
     fn bw_21_mf_d4_the_sheet_is_at_the_terms_in_force() {
         let game = motherlode_slots::latest("bewitched").unwrap();
@@ -345,8 +344,6 @@ mod tests {
             };
             part(&told, &[], SheetPart::Figures).unwrap().into_string()
         };
-        // The return is 94.10 % plus 1.5 times the 0.50 % of the standard seed, and at a coin value of 0.10 the increments
-        // add 0.01 %.
         let now = sheet(returns.clone());
         for figure in ["94.8500000 %", "0.7500000 %", "94.8600000 %", "a seed of 30000 EUR"] {
             assert!(now.contains(figure), "{figure}");

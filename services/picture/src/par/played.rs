@@ -12,7 +12,7 @@ pub struct Played {
     pub tally: Tally,
     pub seed: Seed,
     pub command: String,
-    /// Whether the game carries figures between rounds; if so, simulated players first play uncounted rounds.
+    /// Whether the game carries figures from one round to the next; if so, simulated players first play uncounted rounds.
     pub carries: bool,
 }
 
@@ -76,7 +76,7 @@ impl Played {
             (note(says))
             p { code { (self.command) } }
             (plot::distribution(&bars, 1.0 / rounds))
-            (table(&["win of a round, in bets", "rounds", "share", "share with this win or more"], rows))
+            (table(&["win of a round, in bets", "rounds", "share", "share of rounds with this win or more"], rows))
         };
         section("Distribution of a round's win (simulated)", &inner)
     }

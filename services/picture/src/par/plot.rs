@@ -55,7 +55,7 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
     figure(height, "the return by component, as a share of the bet", &drawn)
 }
 
-/// Draws classes, each with lower bound, share and label. The lower end of the logarithmic scale is the share of one round.
+/// Draws classes of wins, each with lower bound, share and label. The logarithmic scale begins at the share of one round.
 pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup {
     let (height, decades) = (330.0, (-(one_round / 2.0).log10()).ceil().max(1.0));
     let depth = height - ABOVE - BELOW;
@@ -65,7 +65,6 @@ pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup
         .take_while(|share| y(*share) < height - BELOW - 1.0);
     for share in shares {
         drawn.push(rule("grid", (LEFT, y(share)), (WIDTH, y(share))));
-        // Six decimal places distinguish all plotted shares and hide rounding errors of floats.
         let percent = format!("{:.6}", share * 100.0);
         let percent = percent.trim_end_matches('0').trim_end_matches('.');
         drawn.push(text(LEFT - 8.0, y(share) + 4.0, "end", &format!("{percent} %")));

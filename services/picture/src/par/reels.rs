@@ -134,9 +134,13 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Markup {
         [name, gives, chance(&of.chance), once, percent(&of.rtp, RETURN_PLACES)].map(|cell| cell.render()).to_vec()
     });
     let of = match info.ways {
-        true => "Chance: expected number of ways per window. Return: per bet of a spin on these reels.",
+        true => {
+            "Chance: expected number of ways in one spin. Return: expected win divided by the bet of a spin on \
+             these reels."
+        }
         false => {
-            "Chance: on one line, or in the window for symbols that count anywhere. Return: per bet of a spin on these reels."
+            "Chance: on one line, or in the window for symbols that count anywhere. Return: expected win divided by \
+             the bet of a spin on these reels."
         }
     };
     let head = ["combination", "pays", "chance", "one in", "returns"];

@@ -5,7 +5,6 @@ use motherlode_slots::{Draws, Seed};
 struct Toy(Vec<(f64, u32)>);
 
 impl Toy {
-    /// A game with a return of 0.775 and a standard deviation of 13.5, in which one round of 100,000 wins 4,000 bets.
     fn sound() -> Self {
         Self(vec![(4_000.0, 10), (200.0, 500), (20.0, 8_000), (2.0, 150_000), (0.5, 350_000)])
     }
@@ -121,8 +120,6 @@ fn found_after(faulty: &Toy, theory: Theory, of: &str, rounds_max: u32) -> Optio
     })
 }
 
-/// In the faulty games, all wins are 10 % too high or too low, or one paytable entry is doubled. A few rounds have 5,000
-/// times the usual stake.
 #[test]
 fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
     let sound = Toy(Toy::sound().0[1..].to_vec());
@@ -150,12 +147,10 @@ fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() 
     let of = |parts: &[Stratum<'_>]| verdict(parts, 0.0).effective_rounds;
     let alike = Stratum { weight: 7.0, wins: &many, theory };
     assert!((of(&[alike]) - 1_000.0).abs() < 1e-6);
-    // Effective rounds: (sum of weights)^2 / sum of squares = (1,000 + 1,000)^2 / (1,000 + 1,000,000).
     let mixed = [Stratum { weight: 1.0, wins: &many, theory }, Stratum { weight: 1_000.0, wins: &one, theory }];
     assert!((of(&mixed) - 4_000_000.0 / 1_001_000.0).abs() < 1e-9);
 }
 
-/// The band is at most 1.45 z standard errors wide.
 #[test]
 fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     let theory = Toy::sound().theory();
@@ -168,7 +163,6 @@ fn pl_23_the_band_narrows_with_the_root_of_the_rounds() {
     }
 }
 
-/// A single win above the paytable must neither widen the band nor move the row out of it.
 #[test]
 fn pl_23_one_great_win_neither_alarms_nor_hides_anything() {
     let theory = Toy::sound().theory();

@@ -76,7 +76,6 @@ fn pl_22_events_in_tables_and_in_memory_are_read_as_one_list() {
     for (so_far, event) in all.iter().enumerate() {
         events.push(event.clone());
         latest += 1;
-        // Events are written only between two commits.
         let is_last = all.get(so_far + 1).is_none_or(|next| next.position > event.position);
         if latest >= 300 && so_far < 3_500 && is_last {
             written(&mut events, &store).unwrap();

@@ -139,8 +139,6 @@ fn pl_23_features_come_as_often_as_they_should() {
     }
 }
 
-/// Each player plays only 40 rounds. In these rounds, the chances of games that unlock features are far from the
-/// long-run chances.
 #[test]
 fn pl_23_mf_d6_features_of_new_players_come_as_often_as_they_should() {
     for game in slots::latest_games() {

@@ -159,8 +159,8 @@ async fn set_rates(ledger: &Handle, rates: std::ops::Range<u32>) {
     }
 }
 
-/// Returns the position of the figures at startup, and all events. If the read finds a damaged table, it is repeated until
-/// the events are folded again.
+/// Returns the position of the figures at startup, and all events. After a damaged table is found, the read is repeated
+/// until the events are folded again.
 async fn shown(ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
     let follower = Follower::new(ledger.clone(), config);
     let began = follower.counts().positions[0];

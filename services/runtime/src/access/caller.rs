@@ -15,7 +15,7 @@ pub struct Caller(pub(super) Option<Arc<Identity>>);
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) operator: Arc<Operator>,
-    /// Whether the credential is configured at this operator, rather than only serves it.
+    /// Whether the credential belongs to this operator; otherwise, it only serves the operator.
     pub(super) is_own: bool,
     pub(super) name: String,
     pub(super) kind: Kind,
@@ -52,7 +52,7 @@ pub(super) enum Kind {
 }
 
 impl Caller {
-    /// Caller in a service without operators, which owns all objects.
+    /// Caller of a service without operators. This caller may access all objects.
     pub const ANYONE: Self = Self(None);
 
     #[must_use]
@@ -116,8 +116,8 @@ pub fn digest(secret: &[u8]) -> Digest {
     Digest(Sha256::digest(secret).into())
 }
 
-/// Returns one identity per credential and served operator. Unchanged operators and identities share the buckets and signals
-/// of `previous`, so a later change reaches open streams.
+/// Returns one identity per credential and served operator. An unchanged identity shares its bucket and signals with
+/// `previous`, so that a later change reaches its open streams.
 pub(super) fn identities(operators: &[config::Operator], previous: &[Arc<Identity>]) -> Vec<Arc<Identity>> {
     let tenants: BTreeMap<_, _> = operators.iter().map(|of| (of.id.as_str(), tenant(of, previous))).collect();
     let mut identities = vec![];

@@ -47,7 +47,7 @@ impl Access {
         *current = new.into();
     }
 
-    /// Checks the call. Stores the caller, if it is known, even if the call is refused.
+    /// Checks the call. Decides whether to admit a call, and stores the caller, if known, even if the call is refused.
     pub fn admit(
         &self,
         path: &str,
@@ -106,14 +106,14 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Finds the credential with this secret, once per served operator; the comparison takes constant time.
+/// Finds the credential with this secret, which has one entry per served operator; the comparison takes constant time.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Vec<&'a Arc<Identity>> {
     let given = digest(secret);
     let is_given = |identity: &&Arc<Identity>| bool::from(identity.digest.0.ct_eq(&given.0)) && identity.kind == kind;
     identities.iter().filter(is_given).collect()
 }
 
-/// Selects the operator that the call names, by default the credential's own. The refusal does not depend on whether the
+/// Selects the operator named in the call, by default the credential's own. The refusal is the same whether or not the
 /// named operator exists.
 fn select<'a>(credential: &[&'a Arc<Identity>], headers: &HeaderMap) -> Result<&'a Arc<Identity>, Refusal> {
     let mut named = headers.get_all(OPERATOR).iter();

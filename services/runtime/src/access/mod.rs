@@ -1,7 +1,8 @@
 //! Authentication and permissions of callers (PL-27).
 //!
-//! One layer finds the operator by bearer token or client certificate, enforces the operator's rate and the credential's
-//! roles, and adds a [`Caller`] to the request. Services treat other operators' objects as nonexistent.
+//! A layer finds the caller's credential by bearer token or client certificate, checks the operator's rate and the
+//! credential's roles, and adds a [`Caller`] to the request. Services treat the objects of other operators as
+//! nonexistent.
 //!
 //! Possible refusals in the order of the checks, before the message is read: TOKEN_MISSING, TOKEN_UNKNOWN or
 //! CERTIFICATE_UNKNOWN, OPERATOR_NOT_SERVED, TOKEN_EXPIRED or CERTIFICATE_EXPIRED, TOO_MANY_CONNECTIONS, RATE_LIMITED,

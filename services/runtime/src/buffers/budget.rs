@@ -19,7 +19,7 @@ pub(super) struct State {
 }
 
 impl Budget {
-    /// An operator may take at most `most` of the `all` bytes.
+    /// `all` is the budget in bytes; a single operator may take at most `most` of it.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;

@@ -1,4 +1,4 @@
-//! Request body that counts and times messages while they arrive, using the lengths in gRPC's framing.
+//! Request body that measures messages while they arrive, by the lengths in gRPC's framing.
 
 use super::budget::Share;
 use crate::{reason::Reason, refusal::Refusal};

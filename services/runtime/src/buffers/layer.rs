@@ -35,13 +35,13 @@ impl Buffers {
 pub struct CallBytes(Share);
 
 impl Buffers {
-    /// Reserves the bytes of a call and of `message`, the bytes read so far.
+    /// Reserves buffer for a call, including the bytes already read, `message`.
     pub fn take(&self, caller: &Caller, headers: &HeaderMap, message: &[u8]) -> Result<CallBytes, Refusal> {
         let bytes = CALL_BYTES + length(headers) + message.len();
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
     }
 
-    /// Counts and times the messages of the request's body.
+    /// Limits size and duration of the request's messages.
     pub fn read(&self, request: Request<Body>, call: &CallBytes) -> Result<Request<Body>, Refusal> {
         let inward = call.0.take_more(0).map_err(Full::refused)?;
         let first = !self.streams.contains(request.uri().path());
@@ -55,7 +55,8 @@ impl CallBytes {
         Response::from_parts(head, Outward::begin(body, self.0).await)
     }
 
-    /// Releases the call's bytes once the answer is written; refuses a long answer if too few bytes are free.
+    /// Releases the call's reserved bytes when the answer is written. A long answer is refused if too few bytes are
+    /// free.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
         if longer > 0 {

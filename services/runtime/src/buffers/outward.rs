@@ -1,4 +1,4 @@
-//! Answer body that counts its bytes until they are written.
+//! Answer body whose bytes count until they are written.
 
 use super::budget::Share;
 use bytes::Bytes;
@@ -35,7 +35,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Counts an answer. Polls the body at once, so that the answer is counted even if its caller does not read it.
+    /// Counts an answer. Polls the body at once, so that an answer counts even if the caller does not read it.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;

@@ -22,7 +22,7 @@ pub struct Console {
     /// processes that write the log, which then return a link with each finished round, and in the console process. With
     /// this host name, the console serves only these pages.
     pub check_url: Option<String>,
-    /// Whether to try the default address; not a key of the configuration file.
+    /// Whether to try the default address. The configuration file cannot set this field.
     #[serde(skip)]
     pub usual: bool,
 }
@@ -40,7 +40,7 @@ impl Console {
         Some(address(self.check_url.as_deref()?)?.host()?.to_ascii_lowercase())
     }
 
-    /// The links contain keys and the pages need a secure context, so only loopback may do without TLS.
+    /// Links contain keys and the pages need a secure context, so an address without TLS must be on loopback.
     pub(super) fn check_links(&self) -> Result<(), ConfigError> {
         let Some(url) = &self.check_url else { return Ok(()) };
         let is_public = |of: &Uri| match (of.scheme_str(), of.host()) {

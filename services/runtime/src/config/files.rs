@@ -1,4 +1,4 @@
-//! Checks of the files named in the configuration, made by `serve` and `config` before any file is opened.
+//! Checks the files named in the configuration, before `serve` or `config` opens any of them.
 
 use super::{Config, ConfigError, Role};
 use std::{
@@ -8,7 +8,8 @@ use std::{
 };
 
 impl Config {
-    /// Checks that the files this role needs can be read, except draw keys and keys in the data folder, which are created.
+    /// Checks that this process can read the files that its role needs; draw keys and keys in the data folder may be
+    /// missing, because they are created.
     pub fn check_files(&self) -> Result<(), ConfigError> {
         let named = self.tls.iter().flat_map(|tls| {
             [
@@ -30,6 +31,7 @@ impl Config {
             ("store.credentials", store.credentials.as_ref().filter(|_| stream)),
             ("store.key_file", store.key_file.as_ref().filter(|_| stream)),
             ("proofs.key_file", self.proofs.key_file.as_ref().filter(|_| log)),
+            ("telemetry.otlp_ca", self.telemetry.otlp_ca.as_ref()),
         ];
         let calls = !of.targets.is_empty() && self.role != Role::All;
         let ledger = [
@@ -54,7 +56,6 @@ impl Config {
 fn readable(key: &'static str, path: &Path) -> Result<(), ConfigError> {
     let read = File::open(path).and_then(|mut file| file.read(&mut [0]));
     read.map(drop).map_err(|source: io::Error| {
-        // The message names the absolute path, because a relative path depends on the working directory.
         let path = absolute(path).unwrap_or_else(|_| path.to_owned());
         ConfigError::File { key, path, source }
     })

@@ -32,7 +32,7 @@ pub struct Operator {
     pub weight: u32,
     /// Limit of the open campaigns' total cost in whole EUR (PL-36); default: unlimited.
     pub campaign_liability_eur_max: Option<u32>,
-    /// Kind of wallet (PL-31). A player keeps the kind that applied when the first account was opened.
+    /// Kind of wallet (PL-31). A player keeps the kind that applied when the player's first account was opened.
     #[serde(default)]
     pub wallet: WalletKind,
     /// Settings of a seamless wallet.
@@ -55,7 +55,7 @@ pub struct Credential {
     pub certificate_sha256: Option<Digest>,
     /// Roles.
     pub roles: Roles,
-    /// Further operators served; a call names one in the header `motherlode-operator`.
+    /// Further operators that the credential serves; a call names one in the header `motherlode-operator`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operators: Vec<String>,
     /// Expiry in Unix milliseconds; the file has a date and time with offset.
@@ -107,7 +107,6 @@ fn time_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> 
         .ok_or_else(|| de::Error::custom("must be a date and time with its offset, such as 2027-01-31T00:00:00Z"))
 }
 
-/// Converts a time; `None` if its date, time or offset is missing.
 fn unix_ms(time: &Datetime) -> Option<i64> {
     let (day, clock) = (date::parse(&time.date?.to_string())?, time.time?);
     let offset_minutes = match time.offset? {
@@ -191,7 +190,6 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
 }
 
 impl Credential {
-    /// Returns the ids of the served operators, with the credential's own first.
     pub fn serves<'a>(&'a self, own: &'a Operator) -> impl Iterator<Item = &'a String> {
         [&own.id].into_iter().chain(&self.operators)
     }
@@ -200,26 +198,27 @@ impl Credential {
 fn check_served(operators: &[Operator], own: &Operator, credential: &Credential) -> Result<(), &'static str> {
     let served = &credential.operators;
     if served.iter().collect::<BTreeSet<_>>().len() < served.len() || served.contains(&own.id) {
-        return Err("a credential's operators must be other operators, each once");
+        return Err("a credential must serve operators other than its own, and must list each once");
     }
     if credential.serves(own).any(|id| id == PLATFORM) && !served.is_empty() {
-        return Err("a credential of the platform cannot be shared");
+        return Err("a credential of the platform must not serve other operators, and no other credential may serve \
+             the platform");
     }
     if !served.iter().all(|id| operators.iter().any(|operator| operator.id == *id)) {
         return Err("a credential's operators must be configured");
     }
-    // Credentials of an operator with equal names are one actor, which must not get the roles of another operator's.
+    // Equal names within an operator are one actor, which must not also get the roles of another operator's credential.
     let is_same = |of: &Operator, other: &Credential| {
         other.name == credential.name && other.serves(of).any(|id| served.contains(id))
     };
     let mut others = operators.iter().filter(|of| of.id != own.id);
     if others.any(|of| of.credentials.iter().any(|other| is_same(of, other))) {
-        return Err("a served operator has another credential of the same name");
+        return Err("an operator that this credential serves has another credential of the same name");
     }
     Ok(())
 }
 
-/// Returns whether the token is blank. Such a token cannot authenticate, because headers are trimmed.
+/// Returns whether the token is blank. A blank token cannot authenticate, because headers are trimmed.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()

@@ -53,7 +53,7 @@ pub struct Seamless {
     /// Milliseconds to wait for an answer; after that, the outcome is unknown and the call is retried.
     #[serde(default = "answer_ms_max")]
     pub answer_ms_max: u64,
-    /// Milliseconds from a debit's request to its bet; after that, the debit is rolled back.
+    /// Milliseconds from the request of a debit to the commit of its bet; after that, the debit is rolled back.
     #[serde(default = "debit_ms_max")]
     pub debit_ms_max: u64,
     /// Milliseconds before a pending call is reported as a significant event.
@@ -110,7 +110,6 @@ pub(super) fn is_private(target: &str) -> bool {
 }
 
 impl Seamless {
-    /// Returns the default settings for an address.
     #[must_use]
     pub fn new(url: &str, protocol: WalletProtocol) -> Self {
         Self {

@@ -23,7 +23,7 @@ pub struct Store {
     /// without a `key_file`.
     #[serde(skip)]
     pub own_key_file: Option<PathBuf>,
-    /// Maps each stream to its last message without a MAC, for a log older than the key.
+    /// Maps each stream to its last message without a MAC, for a log that is older than the stream key.
     pub unsigned_up_to: BTreeMap<String, u64>,
     /// Whether a missing stream is created.
     pub create: bool,
@@ -53,9 +53,9 @@ pub struct StoreTls {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllowUnsafe {
-    /// Fewer than 3 replicas: a lost disk can lose the log.
+    /// Fewer than 3 replicas, with which a lost disk can lose the log.
     pub replicas: bool,
-    /// Servers without `sync_always`, or without a monitoring address: a power cut can lose acknowledged rounds.
+    /// Servers without `sync_always`, or without a monitoring address. A power cut can then lose acknowledged rounds.
     pub sync_interval: bool,
     /// Servers before 2.15.1, which can lose messages.
     pub version: bool,
@@ -87,7 +87,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// Parses an address "nats://host:port,host:port/NAME"; the path NAME replaces the stream prefix.
+    /// Parses an address `nats://host:port,host:port/NAME`; NAME replaces the stream prefix.
     pub fn at(&self, url: &str) -> Result<Self, ConfigError> {
         let rest = url.strip_prefix("nats://").unwrap_or_default();
         let (servers, stream) = rest.split_once('/').unwrap_or((rest, &self.stream));
@@ -104,7 +104,7 @@ impl Store {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let fault = |fault: &str| Err(ConfigError::Store { fault: fault.to_owned() });
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        // The error omits the address, because the address may contain a secret.
+        // The address may contain a secret, so the error omits it.
         if self.url.as_ref().is_some_and(|url| url.contains('@')) {
             return fault("url must not contain a user or a password: use [store] credentials");
         }

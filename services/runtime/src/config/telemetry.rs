@@ -1,7 +1,7 @@
 //! `[telemetry]`: logs, spans and metrics.
 
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 /// Logs on standard error, and telemetry to an OpenTelemetry collector and Prometheus.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -11,8 +11,10 @@ pub struct Telemetry {
     pub filter: String,
     /// Format of the log lines. Lines in systemd's journal carry their priority.
     pub log_format: LogFormat,
-    /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317".
+    /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317" or "https://collector:4317".
     pub otlp_endpoint: Option<String>,
+    /// Root certificate for https, PEM; default: the system's.
+    pub otlp_ca: Option<PathBuf>,
     /// Percentage of requests that are traced.
     pub sample_percent: u8,
     /// Seconds between exports of metrics.
@@ -38,6 +40,7 @@ impl Default for Telemetry {
             filter: "info".to_owned(),
             log_format: LogFormat::default(),
             otlp_endpoint: None,
+            otlp_ca: None,
             sample_percent: 100,
             metrics_seconds: 10,
             listen: None,

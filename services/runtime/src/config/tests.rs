@@ -237,10 +237,10 @@ fn pl_27_a_credential_serves_other_configured_operators_without_its_name() {
         ("'beta'", "", "gateway", "", "of the same name"),
         ("'gamma'", "", "other", "", "of the same name"),
         ("'beta'", "", "other", "'beta'", "of the same name"),
-        ("'beta', 'beta'", "", "other", "", "each once"),
-        ("'acme'", "", "other", "", "other operators"),
-        ("'platform'", "", "other", "", "cannot be shared"),
-        ("", "'beta'", "other", "", "cannot be shared"),
+        ("'beta', 'beta'", "", "other", "", "list each once"),
+        ("'acme'", "", "other", "", "other than its own"),
+        ("'platform'", "", "other", "", "credential of the platform"),
+        ("", "'beta'", "other", "", "credential of the platform"),
         ("'delta'", "", "other", "", "must be configured"),
     ] {
         let refused = check(acme, platform, name, gamma);

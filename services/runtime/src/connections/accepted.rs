@@ -167,7 +167,8 @@ impl Accepted {
                     Ok(stream) => Wire::Tls(Box::new(stream)),
                     Err(HandshakeError::Failed) => return Err(None),
                     Err(HandshakeError::Late) => return Err(Some("the TLS handshake did not complete in time")),
-                    Err(HandshakeError::Displaced) => return Err(Some("its TLS handshake was displaced by a handshake of another peer")),
+                    Err(HandshakeError::Displaced) => return Err(Some("this connection's TLS handshake was displaced \
+                         by a handshake of another peer")),
                 },
             },
         };

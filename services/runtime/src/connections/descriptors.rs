@@ -1,10 +1,9 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Maximum limit of file descriptors that the process requests. The limit is bounded because each descriptor takes
-/// kernel memory.
+/// Highest limit of file descriptors that the process requests. It is bounded because each descriptor costs kernel
+/// memory.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 
-/// Raises the process's limit of file descriptors and returns it.
 #[must_use]
 pub fn descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);

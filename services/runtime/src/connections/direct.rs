@@ -1,6 +1,6 @@
-//! Direct calls: unary calls answered in the connection's task, because the task and layers of an ordinary call cost more
-//! than the bet itself. Calls that arrive together are answered together. An implementation of [`DirectCalls`] makes the
-//! layers' checks itself.
+//! Answers some unary calls in the task of their connection, because the task and layers of an ordinary call would cost
+//! more than the bet itself. Calls that arrive together get their answers together. [`DirectCalls`] must make the
+//! checks of the layers itself.
 
 use super::{calls::UnderWay, peer::Peer};
 use bytes::Bytes;
@@ -9,7 +9,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, header::CONTENT_TYPE, r
 use std::{sync::Arc, task::Context};
 use tonic::Status;
 
-/// Creates the direct calls of a connection.
 pub type Direct = Arc<dyn Fn(Arc<Peer>) -> Box<dyn DirectCalls> + Send + Sync>;
 
 pub trait DirectCalls: Send {

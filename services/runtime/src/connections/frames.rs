@@ -1,9 +1,9 @@
 //! Limit on a connection's HTTP/2 control frames.
 //!
-//! PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and empty DATA cost their sender little.
-//! Each such frame takes its payload and [`FRAME`] bytes from an allowance; without allowance, the connection ends. The
-//! allowance grows with time, by [`CALL`] bytes per call, and by the number of sent bytes, because clients acknowledge
-//! sent data with control frames.
+//! A client can send control frames (PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, unknown frames and
+//! empty DATA) at almost no cost. Each one takes its payload and [`FRAME`] bytes from the connection's allowance; when
+//! the allowance is used up, the connection ends. The allowance grows with time, with each call by [`CALL`] bytes, and
+//! with the bytes sent, because clients acknowledge data with control frames.
 
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
 //! TLS handshakes, limited in number and shared fairly between addresses.
 //!
-//! A handshake costs its peer almost nothing, so one thread of low priority computes all handshakes. If all slots are
-//! taken, a new handshake displaces the oldest handshake of the address with the most handshakes, if its own address has
-//! fewer. Otherwise the new handshake waits; a free slot goes to the address with the fewest handshakes.
+//! A handshake costs the client almost nothing, so all handshakes run on one thread of low priority. If all slots are
+//! taken, a new handshake displaces the oldest handshake of the address with the most, unless its own address has as
+//! many. Otherwise it waits. A free slot goes to the address with the fewest handshakes.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;
@@ -35,7 +35,7 @@ pub(super) enum HandshakeError {
 
 pub(super) struct Handshakes {
     slots: Slots,
-    /// Thread that computes handshakes; if `None`, the caller's runtime computes them.
+    /// Thread that computes handshakes; if `None`, they run on the caller's runtime.
     thread: Option<(Handle, oneshot::Sender<()>)>,
     counter: Counter<u64>,
 }

@@ -24,14 +24,14 @@ use tower::Service;
 
 pub(super) const CONNECTION_WINDOW: u32 = 256 << 10;
 const CALL_WINDOW: u32 = 64 << 10;
-/// Size limit of a call's send buffer in bytes; only the last chunk of an answer may exceed it.
+/// Maximum bytes in a call's send buffer; only the last chunk of an answer may exceed it.
 const SEND_BUFFER: usize = 64 << 10;
 pub(super) const HEADER_TABLE: u32 = 4 << 10;
 const FRAME: u32 = 16 << 10;
 const RESET_UNSEEN_MAX: usize = 20;
 const RESET_OWN_MAX: usize = 256;
-/// Maximum time between the headers and the message of a direct call. A call that exceeds this time, or
-/// [`COMING_BYTES_MAX`] buffered bytes, goes through the layers, which count time and bytes.
+/// Time for the message of a direct call to arrive after its headers. A call that needs more time, or more than
+/// [`COMING_BYTES_MAX`] bytes, goes through the layers, which limit both.
 const COMING_FOR: Duration = Duration::from_millis(5);
 const COMING_BYTES_MAX: usize = 4 << 10;
 

@@ -2,7 +2,7 @@ use super::{stream::Wire, table::Connection};
 use std::{net::IpAddr, sync::Arc};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// Peer of a connection; each request carries it as an extension, in an `Arc`.
+/// Client of a connection; an extension of each of its requests.
 pub struct Peer {
     address: IpAddr,
     certificate: Option<CertificateDer<'static>>,

@@ -1,9 +1,9 @@
-//! Fair order of the tasks of competing operators on one thread.
+//! Fair scheduling of tasks on one thread while operators compete.
 //!
-//! A thread runs tasks in the order in which they became ready, so a single call would wait for a thousand calls of another
-//! operator. While operators compete, each round of the thread admits from each operator as much work as its weight allows;
-//! the operator's remaining tasks wait, oldest first. The round ends when no ready task is left and the sockets have been
-//! polled.
+//! By default, a thread runs its tasks in the order in which they became ready. A single call would then wait for a
+//! thousand calls of another operator. While operators compete, each round of the thread gives every operator an amount
+//! of work in proportion to its weight. Its other tasks wait in their order. A round ends when no task is ready and the
+//! sockets have been polled.
 
 use std::{cell::RefCell, collections::BTreeMap, task::Waker};
 use tokio::task::yield_now;
@@ -13,7 +13,7 @@ thread_local! {
 }
 
 struct Round {
-    /// Operators with work in this round, keyed by the number of their share.
+    /// Operators with work in this round, by the number of their share.
     lanes: BTreeMap<usize, Lane>,
     newest: u64,
 }
@@ -35,7 +35,7 @@ impl Round {
         Self { lanes: BTreeMap::new(), newest: 0 }
     }
 
-    /// Admits a task and returns true; or stores the task's waker and returns false.
+    /// Admits a task and returns true, or keeps its waker and returns false.
     fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
         if let Some(other) = place.take_if(|place| place.share != share) {
             self.leave(other);
@@ -104,7 +104,6 @@ pub(super) fn leave(place: Ticket) {
 
 async fn rounds() {
     loop {
-        // The task resumes once the sockets have been polled.
         yield_now().await;
         if !ROUND.with_borrow_mut(Round::end) {
             return;

@@ -1,6 +1,6 @@
 //! The connections of a process.
 //!
-//! Only a new connection and its first admitted call iterate over all connections.
+//! All connections are scanned only when one is opened or admits its first call.
 
 use super::{
     rounds,
@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 const WARN_EVERY: Duration = Duration::from_secs(10);
-/// Age up to which a connection with incomplete handshakes ranks as a connection without a known caller.
+/// Age from which a connection with an incomplete handshake ranks as [`Kind::Ungreeted`].
 const YOUNG: Duration = Duration::from_secs(1);
 const READ_MAX: Duration = Duration::from_millis(300);
 
@@ -48,7 +48,7 @@ impl Bounds {
     #[must_use]
     pub fn for_limits(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
-        // If descriptors are scarce, connections get at least half of them.
+        // At least half of the descriptors are left for connections.
         let reserve = limits.descriptors_reserved.min(descriptors / 2);
         let all = limits.connections_max.min(descriptors - reserve);
         if all < limits.connections_max {
@@ -97,14 +97,14 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The connections of all listeners of a process, shared by clones.
+/// Connections of all listeners of a process; clones share them.
 ///
-/// When a limit is reached, one connection is closed. It is chosen from the least useful kind: connections with
-/// incomplete handshakes, otherwise connections without a known caller, otherwise connections without a call. Within this
-/// kind, the oldest connection of the address with the most connections is closed. A connection with calls in progress is
-/// closed only in favour of an address with at least two fewer connections, so an address with many connections mainly
-/// displaces its own connections. If an operator's limit is reached, the same rule applies, but with connections counted
-/// per credential.
+/// When a limit is reached, one connection is closed to make room. Connections with incomplete handshakes are closed
+/// first, then connections without a known caller, then connections without a call. Within one of these kinds, the
+/// oldest connection of the address with the most connections is closed. A connection with calls in progress is closed
+/// only if its address has at least two connections more than the new one's address. An address with many connections
+/// therefore mainly displaces its own. At an operator's limit the same order applies, but connections are counted per
+/// credential instead of per address.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 
@@ -134,7 +134,7 @@ pub struct Connection {
     share: OnceLock<Arc<Share>>,
     calls: AtomicU32,
     unread: AtomicU32,
-    /// Time since which the connection is idle, in milliseconds since the table's creation.
+    /// Start of the idle time, in milliseconds since the table's creation.
     rests_since: AtomicU64,
     cancelled: Mutex<Option<(Instant, u32)>>,
     shed: Notify,
@@ -218,7 +218,7 @@ impl Table {
 }
 
 impl State {
-    /// Closes a connection to make room for a new connection from `peer`, which already has `own` connections.
+    /// Closes a connection, so that `peer`, which already has `own` connections, can open another.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {
@@ -231,7 +231,7 @@ impl State {
         };
         let least = self.connections.values().filter(may).min_by_key(|one| {
             let kind = one.kind();
-            // Among busy connections, the youngest is closed, because it loses the least work.
+            // Of the connections with calls in progress, the youngest is closed, because the least work is lost.
             let age = if kind == Kind::Busy { u64::MAX - one.id } else { one.id };
             (kind, Reverse(count(one)), age)
         });
@@ -270,11 +270,12 @@ impl State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// The handshakes, or the head of the first HTTP/1.1 request, are incomplete after [`YOUNG`].
+    /// After [`YOUNG`], the handshakes or the head of the first HTTP/1.1 request are still incomplete.
     Ungreeted,
-    /// No call was admitted, and no call is in progress.
+    /// The connection has had no admitted call, and no call is in progress.
     Unknown,
-    /// No call was admitted, but calls that need no credential, such as health, are in progress.
+    /// The connection has had no admitted call, but a call that needs no credential, such as a health check, is in
+    /// progress.
     Watched,
     Idle,
     Busy,
@@ -290,7 +291,7 @@ impl Connection {
     fn kind(&self) -> Kind {
         let at_rest = self.calls.load(Ordering::Relaxed) == 0;
         match (self.greeted.load(Ordering::Relaxed), self.is_known()) {
-            // A young connection may belong to an honest client, so it does not rank as `Ungreeted`.
+            // A connection this young may belong to an honest client with a slow handshake.
             (false, _) if self.began.elapsed() < YOUNG => Kind::Unknown,
             (false, _) => Kind::Ungreeted,
             (true, false) if at_rest => Kind::Unknown,
@@ -309,8 +310,8 @@ impl Connection {
         self.known.get().is_some()
     }
 
-    /// Assigns the connection to the operator and credential of its first admitted call, if any. Fails with
-    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS if the operator's limit is reached and no connection can be closed.
+    /// Assigns the connection to the operator and credential of its first admitted call. Fails with RESOURCE_EXHAUSTED,
+    /// TOO_MANY_CONNECTIONS if the operator has reached its limit and none of its connections can be closed.
     pub fn belongs_to(&self, holder: Option<(&str, &str)>) -> Result<(), Refusal> {
         if self.is_known() {
             return Ok(());
@@ -366,8 +367,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Returns the number of calls to start before other connections get their turn. If operators compete, this is the
-    /// operator's remaining work in the thread's round, at least 1; otherwise it is `alone`.
+    /// Returns how many calls a connection may start before other connections get their turn. While operators compete,
+    /// this is the work that its operator has left in the thread's round, but at least 1; otherwise it is `alone`.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
@@ -405,8 +406,8 @@ impl Connection {
         Unread(Arc::clone(self))
     }
 
-    /// Returns the time until the connection closes, at most [`READ_MAX`]; `None` while a known caller's call is in
-    /// progress.
+    /// Returns the time until the connection is closed after a stop, at most [`READ_MAX`]; `None` while a call of a
+    /// known caller is in progress.
     pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
         let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));
         if calls > unread && self.is_known() {

@@ -37,7 +37,8 @@ pub enum TlsError {
     Roots(#[from] VerifierBuilderError),
 }
 
-/// Creates an acceptor. With `client_roots`, client certificates are accepted but optional; `protocol` is the ALPN name.
+/// Creates an acceptor. With `client_roots`, clients may present a certificate but need not. `protocol` is the ALPN
+/// name.
 pub fn acceptor(
     certificate: &[u8],
     key: &[u8],

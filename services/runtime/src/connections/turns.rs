@@ -1,8 +1,8 @@
-//! Work that competing operators may do per round of a thread.
+//! Limits the work of competing operators per round of a thread.
 //!
-//! While several operators call, all connections of an operator share a number of work units per round of a thread
-//! ([`rounds`](super::rounds)). The number depends only on the operator's weight, not on its connections. A unit is a
-//! poll of a task, or a call that the task begins or answers. Connections without a known caller count as one operator.
+//! While several operators call, each operator has a number of work units per round of a thread, which its connections
+//! share ([`rounds`](super::rounds)). The number depends on the operator's weight but not on the number of its
+//! connections. A unit is the poll of a task, or the start or answer of a call by its connection's task.
 
 use std::sync::{
     Arc,
@@ -10,7 +10,7 @@ use std::sync::{
 };
 
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Work units per round at the highest weight. A smaller number shortens the wait of other operators.
+/// Work units per round at the highest weight. With a smaller number, other operators wait less.
 const COMPETING_MAX: usize = 16;
 const COMPETE_MS: u64 = 1_000;
 
@@ -18,7 +18,7 @@ pub(super) struct Turns {
     weight_max: AtomicU32,
     unknown: Arc<Share>,
     latest: AtomicUsize,
-    /// Time until which operators compete, in milliseconds since the table's creation.
+    /// End of the time in which operators count as competing, in milliseconds since the table's creation.
     compete_until: AtomicU64,
 }
 

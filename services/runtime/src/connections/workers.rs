@@ -1,4 +1,4 @@
-//! Threads for connections; a connection and its calls stay on one thread.
+//! Threads for connections. All calls of a connection run on its thread.
 
 use crate::priority::short_slices;
 use std::{

@@ -38,7 +38,6 @@ impl Reason {
     }
 
     fn row(self) -> &'static Row {
-        // The rows are in the order of the enum.
         &TABLE[self as usize]
     }
 }

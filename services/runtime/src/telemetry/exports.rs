@@ -1,4 +1,4 @@
-//! Exporters that count failures and log only the first of consecutive failures.
+//! Exporters that count all failures but log only the first of several in a row.
 
 use opentelemetry::{KeyValue, global};
 use opentelemetry_sdk::{

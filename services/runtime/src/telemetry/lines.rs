@@ -29,12 +29,13 @@ where
     }
 }
 
-/// Number of warnings and errors that one call site may log without a pause.
+/// Burst of warnings and errors per call site.
 const BURST: u32 = 100;
-/// Time after which a call site may log one more line.
+/// Time per further line of a call site after the burst.
 const REFILL: Duration = Duration::from_secs(6);
 
-/// Prefixes each line with its priority for the journal, sd-daemon(3), and limits the warnings and errors of each call site.
+/// Limits the warnings and errors of each call site, and prefixes each line with its priority if the journal reads it,
+/// sd-daemon(3).
 struct Lines<F> {
     inner: F,
     journal: bool,
@@ -186,7 +187,6 @@ mod tests {
     fn a_failure_that_repeats_has_a_burst_and_then_ten_lines_a_minute() {
         let begun = Instant::now();
         let mut bucket = Bucket::full(begun);
-        // Logs five lines per second for an hour, as a service on a full disk does.
         let at = |line: u32| begun + Duration::from_millis(200) * line;
         let written: Vec<_> = (0..18_000).filter_map(|line| bucket.take(at(line))).collect();
         assert_eq!(written.len(), 100 + 599, "an hour has 600 refills, the last one after the last line");

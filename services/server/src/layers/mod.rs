@@ -93,8 +93,8 @@ impl Layers {
         })
     }
 
-    /// Checks permissions, buffers and deadline, before the state and the message are checked. Stores the
-    /// caller, if it is known, even if the call is refused. `message` contains the bytes read so far.
+    /// Checks permissions, buffers and deadline, before the state and the message are checked. If the caller is identified,
+    /// it is stored even if the call is refused. `message` contains the bytes read so far.
     pub(crate) fn admit(
         &self,
         path: &str,
@@ -116,7 +116,6 @@ impl Layers {
         let of_log = path.starts_with(OF_WHAT_IS_WRITTEN);
         if !path.starts_with(OF_THE_PROCESS) {
             match &self.state {
-                // If calls of the log service waited for other processes, two processes could block each other.
                 State::Serving(ledgers) if of_log => ledgers.current_here().await?,
                 State::Serving(ledgers) => ledgers.current().await?,
                 State::NotServing { log, .. } if *log && of_log => {}

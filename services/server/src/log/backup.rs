@@ -34,9 +34,9 @@ pub enum BackupError {
     Malformed(#[from] Malformed),
     #[error("the existing copy contains {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
-        /// Operator whose records the copy has; empty for all operators.
+        /// Operator whose records the copy contains; empty if it contains the records of all operators.
         held: Box<str>,
-        /// Operator whose records were received; empty for all operators.
+        /// Operator whose records were received; empty if the records of all operators were received.
         sent: Box<str>,
     },
     #[error("the service sent the record at position {position} of partition {partition} after position {last}")]

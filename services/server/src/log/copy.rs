@@ -1,8 +1,8 @@
 //! Copies all partitions of a log between folders and streams.
 //!
 //! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Appended
-//! records are read back. The copy is consistent: the home partition (0) is copied first, and each other partition is
-//! copied up to its first record that refers to an uncopied home record.
+//! records are read back. The copy is consistent: partition 0 ("home") is copied first, and each other partition is copied
+//! up to its first record that refers to a record of partition 0 that was not copied.
 
 use super::{
     location::{LogError, LogLocation},
@@ -33,7 +33,7 @@ pub enum CopyError {
     Records(#[from] RecordsError),
     #[error(transparent)]
     Target(#[from] LogError),
-    #[error("{target} is not a prefix of the source: at position {position} {}", differs(*.ends))]
+    #[error("{target} is not a prefix of the source: at position {position}, {}", differs(*.ends))]
     NoPrefix { target: Box<LogLocation>, position: Position, ends: bool },
     #[error("cannot copy to {0}: another process is writing there")]
     Written(Box<LogLocation>),
@@ -74,8 +74,8 @@ pub fn copy(
     copy_by(from, to, (Source::Whole, follow, Position::MAX), stopped, copied)
 }
 
-/// Copies the records of partition 0 up to a position, and the records of other partitions that do not refer to a later
-/// record of partition 0.
+/// Copies the records of partition 0 up to a position, and the records of each other partition before its first one that
+/// refers to a later record of partition 0.
 pub fn copy_to_position(
     from: &LogLocation,
     to: &LogLocation,
@@ -101,7 +101,7 @@ fn copy_by(
 ) -> Result<Vec<Copied>, CopyError> {
     let partitions = from.existing_count()?;
     to.check_partitions(partitions, &(0..partitions).collect())?;
-    // Partitions are opened from the last to the first, so partition 0 exists only if all others do.
+    // Partitions are opened from the last to the first, so if partition 0 exists, all others exist.
     let copies = (0..partitions).rev().map(|partition| match part {
         Source::Whole => Copying::begin(from, to, partition),
         Source::Rest => Copying::begin_after(from, to, partition),
@@ -183,8 +183,8 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies records while `wanted` returns true. Stops at the source's current end, or in partition 0 after position
-    /// `home_end`, or in other partitions before the first record that refers to a later home position.
+    /// Copies records while `wanted` returns true. Stops at the source's current end. In partition 0 it also stops after
+    /// position `home_end`, in other partitions before the first record that refers to a later position of partition 0.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         let mut at_old_end = true;
         loop {
@@ -245,7 +245,8 @@ impl Copying {
     }
 }
 
-/// Returns the position of the home commit that a record copies, or 0. Malformed records are left for the audit to report.
+/// If the record copies a commit of partition 0, returns that commit's position, otherwise 0. Malformed records are left
+/// for the audit to report.
 #[must_use]
 pub fn home_position(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()

@@ -164,8 +164,8 @@ impl Candidate {
         phase: &impl Fn(Phase<'_>),
     ) -> Result<Turn, ServeError> {
         let mut starting = self.start(stores);
-        // The authority to write is also checked during the replay, which can last longer than the silence before a
-        // takeover.
+        // The authority to write is also checked during the replay, because a replay can last longer than the silence after
+        // which a standby takes over.
         let mut lost = pin!(async {
             match &presence {
                 Some(presence) => presence.hold().await,
@@ -196,7 +196,6 @@ impl Candidate {
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();
         let why = tokio::select! {
-            // `failed` is polled first, because it includes failures of replicas that a standby cannot repair.
             biased;
             signal = signalled => {
                 tracing::info!(signal, "stopping");

@@ -38,7 +38,8 @@ impl Replica {
     /// Takes over all partitions, unless another process has begun an epoch after `last_epochs`. On error, the replicas
     /// continue.
     pub(super) fn open(&mut self, last_epochs: &BTreeMap<u32, u64>) -> Result<(Stores, Option<Presence>), LogError> {
-        // Partitions are opened from the last to the first, so that the owner of the first partition owns all of them.
+        // Partitions are opened from the last to the first, so that the process that opens the first partition has already
+        // opened all others.
         let last_epoch = |partition: &PartitionReplica| last_epochs.get(&partition.number).copied();
         let opened =
             self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config, last_epoch(partition)));
@@ -63,7 +64,7 @@ impl Replica {
 
 pub(super) struct PartitionReplica {
     number: u32,
-    /// Evidence that a log exists, which prevents the creation of a new stream.
+    /// Evidence that the log existed before; if there is evidence, no new stream is created.
     evidence: Option<String>,
     stream: Option<Following>,
     ledger: Option<Recovered>,
@@ -72,7 +73,6 @@ pub(super) struct PartitionReplica {
 impl PartitionReplica {
     fn new(config: &Config, number: u32) -> Self {
         let index = index_folder(&config.data, number);
-        // Earlier versions named the index's folder without `.views`.
         let made = [index.with_extension("views"), index].into_iter().find(|folder| folder.exists());
         let evidence = made.map(|folder| format!("{} was built from the log", folder.display()));
         Self { number, evidence, stream: None, ledger: None }

@@ -198,7 +198,6 @@ fn a_catalogue_that_is_missing_empty_older_anothers_or_damaged_loses_nothing() {
 fn a_checkpoint_that_is_damaged_or_of_another_log_or_partition_is_not_used() {
     let (before, after) = two();
     let folder = tempfile::tempdir().unwrap();
-    // The folder is as after a crash before the first checkpoint's files were removed.
     copy(before.path(), folder.path());
     copy(after.path(), folder.path());
     assert_eq!(Store::open(folder.path(), 0).checkpoints().len(), 2);
@@ -263,7 +262,6 @@ fn the_files_of_a_pinned_checkpoint_stay_until_the_pin_expires() {
     assert_eq!(views.store.pin("replica", 100).unwrap(), None, "there is no checkpoint");
     views.commit();
     let pinned = views.store.pin("replica", 100).unwrap().unwrap();
-    // The second checkpoint must have other tables, as after a merge.
     let merge = |views: &mut Views| {
         let mut writer = Writer::new(&views.store, &NUMBERS, (0, views.position), u64::MAX);
         (0..views.position * 10).for_each(|number| writer.put(&number.to_be_bytes(), &[]).unwrap());

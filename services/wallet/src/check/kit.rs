@@ -45,7 +45,6 @@ pub(super) struct Kit {
 impl Kit {
     pub(super) fn new(settings: Seamless, client: Client, players: Players, say: fn(&str)) -> Self {
         let mut run = [0; 4];
-        // Without random bytes the ids could collide with those of another run, and cases would fail.
         let _ = getrandom::fill(&mut run);
         Self {
             settings,

@@ -38,7 +38,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     all().map(|case| case.name)
 }
 
-/// `say` shows the kit's requests to the person who runs it.
 pub async fn check(
     settings: &Seamless,
     players: Players,

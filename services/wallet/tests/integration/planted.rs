@@ -121,7 +121,6 @@ impl Wallet {
         }
         if self.has(Plant::Races) {
             *self.books().racing.entry(id.clone()).or_default() += 1;
-            // Waits for a concurrent copy of the call, which may still be on its way.
             for _ in 0..20_000 {
                 if self.books().racing[&id] > 1 {
                     break;

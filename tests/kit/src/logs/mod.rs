@@ -42,14 +42,14 @@ pub fn golden() -> Vec<Log> {
         .collect()
 }
 
-/// Together the golden logs and the made logs have every kind of event and every variant of the state.
+/// Golden and made logs, which together contain every kind of event and every variant of the state.
 #[must_use]
 pub fn all() -> Vec<Log> {
     golden().into_iter().chain(made::all()).chain(more::all()).chain(rounds::all()).collect()
 }
 
-/// Lists the variants of an enumeration. A new variant does not compile until it is listed, and fails [`missing`] until
-/// a log has it.
+/// Lists the variants of an enumeration. A new variant causes a compile error until it is listed, and an error of
+/// [`missing`] until a log contains it.
 macro_rules! variants {
     ($names:ident, $of:ident, $type:ident: $($variant:ident),+ $(,)?) => {
         const $names: &[&str] = &[$(concat!(stringify!($type), "::", stringify!($variant))),+];

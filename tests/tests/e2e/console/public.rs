@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 const PUBLIC: &str = "https://check.example.com";
 const HOST: &[(&str, &str)] = &[("host", "check.example.com")];
 
-/// Path and query of a round's link.
 async fn link(service: &Service, round_id: &str) -> String {
     let url = round(service, round_id).await.check_url;
     url.strip_prefix(PUBLIC).unwrap_or_else(|| panic!("{round_id} has the link {url:?}")).to_owned()

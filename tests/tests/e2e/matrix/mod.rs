@@ -1,5 +1,5 @@
 //! Tests every call with every kind of bad request (PL-12, PL-27). A call without a row in the table fails the test. A
-//! refused call writes nothing to the log.
+//! refused call must not write to the log.
 
 mod json;
 mod pages;
@@ -39,7 +39,8 @@ use tonic_types::StatusExt;
 
 const ROLES: [&str; 6] = ["play", "wallet", "support", "audit", "admin", "node"];
 
-/// Callers with the token of the operator `third`, whose credential serves `other`, and the operator that they name.
+/// Tokens of the operator `third`, each with the operator that the request names. The credential of `third` also serves
+/// `other`.
 const SERVES: [(&str, &str); 2] = [("third for other", "other"), ("third for acme", "acme")];
 
 const REQUEST: &str = "good-";
@@ -50,7 +51,7 @@ enum Face {
     Json,
 }
 
-/// Each operator and the platform have a token with all roles ("acme", "other", "platform"). acme also has one token per
+/// Three tokens have all roles: those of the operators acme and other, and of the platform. acme also has a token for each
 /// role.
 struct Service {
     server: Server,
@@ -433,7 +434,7 @@ async fn refuses(service: Service) {
         service.assert_no_effect(path, before);
         assert_eq!(refusal(&answered), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED".into()), "{path}");
 
-        // Other processes' proposals to the log may be longer than callers' messages.
+        // Proposals from other processes may be longer than callers' messages.
         let of_nodes = path.starts_with("/motherlode.log.");
         let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
         let answered = service.refused_bytes(owner, row, vec![b' '; limit + 1]).await;

@@ -32,7 +32,7 @@ pub struct Names {
 pub struct Row {
     pub path: &'static str,
     pub request: fn(&Names) -> Vec<u8>,
-    /// Expected refusal of unknown names; `None` if the call names no object, or creates the named object.
+    /// Expected refusal of an unknown name; `None` if the request names no object, or an object to create.
     pub unknown: Option<(Code, &'static str)>,
     pub fields: bool,
 }
@@ -53,7 +53,7 @@ const NO_BASE: Option<(Code, &str)> = Some((FailedPrecondition, "BASE_MISMATCH")
 const NO_POOL: Option<(Code, &str)> = Some((NotFound, "POOL_UNKNOWN"));
 const NO_GAME: Option<(Code, &str)> = Some((NotFound, "GAME_UNKNOWN"));
 
-/// The order of the rows matters: each call finds the effects of earlier rows that it needs.
+/// The rows are in an order in which each call finds the effects of earlier calls that it needs.
 pub const ROWS: &[Row] = &[
     row("/motherlode.spin.v1.SpinService/Spin", NO_ACCOUNT, |it| bet(it).encode_to_vec()),
     row("/motherlode.spin.v1.SpinService/Choose", NO_ROUND, |it| choose(it).encode_to_vec()),

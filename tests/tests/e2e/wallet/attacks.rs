@@ -93,7 +93,6 @@ async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other
                 ));
             }
             until(|| world.wallet.books().calls > calls + 5, "the wallet is called again").await;
-            // One call hangs. In addition, the wallet counts abandoned calls whose end it has not noticed yet.
             assert!(world.wallet.books().hanging.1 < 5);
             for number in 0..5 {
                 client.play_out(bet(&format!("r{number}"), &bob, "0.10")).await.unwrap();
@@ -194,7 +193,6 @@ async fn pl_31_players_that_are_credited_at_once_are_bounded() {
     }
     let calls = world.wallet.books().calls;
     until(|| world.wallet.books().calls > calls + 3, "credits are sent").await;
-    // Per partition, two calls may hang, and two abandoned calls whose end the wallet has not noticed.
     assert!((1..=4 * world.config.partitions as usize).contains(&world.wallet.books().hanging.1));
     world.wallet.script(&[]);
     world.reconciled(&names).await;

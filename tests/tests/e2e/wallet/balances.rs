@@ -215,7 +215,8 @@ async fn balances_of(partitions: u32) {
     assert_eq!((by_player(&found["acme"]), by_player(&found["other"])), (by_player(&acme), by_player(&other)));
 }
 
-/// Commits as older versions wrote them, without `due_after`, each with the hash of the record with `due_after`.
+/// Returns commits as older versions wrote them, without `due_after`, each with the hash of its record including
+/// `due_after`.
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);
     logged(config).into_iter().map(old).collect()

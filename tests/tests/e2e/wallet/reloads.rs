@@ -70,7 +70,6 @@ async fn pl_27_pl_31_a_reload_adds_a_brand_with_a_wallet_and_changes_the_wallet(
     assert!(line.contains("operators.brand.seamless"), "{line}");
     (second.books().closes_hang, second.books().credits_unsure) = (false, false);
     until(|| is_complete(&second, "three"), "the refused reload must not remove the wallet").await;
-    // Each reload ends before the next signal, so that no late reload is taken for a later one.
     let lines = || (process.log_lines(APPLIED).len(), process.log_lines(REFUSED).len());
     let (applied, _) = lines();
     for _ in 0..1_000 {

@@ -1,5 +1,5 @@
-//! A long run under faults (PL-39): each round is opened and closed once at the wallet, and all amounts agree exactly.
-//! `MOTHERLODE_WALLET_ROUNDS` sets a larger number of bets.
+//! A long run with faults (PL-39). At the wallet, each round must be opened and closed once, and all amounts must agree
+//! exactly. `MOTHERLODE_WALLET_ROUNDS` sets a larger number of bets.
 
 use super::{
     facts::once,
@@ -73,7 +73,7 @@ impl Player {
         last
     }
 
-    /// Voids a round without a jackpot. The void of a jackpot round is only a proposal (PL-38).
+    /// Voids a round. The round must have no jackpot: otherwise, the void would only be proposed (PL-38).
     async fn void(&mut self, id: &str, round_id: String) {
         let get = GetRoundRequest { round_id: round_id.clone() };
         let round = self.client.ledger.get_round(get).await.unwrap().into_inner().round.unwrap();

@@ -23,7 +23,6 @@ use tonic::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
-    /// The call is not applied.
     LostCall,
     /// The call is applied and its answer is lost.
     LostAnswer,
@@ -31,9 +30,9 @@ pub enum Fault {
     Unsure,
     Hangs,
     Lies(i64),
-    /// The call is applied on [`Wallet::catch_up`] and never answered.
+    /// The call is applied when [`Wallet::catch_up`] is called, and never answered.
     Late,
-    /// The call is applied at once and answered on [`Wallet::catch_up`].
+    /// The call is applied at once, but answered only when [`Wallet::catch_up`] is called.
     AnswersLate,
     Huge,
     Empty,
@@ -300,7 +299,6 @@ impl Books {
         }
         let after = balance + amount;
         let end = if after < 0 { End::Refused("INSUFFICIENT_FUNDS".into()) } else { End::Applied };
-        // A refused reversal is not stored, so a later attempt can succeed.
         if after < 0 && id.starts_with("reversal/") {
             return refused("INSUFFICIENT_FUNDS");
         }

@@ -50,7 +50,7 @@ impl World {
         [Self::start().await, Self::start_json().await]
     }
 
-    /// `KEY_FILE` in the settings is replaced by the path of the signing key.
+    /// Starts a service with these wallet settings, in which `KEY_FILE` is replaced by the path of the signing key.
     pub async fn with(wallet: Wallet, of_wallet: &str) -> Self {
         Self::new(wallet, of_wallet, |config| config).await
     }

@@ -63,8 +63,8 @@ class Client:
 
 
 class _Unregistered:
-    """Creates calls without registered handles, because grpcio would register a handle per intercepted call and
-    crash on a closed channel."""
+    """Creates calls without registered handles. Otherwise grpcio would register a handle per intercepted call, and
+    crash if the channel is closed."""
 
     def __init__(self, channel: grpc.Channel) -> None:
         self._channel = channel
@@ -106,7 +106,7 @@ class _Insisting(
             except grpc.RpcError as error:
                 refused = refusal_of(error, asking.request_id)
             except ValueError:
-                # Another thread closed the channel after the check above.
+                # Another thread closed the channel after `_closing` was checked.
                 self._check_open(asking)
                 raise
             if self._closing.is_set():

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import grpc
 
-# With these pings a silent connection is replaced within 8 s. `motherlode.retry` retries calls.
+# The keepalive pings detect a silent connection, which is replaced within 8 s. gRPC's retries are off, because
+# `motherlode.retry` retries calls.
 OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 50),
@@ -24,9 +25,11 @@ OPTIONS: tuple[tuple[str, int | str], ...] = (
 
 @dataclass(frozen=True)
 class Target:
-    """Address `host:port` of a service with TLS. `ca` (default: the system's), `certificate` and `key` are in PEM.
+    """Address (`host:port`) of a service, and the credentials for it.
 
-    `plain` exposes the token, so it needs `plain_remote` beyond loopback. gRPC `options` override the client's defaults.
+    `ca` (default: the system's), `certificate` and `key` are in PEM.
+    `plain` connects without TLS, which exposes the token; an address other than loopback also needs `plain_remote`.
+    gRPC `options` override the client's defaults.
     """
 
     address: str

@@ -1,4 +1,4 @@
-"""Refusals as exceptions, with their `google.rpc` details."""
+"""Exceptions for refused calls, with `google.rpc` details."""
 
 from __future__ import annotations
 
@@ -57,51 +57,51 @@ class Refused(MotherlodeError):
 
 
 class InvalidArgument(Refused):
-    """A field is malformed, or a stake is not offered."""
+    """Raised if a field is malformed, or a stake is not offered."""
 
 
 class NotFound(Refused):
-    """An account, round or game is unknown, or belongs to another operator."""
+    """Raised if an account, round or game is unknown, or belongs to another operator."""
 
 
 class AlreadyExists(Refused):
-    """The object to be created already exists."""
+    """Raised if the object to be created already exists."""
 
 
 class Conflict(AlreadyExists):
-    """The request id was used for another request (REQUEST_ID_REUSED)."""
+    """Raised if the request id was used for another request (REQUEST_ID_REUSED)."""
 
 
 class FailedPrecondition(Refused):
-    """The object's current state does not allow the call."""
+    """Raised if the object's current state does not allow the call."""
 
 
 class InsufficientFunds(FailedPrecondition):
-    """The balance is below the bet or the withdrawal (INSUFFICIENT_FUNDS)."""
+    """Raised if the balance is below the bet or the withdrawal (INSUFFICIENT_FUNDS)."""
 
 
 class PermissionDenied(Refused):
-    """The credential lacks the role that the call requires."""
+    """Raised if the credential lacks the role that the call requires."""
 
 
 class Unauthenticated(Refused):
-    """The token is missing, unknown or expired."""
+    """Raised if the token is missing, unknown or expired."""
 
 
 class ResourceExhausted(Refused):
-    """The operator has reached one of its limits."""
+    """Raised if the operator has reached one of its limits."""
 
 
 class Unavailable(Refused):
-    """A read-only call got no answer from the service in time."""
+    """Raised if a read-only call got no answer from the service in time."""
 
 
 class NotSent(Unavailable):
-    """The call was never sent: no connection could be opened, or the client is closed."""
+    """Raised if the call was never sent, because no connection could be opened or the client is closed."""
 
 
 class OutcomeUnknown(MotherlodeError):
-    """The deadline has passed, and the request may have been applied.
+    """Raised if the deadline has passed, and the request may have been applied.
 
     To resolve this, repeat the request with the same `request_id`, look it up by `GetRequest`, or cancel it with
     `CancelRequest`.
@@ -124,8 +124,7 @@ BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
 
 
 def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
-    """Converts a gRPC error, such as a stream's, to a refusal."""
-    # Only errors created by tests have no code.
+    """Converts a gRPC error (for example, the error of a stream) to a refusal."""
     code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
     message: str = getattr(error, "details", lambda: "")() or ""
     trailing = getattr(error, "trailing_metadata", lambda: ())() or ()

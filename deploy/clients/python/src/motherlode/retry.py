@@ -31,18 +31,18 @@ AT_THE_DOOR = frozenset(
 )
 # Calls that are safe to repeat without a request id.
 REPEATABLE = ("Get", "List", "Read", "CloseSession", "CancelJob", "AcknowledgeRealityCheck", "RunSelfCheck")
-# Calls whose request id refers to an earlier request.
+# Calls that use the request id of an earlier request.
 LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """Store the id before sending, to look up the request after a crash."""
+    """A caller that stores the id before sending can look up the request after a crash."""
     return str(uuid.uuid4())
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Limits of retries in seconds. `total_s` limits the total time of a call's attempts."""
+    """Limits of retries, in seconds; `total_s` is the limit for all attempts of a call together."""
 
     total_s: float = 30.0
     attempt_s: float = 5.0

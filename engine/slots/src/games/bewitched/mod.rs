@@ -20,12 +20,12 @@ use round::BewitchedRound;
 
 pub const NAME: &str = "bewitched";
 pub const VERSIONS: [RulesVersion; 2] = [
-    RulesVersion { name: "1.6", date: "2016-04-21", file: include_str!("../../../games/bewitched/1.6.toml") },
-    RulesVersion { name: "1.6.1", date: "2026-11-22", file: include_str!("../../../games/bewitched/1.6.1.toml") },
+    RulesVersion { name: "1.6", date: "2016-04-21", file: include_str!("../../../golden/bewitched/1.6.toml") },
+    RulesVersion { name: "1.6.1", date: "2026-11-22", file: include_str!("../../../golden/bewitched/1.6.1.toml") },
 ];
 const FEATURES: [Feature; 2] = [
     Feature::cash("bonus", "Bonus", Sign::Bonus),
-    Feature::cash("scatter_free_spins", "Free spins by scatters", Sign::FreeSpins),
+    Feature::cash("scatter_free_spins", "Free spins started by scatters", Sign::FreeSpins),
 ];
 
 #[derive(Debug)]

@@ -1,4 +1,5 @@
-//! Compiled data file of Bewitched. Compilation takes about a millisecond, and proves the return and the jackpot.
+//! Compiled data file of Bewitched. Compilation takes about a millisecond and checks the published return and jackpot odds
+//! exactly.
 
 use super::data::GameData;
 use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
@@ -18,7 +19,7 @@ pub(super) const FREE_SPINS: usize = 3;
 pub(super) const PARTS: [PartName; 4] = [
     PartName::cash("base_lines", "line wins of the paid spin"),
     PartName::cash("scatter", "scatter wins of the paid spin"),
-    PartName::cash("bonus", "money prizes of bonuses in the paid spin"),
+    PartName::cash("bonus", "money prizes won in bonuses of the paid spin"),
     PartName::cash("free_spins", "all wins in free spins, including their bonuses"),
 ];
 
@@ -51,7 +52,7 @@ pub struct Jackpot {
 }
 
 impl Model {
-    /// Compiles a data file without proving its return.
+    /// Compiles a data file without checking its published return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -90,9 +91,10 @@ impl Model {
         let seed = seed_coins * base_coin_micros / 1_000_000;
         let percent = decimal(&ratio(contribution_micros, 10_000), 2);
         format!(
-            "the pool is active with a seed of {seed} EUR and grows by {percent} % of every bet; each coin staked wins it once \
-             in {odds} spins, in proportion to the coin value: a coin value of {} EUR wins the whole pool. While the pool is suspended \
-             nothing is won from it, and the return is the one without the jackpot",
+            "the pool is active, its seed is {seed} EUR, and it grows by {percent} % of every bet; each coin bet wins \
+             the jackpot once in {odds} spins on average; the jackpot is proportional to the coin value, and a coin \
+             value of {} EUR wins the whole pool. While the pool is suspended, the jackpot cannot be won, and the \
+             return without the jackpot applies",
             base_coin_micros / 1_000_000
         )
     }
@@ -123,7 +125,7 @@ impl Model {
     }
 }
 
-/// The published range of returns must equal the exact range.
+/// Fails unless the published range of returns equals the computed range.
 fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
     let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
     let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);

@@ -88,7 +88,7 @@ impl Window {
             + &two * &wheel.money * (k * &self.lines_bonus + &self.scatter_bonus)
     }
 
-    /// Returns `E[A K]`, in which `M G` is 0, because a bonus gives either money or free spins.
+    /// Returns `E[A K]`. The term `M G` vanishes because a bonus awards either money or free spins.
     fn with_awarded(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
         k * &self.lines_spins
             + &self.scatter_spins

@@ -40,13 +40,16 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// One line suffices because all lines have the same mean, and the wheel's mean money prize does not depend on the
-/// stake.
+/// It suffices to compute the return for one line: all lines have the same mean win, and the mean money prize does not
+/// depend on the stake.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::new(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::new(model, 1);
     if window.awarded(&wheel) >= Exact::one() {
-        return Err(ModelError::part("free_spins", "a free spin must win less than one free spin on average"));
+        return Err(ModelError::part(
+            "free_spins",
+            "a free spin must award fewer than one further free spin on average",
+        ));
     }
     let round = RoundMoments::new(model, &window, &wheel);
     let promised = ratio(model.rtp_micros, 1_000_000);
@@ -84,10 +87,10 @@ pub fn parts(
 
 fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Rate> {
     let mut rates = vec![
-        Rate::new("bonus", "chance per window that a bonus starts", window.bonus.clone()),
+        Rate::new("bonus", "chance of a bonus per paid or free spin", window.bonus.clone()),
         Rate::new(
             "scatter_free_spins",
-            "chance per window that scatters trigger free spins",
+            "chance of free spins started by scatters, per paid or free spin",
             window.scatter_trigger.clone(),
         ),
         Rate::new(

@@ -1,5 +1,5 @@
-//! Effect of rounding on the return (DM-17, DM-19), computed from the residues of all windows' wins (see
-//! `math/ways_residues.rs`) at a constant coin value.
+//! Computes how rounding changes the return at a constant coin value (DM-17, DM-19), from the distribution of all windows'
+//! wins modulo the coin's denominator (see `math/ways_residues.rs`).
 
 use std::sync::OnceLock;
 
@@ -104,7 +104,8 @@ impl Residues {
     }
 }
 
-/// Returns the change of a win by rounding. The denominator is odd, so no amount ends in exactly half a minor unit.
+/// Returns the amount by which rounding changes a win. `coin.denominator` is odd, so no exact amount ends in half a minor
+/// unit.
 fn rounded(coins: u64, coin: CoinFraction) -> f64 {
     let exactly = coins * coin.numerator;
     let paid = half_even(exactly.into(), coin.denominator.into());

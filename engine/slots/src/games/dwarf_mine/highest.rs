@@ -1,5 +1,5 @@
-//! Highest win: the highest paid window with all features and all free spins. Wins of collections depend on earlier coin
-//! values (DM-12, PL-43).
+//! Highest win of a round: its highest window, with all features and free spins. The win of a collection also depends on the
+//! coin values of earlier rounds (DM-12, PL-43).
 
 use num_traits::Zero;
 
@@ -40,7 +40,8 @@ fn paid(model: &Model, paid: &PaidSpin, free: &TopWindows, collected: &[TopWindo
     TopWindows { windows: 1, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(shows) }
 }
 
-/// Bounds the probability that a spin wins at least three quarters of the highest win (Markov's inequality).
+/// `log_chance_rounded` bounds the probability of winning at least three quarters of the highest win (Markov's
+/// inequality).
 fn top(windows: u32, (coins, chance): (u64, Exact), of: &FreeSpin) -> TopWindows {
     let nearly = (&of.coins * ratio(4, 3) / exact(coins.max(1))).min(exact(1));
     TopWindows { windows, coins, log_chance: log_chance(&chance), log_chance_rounded: log_chance(&nearly) }

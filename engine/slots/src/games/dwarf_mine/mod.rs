@@ -32,8 +32,8 @@ use round::DwarfMineRound;
 
 pub const NAME: &str = "dwarf-mine";
 pub const VERSIONS: [RulesVersion; 2] = [
-    RulesVersion { name: "1.0", date: "2019-03-14", file: include_str!("../../../games/dwarf-mine/1.0.toml") },
-    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/dwarf-mine/1.0.1.toml") },
+    RulesVersion { name: "1.0", date: "2019-03-14", file: include_str!("../../../golden/dwarf-mine/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../golden/dwarf-mine/1.0.1.toml") },
 ];
 const FEATURES: [Feature; 3] = [
     Feature::cash("free_spins", "Free spins", Sign::FreeSpinsAtRows(7)),

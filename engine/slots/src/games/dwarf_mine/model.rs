@@ -15,7 +15,7 @@ pub(super) const BASE_WAYS: usize = 0;
 pub(super) const FREE_SPINS: usize = 1;
 pub(super) const COLLECTIONS: usize = 2;
 pub(super) const PARTS: [PartName; 3] = [
-    PartName::cash("base_ways", "wins on ways of the paid spin"),
+    PartName::cash("base_ways", "ways wins of the paid spin"),
     PartName::cash("free_spins", "all wins in free spins"),
     PartName::collected("collections", "all wins in Collection Free Spins, in the long run"),
 ];
@@ -71,7 +71,7 @@ impl Model {
             ));
         }
         if data.collection.needs == 0 || data.collection.gift >= data.collection.needs {
-            return Err(ModelError::part("collection", "the gift must not complete a collection"));
+            return Err(ModelError::part("collection", "a new player's free crystals must not complete a collection"));
         }
         let codes: BTreeSet<&str> = data.symbols.iter().map(|of| of.code.as_str()).collect();
         if codes.len() != data.symbols.len() || codes.contains(SUPER_HIGH) {
@@ -121,9 +121,9 @@ impl Model {
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |key, title, value: u32| Fact { key, title, value: value.to_string() };
         vec![
-            fact("free_spins", "free spins for three Bonus symbols", self.free_spins),
-            fact("collection_needs", "crystals of a colour per collection", self.needs),
-            fact("collection_spins", "Collection Free Spins per collection", self.collection_spins),
+            fact("free_spins", "free spins that three Bonus symbols start", self.free_spins),
+            fact("collection_needs", "crystals of one colour that complete a collection", self.needs),
+            fact("collection_spins", "Collection Free Spins per completed collection", self.collection_spins),
             fact("gift_crystals", "red crystals given to a new player", self.gift),
         ]
     }
@@ -190,7 +190,11 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
         if at.is_empty() == BONUS_REELS.contains(&reel) || at.iter().enumerate().map(gap).any(|gap| gap < ROWS) {
             return Err(ModelError::part(
                 "reels",
-                format!("the Bonus symbols on reel {} are missing, too close together or forbidden", reel + 1),
+                format!(
+                    "reel {} must have Bonus symbols but has none, must have none but has some, or has two in one \
+                     window",
+                    reel + 1
+                ),
             ));
         }
     }

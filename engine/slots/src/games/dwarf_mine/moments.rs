@@ -1,7 +1,8 @@
 //! Mean and variance of a round.
 //!
-//! Each crystal counts as a share of a collection at the crystal's own coin value, so changes of the coin value do
-//! not affect the return. The variance assumes that a collection's progress is random. The gift (DM-14) is excluded.
+//! Each crystal counts as a share of a collection at the coin value of the crystal's round, so changes of the coin value do
+//! not affect the return. For the variance, the progress of a collection counts as random. The gift to new players (DM-14)
+//! is excluded.
 
 use super::model::{BET_COINS, Model, ROWS_MAX};
 use super::paid_spin::PaidSpin;
@@ -11,7 +12,7 @@ use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 
-/// Mean returns, in coins per bet of [`BET_COINS`].
+/// Mean returns in coins, for a bet of [`BET_COINS`] coins.
 #[derive(Clone, Debug)]
 pub struct Returns<'a> {
     pub(super) model: &'a Model,
@@ -88,8 +89,8 @@ impl<'a> Returns<'a> {
         exact(self.model.collection_spins) * &self.collection[colour].coins / exact(BET_COINS)
     }
 
-    /// Returns the variance in bets. A round has the paid spin `A`, the free spins `F` and, per colour, a collection `C`.
-    /// Each crystal completes its collection with probability 1 / needs.
+    /// Returns the variance of a round's win, in bets. It assumes that a crystal completes the collection of its colour with
+    /// probability 1 / `needs`.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let colours = CRYSTALS as f64;

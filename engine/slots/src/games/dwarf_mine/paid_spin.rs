@@ -1,9 +1,13 @@
 //! Exact mathematics of the paid spin, whose window grows by randomly drawn rows.
 //!
-//! Given the reels that show a Bonus, and the crystals in each reel's new cells, the reels are independent. The paid
-//! spin is therefore a mixture of about a hundred windows that [`crate::math::ways_moments`] can sum. After `n` crystals
-//! have landed, a cell is drawn with the total weight `T(n) = W + (4 - n) c`, where `W` is the weight of all symbols and `c`
-//! the weight of a crystal. Sums are multiples of the stop combination's weight divided by `(T(0) T(1) ... T(4))^cells`.
+//! The window is enumerated by two figures: which reels show a Bonus, and the number of crystals in each reel's new cells.
+//! Given these, the reels are independent, so [`crate::math::ways_moments`] can sum the wins. There are about a hundred
+//! cases.
+//!
+//! ```text
+//! T(n) = W + (4 - n) c      weight from which a cell is drawn after n crystals; W: of all symbols, c: of a crystal
+//! sums are multiples of the weight of a combination of stops, divided by (T(0) T(1) ... T(4))^cells
+//! ```
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -29,7 +33,7 @@ pub struct PaidSpin {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     pub chance: Exact,
-    /// Contribution of this cell's windows to a spin's mean win, in coins.
+    /// Contribution of this case's windows to the mean win of a spin, in coins.
     pub coins: Exact,
 }
 

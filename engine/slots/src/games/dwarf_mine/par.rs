@@ -34,7 +34,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         reel_sets: returns.reel_sets(),
         rates: returns.rates(),
         conditional_rtps: new_player::returns(model, &returns),
-        exactness: "exact fractions; returns of a new player's first spins with an error below 10^-30",
+        exactness: "exact fractions, except the returns of a new player's first spins, whose error is below 10^-30",
     })
 }
 
@@ -56,7 +56,7 @@ impl Returns<'_> {
                 "mean number of free spins per paid spin",
                 paid.bonuses(3) * exact(model.free_spins),
             ),
-            Rate::new("crystal", "chance per paid spin of a crystal of a given colour", paid.crystal()),
+            Rate::new("crystal", "chance of winning a crystal of a given colour in a paid spin", paid.crystal()),
             Rate::new(
                 "collections_per_paid_spin",
                 "mean number of collections completed per paid spin, in the long run",
@@ -74,7 +74,10 @@ impl Returns<'_> {
         for (colour, symbol) in model.super_high.iter().enumerate() {
             let name = &model.symbols[usize::from(*symbol)].name;
             let key = format!("collection_win_{}", crate::parts::collection::KEYS[colour]);
-            let title = format!("mean win of a collection with {name}, in bets of its mean coin value");
+            let title = format!(
+                "mean win of a completed collection with {name}, in bets at the collection's mean \
+                 coin value"
+            );
             rates.push(Rate::new(key, title, self.collection_worth(colour)));
         }
         rates.push(Rate::new(

@@ -41,7 +41,7 @@ pub struct FactorData {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BonusData {
-    /// Weights of the values 1 to 18, in total bets.
+    /// Weight of each Bonus value from 1 to 18 total bets.
     pub values: Vec<u32>,
     pub mystery: u32,
     pub multiplying: u32,

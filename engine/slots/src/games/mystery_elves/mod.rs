@@ -21,8 +21,8 @@ use round::MysteryElvesRound;
 
 pub const NAME: &str = "mystery-elves";
 pub const VERSIONS: [RulesVersion; 2] = [
-    RulesVersion { name: "1.0", date: "2025-09-11", file: include_str!("../../../games/mystery-elves/1.0.toml") },
-    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/mystery-elves/1.0.1.toml") },
+    RulesVersion { name: "1.0", date: "2025-09-11", file: include_str!("../../../golden/mystery-elves/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../golden/mystery-elves/1.0.1.toml") },
 ];
 const FEATURES: [Feature; 1] = [Feature::cash("hold_and_win", "Hold and Win", Sign::Bonus)];
 

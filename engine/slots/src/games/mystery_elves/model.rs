@@ -19,7 +19,7 @@ pub(super) const PARTS: [PartName; 2] =
     [PartName::cash("base_lines", "line wins of the paid spin"), PartName::cash("hold_and_win", "Hold and Win")];
 
 pub(crate) const GAMBLES_MAX: u8 = 10;
-/// Limit that keeps the feature's win, in bets, within 32 bits.
+/// Highest special prize in total bets. The limit keeps the feature's win within 32 bits.
 const SPECIAL_MAX: u32 = 10_000;
 const FACTOR_MAX: u32 = 10;
 const BUY_BETS_MAX: u32 = 1000;
@@ -96,10 +96,10 @@ impl Model {
         let odds = exact(self.windows.reels.cycle()) / exact(windows.max(1));
         let bought = self.buy_rtp.clone();
         vec![
-            Fact { key: "max_win_bets", title: "highest win of a base game window, in bets", value: decimal(&bets, 2) },
+            Fact { key: "max_win_bets", title: "highest line win of a paid spin, in bets", value: decimal(&bets, 2) },
             Fact {
                 key: "max_win_odds",
-                title: "average number of paid spins per highest win of a base game window",
+                title: "mean number of paid spins until the highest line win occurs",
                 value: decimal(&odds, 0),
             },
             Fact {

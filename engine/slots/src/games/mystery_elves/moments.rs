@@ -1,8 +1,8 @@
-//! Exact mean and variance of a round, computed without the code of [`crate::parts::hold_and_win`].
+//! Exact mean and variance of a round. As an independent check, the code of [`crate::parts::hold_and_win`] is not used.
 //!
-//! Outer and middle Bonus symbols are counted separately, since only the middle reel can have Multiplying symbols. The
-//! feature's win depends only on the symbols `h` held at its end. If a respin brings no symbol with probability `s`,
-//! then `f(h) = s^3 w(h) + (1 + s + s^2) sum over larger h' of p(h -> h') f(h')`.
+//! Bonus symbols on the outer reels and on the middle reel are counted separately, since only the middle reel can have
+//! Multiplying symbols. The feature's win depends only on the symbols `h` held at its end. If `s` is the probability that a
+//! respin adds no symbol, the mean win is `f(h) = s^3 w(h) + (1 + s + s^2) * (sum of p(h -> h') f(h') over all larger h')`.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ impl Window {
     }
 }
 
-/// Moments in bets; the price of a bought feature is not deducted.
+/// Means and variance in bets. The price of a bought feature is not deducted.
 pub struct RoundMoments {
     pub lines: Exact,
     pub feature: Exact,
@@ -180,9 +180,10 @@ impl FeatureMoments {
     }
 }
 
-/// Maps the initial counts of Bonus symbols to the mean of a figure at the feature's end.
+/// For each initial number of Bonus symbols, returns the mean of `of` (a function of the final numbers of outer and middle
+/// Bonus symbols).
 ///
-/// Computes with whole numbers, since reducing large fractions is slow.
+/// Uses whole numbers with a common denominator, because reducing large fractions is slow.
 #[must_use]
 pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByBonusCounts {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
@@ -255,13 +256,10 @@ pub struct Ends {
     multiplying: Exact,
     values: [Exact; 2],
     factors: [[Exact; 2]; 2],
-    /// Sums for n = 0 to 15 symbols, multiplied by `unit^n`: first without a GRAND, then with a GRAND.
     sums: [Vec<Sums>; 2],
     unit: Exact,
 }
 
-/// Unnormalised moments of `x` (the multiplied part) and `u` (revealed Mysteries) in a class with the probability
-/// `mass`.
 #[derive(Clone)]
 struct Sums {
     mass: Exact,
@@ -310,8 +308,6 @@ impl Sums {
         }
     }
 
-    /// Returns the mean and the mean square of `factor * x + u + more`. Of these variables, only `x` and `u` depend on each
-    /// other.
     fn win(&self, factor: [Exact; 2], more: [Exact; 2]) -> [Exact; 2] {
         let ([f, ff], [k, kk]) = (factor, more);
         let mean = &f * &self.x + &self.u + &self.mass * &k;

@@ -81,14 +81,18 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     let full = |outer, middle| if outer + middle == OUTER + MIDDLE { exact(1) } else { Exact::zero() };
     let of_feature = |of: &dyn Fn(usize, usize) -> Exact| window.feature(needs, &at_end(feature, of)) / &starts;
     vec![
-        Rate::new("full_screen", "chance per feature of a full screen", of_feature(&full)),
-        Rate::new("grand", "chance per feature of a GRAND", of_feature(&|outer, middle| ends.grand(outer, middle))),
+        Rate::new("full_screen", "chance of a full screen at the end of a feature", of_feature(&full)),
+        Rate::new(
+            "grand",
+            "chance of winning the GRAND in a feature",
+            of_feature(&|outer, middle| ends.grand(outer, middle)),
+        ),
         Rate::new(
             "bonus_symbols",
             "mean number of Bonus symbols held at the end of a feature",
             of_feature(&|outer, middle| exact(outer + middle)),
         ),
-        Rate::new("bonus_lands", "chance per position and respin of a Bonus symbol", {
+        Rate::new("bonus_lands", "chance that a respin of one position shows a Bonus symbol", {
             let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
             ratio(on_strip, feature.strip.len())
         }),

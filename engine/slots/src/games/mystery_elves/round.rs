@@ -13,7 +13,7 @@ pub struct MysteryElvesRound<'a> {
     model: &'a Model,
     bet: LineBet,
     bought: bool,
-    /// Limit of the gamble; 0 if no gamble is offered.
+    /// Highest amount for a gamble; 0 if no gamble is offered.
     gamble_max_minor: u64,
     awaiting: Awaiting,
     board: Board,
@@ -70,7 +70,6 @@ impl<'a> MysteryElvesRound<'a> {
         let coins = multiple * self.bet.bet_coins;
         self.win_coins += coins;
         out.part_coins[HOLD_AND_WIN] += coins;
-        // The model's limits keep the multiple within 32 bits.
         out.prize = Some(Prize::Coins { multiple: u32::try_from(multiple).unwrap_or(u32::MAX), coins });
         self.offer_gamble();
     }

@@ -22,8 +22,8 @@ use round::NeptuneRound;
 
 pub const NAME: &str = "neptune";
 pub const VERSIONS: [RulesVersion; 2] = [
-    RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("../../../games/neptune/1.0.toml") },
-    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/neptune/1.0.1.toml") },
+    RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("../../../golden/neptune/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../golden/neptune/1.0.1.toml") },
 ];
 const FEATURES: [Feature; 2] =
     [Feature::cash("treasure", "Treasure", Sign::Bonus), Feature::cash("free_spins", "Free spins", Sign::FreeSpins)];

@@ -38,7 +38,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Compiles a data file without proving its return.
+    /// Compiles a data file without checking its published return.
     pub fn new(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
@@ -80,7 +80,7 @@ impl Model {
             free_spin_multiplier: self.multiplier,
             values: vec![ValueSet {
                 key: "treasure",
-                title: "amount of a picked treasure, in coins for each coin on its line",
+                title: "amount of a picked treasure, in coins per coin bet on its line",
                 values: self.objects.amounts().iter().map(|(coins, _)| *coins).collect(),
             }],
             ..data.info(&self.symbols, &self.limits)
@@ -91,8 +91,8 @@ impl Model {
         vec![Fact {
             key: "treasure_max_coins",
             title: match self.max_of {
-                MaxOf::Line => "the most that one Treasure bonus pays, in coins for each coin on its line",
-                MaxOf::Spin => "the most that all Treasure picks of one spin pay, in coins for each coin on a line",
+                MaxOf::Line => "highest win of one Treasure bonus, in coins per coin bet on its line",
+                MaxOf::Spin => "highest win of all Treasure picks of one spin, in coins per coin bet on a line",
             },
             value: self.objects.max_coins().to_string(),
         }]

@@ -30,7 +30,6 @@ pub struct Window {
     scatter_spins: Exact,
     scatter_objects: Exact,
     objects_squared: Exact,
-    /// `E[N]` divided by the number of lines, for `E[T^2]`.
     objects_by_line: Exact,
     objects_spins: Exact,
     spins_squared: Exact,

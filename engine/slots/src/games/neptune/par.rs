@@ -44,11 +44,14 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Proves the return at one line, which suffices because all lines have the same mean.
+/// Checks the published return at one line. It suffices to check one line, because all lines have the same mean win.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::new(model, 1);
     if window.spins >= Exact::one() {
-        return Err(ModelError::part("free_spins", "a free spin must win less than one free spin on average"));
+        return Err(ModelError::part(
+            "free_spins",
+            "a free spin must award fewer than one further free spin on average",
+        ));
     }
     let actual = RoundMoments::new(model, &window, &Amount::new(&model.objects)).mean;
     let promised = ratio(model.rtp_micros, 1_000_000);
@@ -61,17 +64,17 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
 fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) -> Vec<Rate> {
     let spins = Exact::one() + &round.free_spins;
     let mut rates = vec![
-        Rate::new("treasure", "chance per window that a Treasure bonus starts", window.treasure.clone()),
-        Rate::new("free_spins", "chance per window that free spins start", window.trigger.clone()),
+        Rate::new("treasure", "chance of a Treasure bonus per paid or free spin", window.treasure.clone()),
+        Rate::new("free_spins", "chance of triggering free spins per paid or free spin", window.trigger.clone()),
         Rate::new(
             "treasures_per_paid_spin",
-            "mean number of windows with a Treasure bonus per paid spin, including its free spins",
+            "mean number of spins with a Treasure bonus per paid spin, including its free spins",
             &window.treasure * spins,
         ),
         Rate::new("free_spins_per_paid_spin", "mean number of free spins per paid spin", round.free_spins.clone()),
         Rate::new(
             "treasure_object_coins",
-            "mean amount of an object, in coins for each coin on its line",
+            "mean amount in an object, in coins per coin bet on its line",
             amount.mean.clone(),
         ),
     ];

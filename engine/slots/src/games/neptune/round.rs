@@ -1,5 +1,5 @@
-//! A round consists of the paid spin, Treasure bonuses and free spins. Each line gives a separate pick, so the number of
-//! lines does not affect the return.
+//! A round consists of the paid spin, Treasure bonuses and free spins. Each line that starts a Treasure bonus gives a
+//! separate pick, so the number of lines does not affect the return.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! Exact sums of picked objects over the full cycle, computed without the evaluator.
+//! Exact sums of the numbers of objects in picks, over all stop combinations. As an independent check, the code
+//! that evaluates rounds is not used.
 
 use super::model::Model;
 use crate::math::moments::{self, read_reels};
@@ -8,11 +9,11 @@ use crate::parts::reels::{Column, REELS};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
-    /// Number of windows per run length, equal for all lines.
+    /// Number of windows for each length of a line's run of Treasures; it is the same for all lines.
     pub runs: [u64; REELS + 1],
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,
-    /// Sum over windows of objects times line win, at one coin per line.
+    /// Sum, over all windows, of the number of objects times the line win at one coin per line.
     pub objects_line_coins: u128,
     pub windows: u64,
 }
@@ -26,7 +27,7 @@ struct Treasures {
 impl Treasures {
     const NONE: Self = Self { count: 0, runs: true };
 
-    /// Reads the next reel; returns `None` if no bonus is possible any more.
+    /// Reads the next reel; returns `None` once a Treasure bonus is impossible.
     fn read(self, treasure: bool) -> Option<Self> {
         let runs = self.runs && treasure;
         let count = self.count + usize::from(runs);

@@ -1,5 +1,5 @@
-//! Highest win (WF-04): each spin draws its window and its feature independently, so the sum of both maxima is its highest
-//! win.
+//! Highest win (WF-04). A spin's window and its feature are drawn independently, so the spin's highest win is the sum of the
+//! highest window's win and the highest feature's win.
 
 use num_traits::ToPrimitive;
 
@@ -23,7 +23,7 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
         };
         exact(moments::max_win_at(of, stake.lines, stops).0) / exact(stake.lines)
     };
-    debug_assert_eq!(FREE_SPINS_NEED, 2, "free spins need one symbol on each outer reel");
+    debug_assert_eq!(FREE_SPINS_NEED, 2, "two Free Spins symbols are needed, one on reel 1 and one on reel 5");
     let all_wild = exact(model.base.lines.pays()[usize::from(model.wild)][REELS]);
     let multiplied = exact(highest_multiplier(model)) * most(&model.respin, None);
     let paid_feature = all_wild.max(multiplied);
@@ -39,7 +39,8 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
         awards: vec![(awards[1], float(&one)), (awards[2], float(&both))],
     };
     let series = exact(model.free_spins) * (most(&model.free, Some(false)) + &feature);
-    // The highest win requires this series of free spins, so the probability of the series is an upper bound.
+    // The highest win is impossible without this series of free spins, so its probability is at most the probability of the
+    // series.
     let chance_exponent = exponent(spin.log_chance_of(model.free_spins, &series));
     Ok(HighestWin::new(most(&model.base, Some(true)) + paid_feature + series, chance_exponent, true))
 }

@@ -2,9 +2,9 @@
 //! free spins with random features.
 //!
 //! Decisions where the rules are silent: A Potion is an additional cell that falls out before evaluation, so wins and
-//! Potions are independent (WF-05). Potions after the third Potion count for the next combination (WF-06). The Explosion
-//! starts from the paid window (WF-13). In free spins all features are possible, but they do not unlock other features
-//! (WF-15).
+//! Potions are independent (WF-05). If a spin shows more Potions than the combination needs, the others count for the next
+//! combination (WF-06). The Explosion changes the window of the paid spin (WF-13). In free spins all features are possible,
+//! but they do not unlock other features (WF-15).
 
 pub mod data;
 mod highest;
@@ -36,8 +36,8 @@ use unlocking::Chain;
 
 pub const NAME: &str = "witch-feature";
 pub const VERSIONS: [RulesVersion; 2] = [
-    RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../../games/witch-feature/1.0.toml") },
-    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/witch-feature/1.0.1.toml") },
+    RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../../golden/witch-feature/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../golden/witch-feature/1.0.1.toml") },
 ];
 const FEATURES: [Feature; 6] = [
     Feature::collected("high_symbols", "High Symbols Respin", Sign::Window(SpinKind::HighSymbols)),

@@ -16,12 +16,16 @@ use crate::parts::file::ModelError;
 use crate::parts::windows::Windows;
 
 const UNLOCK_SPINS: &str = "mean number of spins until a player who is new to a bet level has unlocked all features";
-const UNLOCK_COST: &str = "mean loss in bets during those spins, compared with all features unlocked";
+const UNLOCK_COST: &str = "mean loss in bets until a player who is new to a bet level has unlocked all features, \
+     compared with all features unlocked";
 
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let means = Means::new(model);
     if means.awarded >= Exact::one() {
-        return Err(ModelError::part("free_spins", "a free spin must win less than one free spin on average"));
+        return Err(ModelError::part(
+            "free_spins",
+            "a free spin must award fewer than one further free spin on average",
+        ));
     }
     let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
     // The Explosion's probability is a multiple of 10^-15, so the return is exact only to this precision.
@@ -39,7 +43,7 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     vec![
         Fact {
             key: "highest_window_bets",
-            title: "highest win of a single window in bets, including multipliers",
+            title: "highest win of one spin of the reels, in bets, including multipliers",
             value: decimal(&highest_window(model).floor(), 0),
         },
         Fact { key: "rtp_unlocked_1", title: "return while only High Symbols is unlocked", value: rtp(1) },
@@ -98,10 +102,9 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         .into_iter()
         .chain(chain.first_spins())
         .collect(),
-        exactness: "returns, chances and rates: exact fractions; \
-                    returns of a new player's first spins: error below 10^-30. \
-                    Standard deviation: exact except for the second moments of \
-                    High Symbols, Random Wilds, Mega Wild and the Explosion, sampled from 100,000 windows each",
+        exactness: "returns, chances and rates are exact fractions, except the returns of a new player's first spins, \
+             whose error is below 10^-30. The standard deviation is exact, except for the second moments of High \
+             Symbols, Random Wilds, Mega Wild and the Explosion, which are each sampled from 100,000 windows",
     })
 }
 
@@ -120,13 +123,13 @@ fn rates(model: &Model, means: &Means) -> Vec<Rate> {
             "mean number of free spins per paid spin",
             &(&means.trigger * exact(model.free_spins) / (Exact::one() - &means.awarded)),
         ),
-        rate("respin_wins", "chance per window of the respin reels of a win", &means.respin_wins),
+        rate("respin_wins", "chance of a win in one spin of the respin reels", &means.respin_wins),
         rate("high_symbols_mean", "mean win of a High Symbols Respin, in bets", &means.features[0]),
         rate("random_wilds_mean", "mean win of a Random Wilds Respin, in bets", &means.features[1]),
         rate("multiplier_mean", "mean win of a Multiplier feature, in bets", &means.features[2]),
         rate("mega_wild_mean", "mean win of a Mega Wild Respin, in bets", &means.features[3]),
         rate("explosion_mean", "mean win of an Explosion, in bets", &means.explosion),
-        rate("free_spins_mean", "mean win of the free spins of one trigger, in bets", &means.free_spins),
+        rate("free_spins_mean", "mean win of the free spins that one trigger starts, in bets", &means.free_spins),
     ]
 }
 

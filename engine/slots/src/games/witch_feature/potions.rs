@@ -1,4 +1,4 @@
-//! Potions and their combinations (WF-05 to WF-11).
+//! Potions, their combinations, and the features that combinations start (WF-05 to WF-11).
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Potion {
@@ -50,7 +50,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Reads a player's carried figures. A Potion of 0 means no Potion; `unlocked` is 0 for a new player.
+    /// Reads a player's carried figures. 0 as a Potion means no Potion; `unlocked` is 0 for a new player.
     #[must_use]
     pub fn new(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
@@ -67,8 +67,8 @@ impl Shelf {
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
-    /// Reverses the change from `before` to `after` by a voided round (PL-04). Removes the round's unused Potions, restores
-    /// the Potions that it used if there is room, and locks the features that it unlocked.
+    /// Reverts the change of a voided round, from `before` to `after` (PL-04): removes the round's unused Potions, restores
+    /// the Potions that the round used if there is room, and locks the features that it unlocked.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =
@@ -83,7 +83,7 @@ impl Shelf {
         Self { potions: [0, 1].map(|place| potions.get(place).copied()), unlocked }
     }
 
-    /// Collects a Potion. The third Potion returns the combination and empties the shelf.
+    /// Adds a Potion to the shelf. The third Potion completes a combination: it is returned, and the shelf is emptied.
     pub fn collect(&mut self, potion: Potion) -> Option<[Potion; 3]> {
         match self.potions {
             [Some(first), Some(second)] => {
@@ -101,7 +101,8 @@ impl Shelf {
         }
     }
 
-    /// Returns the combination's feature if it is unlocked, and unlocks the next feature.
+    /// Returns the feature that the combination starts, or `None` if that feature is still locked. Starting a feature
+    /// unlocks the next one.
     pub fn trigger(&mut self, combination: [Potion; 3]) -> Option<Feature> {
         let feature = Feature::from_potions(combination).filter(|&feature| feature as u8 <= self.unlocked)?;
         self.unlocked = self.unlocked.max((feature as u8 + 1).min(FEATURES));

@@ -12,7 +12,7 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-/// Most windows per step; the next step continues the series.
+/// Maximum number of windows in a step; a longer series continues in the next step.
 const WINDOWS_PER_STEP: usize = 100;
 
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
@@ -24,7 +24,7 @@ pub struct WitchRound<'a> {
     pub(super) bet: LineBet,
     awaiting: Awaiting,
     shelf: Shelf,
-    /// Multiplier of pending respins, if any.
+    /// Win multiplier of the remaining respins; `None` if there are none.
     respins: Option<u64>,
     free_spins: FreeSpins,
     in_free_spins: bool,
@@ -190,8 +190,8 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Adds coins to the round and to a component of its return; wins in free spins always count for the free-spin
-    /// component.
+    /// Adds a win to the round and to a part of its return. Wins in free spins count for the free-spin part, whatever `part`
+    /// is.
     fn book(&mut self, part: usize, coins: u64, out: &mut Outcome) {
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;

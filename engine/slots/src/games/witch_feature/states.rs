@@ -1,4 +1,5 @@
-//! The 40 states between spins, which combine unlocked features and unordered Potions (WF-06, WF-11, WF-13).
+//! The 40 states of a player between spins: which features are unlocked, and which Potions are on the shelf (WF-06, WF-11,
+//! WF-13).
 
 use num_traits::Zero;
 

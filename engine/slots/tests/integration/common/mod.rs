@@ -3,7 +3,7 @@ use motherlode_slots::games::bewitched::model::Model;
 use motherlode_slots::parts::file;
 use motherlode_slots::{Awaiting, Carried, Choice, Draws, Game, Outcome, Picked, Round, Seed, Stake, Terms, game};
 
-pub const FILE: &str = include_str!("../../../games/bewitched/1.6.toml");
+pub const FILE: &str = include_str!("../../../golden/bewitched/1.6.toml");
 
 pub const OPEN: Terms =
     Terms { jackpot: true, double: false, minor_micros: 10_000, gamble_max_minor: 0, carried: Carried([0; 12]) };

@@ -8,7 +8,7 @@ use motherlode_slots::{
     Carried, Choice, Draws, Game, MarkKind, Outcome, Round, Seed, Spin, SpinKind, Stake, Terms, game,
 };
 
-pub const FILE: &str = include_str!("../../../games/dwarf-mine/1.0.toml");
+pub const FILE: &str = include_str!("../../../golden/dwarf-mine/1.0.toml");
 
 pub fn dwarf_mine() -> &'static dyn Game {
     game("dwarf-mine", "1.0").unwrap()

@@ -5,7 +5,7 @@ use motherlode_slots::games::mystery_elves::round::MysteryElvesRound;
 use motherlode_slots::parts::file;
 use motherlode_slots::{Carried, Choice, Draws, Game, MarkKind, Outcome, Round, Seed, Spin, Stake, Terms, game};
 
-pub const FILE: &str = include_str!("../../../games/mystery-elves/1.0.toml");
+pub const FILE: &str = include_str!("../../../golden/mystery-elves/1.0.toml");
 
 pub fn elves() -> &'static dyn Game {
     game("mystery-elves", "1.0").unwrap()

@@ -1,4 +1,4 @@
-//! Writes the audit's report as JSON. Money and pool figures are decimal strings with their currency.
+//! Money and pool figures are decimal strings with their currency.
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use motherlode_audit::{Comparison, Divergence, Report, Return, Seals, Voids, Whole};

@@ -78,7 +78,7 @@ fn log(report: &Report) -> Vec<String> {
         row("commits", &count(position)),
         row("players", &count(books.players().count())),
         row("rounds", &sum(|of| of.rounds)),
-        row("steps, each resolved again to the same bytes", &sum(|of| of.steps)),
+        row("steps, each recomputed; all bytes match", &sum(|of| of.steps)),
         row("spins, free spins included", &sum(|of| of.spins)),
     ]);
     lines
@@ -111,8 +111,8 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
                 &format!("refunds of {} voided rounds", count(voids.rounds)),
                 &money(voids.refunds, currency),
             ));
-            lines.push(row("wins of voided rounds taken back", &money(voids.wins_taken_back, currency)));
-            lines.push(row("wins of voided rounds already spent", &money(voids.wins_left, currency)));
+            lines.push(row("taken-back wins of voided rounds", &money(voids.wins_taken_back, currency)));
+            lines.push(row("spent wins of voided rounds", &money(voids.wins_left, currency)));
         }
         lines.extend(played.iter().filter(|of| of.currency == currency).flat_map(returns));
     }
@@ -214,7 +214,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     });
     let off: Vec<_> = books().take(1).flat_map(|books| books.switched_off()).collect();
     let off_lines = off.iter().map(|(switch, off)| {
-        format!("  off: {switch}, since position {} by {}: {}", off.position, off.actor, off.reason)
+        format!("  switched off: {switch}, since position {} by {}: {}", off.position, off.actor, off.reason)
     });
     let mut lines = section("Waiting").to_vec();
     lines.push(row("awards to be paid", &count(unpaid.len())));

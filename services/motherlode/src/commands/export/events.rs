@@ -1,4 +1,4 @@
-//! Exports one row per event, redacted in the same way as events that a service sends to an operator.
+//! Exports one row per event, with the same redaction as in the events that an operator receives from the service.
 
 use super::{row_filter::RowFilter, source::Read};
 use crate::{commands::Failure, event_json};

@@ -1,4 +1,4 @@
-//! Collects voids and jackpots that follow the end of their round, in the first of the export's two passes over the log.
+//! First pass over the log: collects the voids and jackpots that follow the end of their round.
 
 use super::{row_filter::RowFilter, source::Read};
 use crate::commands::Failure;

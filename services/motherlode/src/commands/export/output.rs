@@ -1,5 +1,4 @@
-//! Output of an export: standard output, or a file that gets its name only when it is complete. An incomplete file is
-//! deleted.
+//! Output of an export: standard output, or a file that gets its name only when it is complete.
 
 use crate::commands::{ANY_FILE, Failure};
 use std::{

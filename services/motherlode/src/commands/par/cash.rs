@@ -1,5 +1,3 @@
-//! Computes the return in cash for each currency at its default coin value (DM-19).
-
 use motherlode_ledger::offer;
 use motherlode_picture::par::report::{CashReport, PLACES};
 use motherlode_rounds::minor_micros;

@@ -1,4 +1,4 @@
-//! Writes a game's mathematics as JSON. Returns, probabilities and bets are decimal strings.
+//! Writes a game's mathematics as JSON, with decimal strings for figures.
 
 use super::{cash, spread};
 use crate::figures::chance;
@@ -21,7 +21,7 @@ pub(super) struct Report {
     game: &'static str,
     rules_version: &'static str,
     model_hash: String,
-    /// Return without the jackpot's increments. The printed `rtp_parts` add up to this figure.
+    /// Return without the jackpot's increments.
     rtp: String,
     rtp_parts: Named,
     hit_frequency: String,

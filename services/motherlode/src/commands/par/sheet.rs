@@ -1,5 +1,3 @@
-//! Writes a game's mathematics as text in 80 columns.
-
 use super::{cash, spread as spreads};
 use crate::figures::{grouped, once_in, percent};
 use motherlode_picture::par::{
@@ -106,7 +104,7 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
     lines.extend(cash::lines(&reports).iter().map(|(coins, rtp)| row(coins, &shifted(rtp))));
     if let Some(mixed) = reports.iter().find(|of| of.mixed_at_most.bytes().any(|digit| matches!(digit, b'1'..=b'9'))) {
         let label = format!(
-            "maximum difference after bets at other coin values (at {} {}; smaller at higher values)",
+            "maximum change of the return after bets at other coin values (at coin value {} {}; smaller at higher values)",
             mixed.currency, mixed.coin_value
         );
         lines.push(row(&label, &shifted(&mixed.mixed_at_most)));
@@ -124,7 +122,7 @@ fn spread(par: &Par) -> Vec<String> {
         ),
         row("standard deviation of a round", &format!("{:.4} bets", par.std_dev)),
         row("volatility index, 1.96 standard deviations", &format!("{:.4}", par.volatility_index())),
-        row("highest win of a single window", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
+        row("highest win of one spin of the reels", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
         row("frequency of this win", &format!("{} spins", once_in(&par.max_win_probability, 0))),
     ]);
     lines
@@ -169,8 +167,8 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    lines.push("    Combinations on a line pay their figure times the line's coins, combinations".to_owned());
-    lines.push("    anywhere times the total bet, ways times the coins of a bet; fs: free spins.".to_owned());
+    lines.push("    The pay is the figure times the line's coins on a line, times the total bet".to_owned());
+    lines.push("    anywhere, and times the coins of a bet on ways; fs: free spins.".to_owned());
     lines
 }
 

@@ -58,7 +58,7 @@ enum Next {
 }
 
 impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
-    /// Starts a session. Fails if the service's model of the game differs from this program's.
+    /// Starts a session.
     pub(super) async fn start(client: Client, args: &'a Args, console: &'a mut Console<W, R>) -> Result<Self, Failure> {
         let request = GetGameRequest { game: args.game.clone(), ..GetGameRequest::default() };
         let described = insist(&request, |request| {
@@ -103,7 +103,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
-        // Refused bets have no effect, so all attempts can have the same request id.
+        // A refused bet has no effect, so all attempts use the same request id.
         let request_id = client::request_id()?;
         let client_seed = client::request_id()?.into_bytes();
         let stake = self.args.stake.in_currency(self.game, self.args.currency());
@@ -143,7 +143,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Err(Failure::found("the service still refuses the bet after the account was opened and funded"))
     }
 
-    /// Removes the cause of a refusal, for example by a deposit. Returns false if the input ends.
+    /// Removes the cause of a refusal, such as a low balance. Returns false at the end of the input.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
             "INSUFFICIENT_FUNDS" if self.args.demo => {

@@ -59,7 +59,6 @@ async fn pl_17_demo_play_is_funded_by_the_service_and_begins_anew_when_it_is_los
     server.stop().await.unwrap();
 }
 
-/// Drawings fit into 100 columns.
 #[tokio::test]
 async fn every_game_is_played_and_drawn() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Writes the round as JSON. Symbols are names, amounts are decimals in the round's currency, and times are in ISO 8601.
+//! Writes a round as JSON. Symbols are names, amounts are decimals in the round's currency, and times are in ISO 8601.
 
 use motherlode_audit::Replayed;
 use motherlode_picture::{figures, round};

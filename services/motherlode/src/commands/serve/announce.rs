@@ -1,4 +1,4 @@
-//! Prints addresses and commands to try at startup. If printing fails, the failure is ignored.
+//! Prints addresses and commands to try at startup. Errors of printing are ignored.
 
 use motherlode_runtime::{
     Config,
@@ -102,7 +102,7 @@ fn reached(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Returns the argument that names the root certificate. Adds files that the user must supply to `needs`.
+/// Returns the argument that names the root certificate. Adds files to `needs` if the user must supply them.
 fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let chain: Vec<_> = CertificateDer::pem_file_iter(&tls.certificate).into_iter().flatten().flatten().collect();
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {

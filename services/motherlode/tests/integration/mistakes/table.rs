@@ -1,4 +1,4 @@
-//! [`super::world::World::run`] replaces names that start with `@`.
+//! [`super::world::World::run`] replaces the names that start with `@`.
 
 use super::Mistake;
 
@@ -9,7 +9,6 @@ const LISTENS: &str = "motherlode listens on";
 
 #[rustfmt::skip]
 pub const MISTAKES: &[Mistake] = &[
-    // Values of `--target` at which the called service does not run.
     ("play dwarf-mine --auto --target http://127.0.0.1:1", 1, ["no service answers", "refused", "motherlode serve --listen 127.0.0.1:1"]),
     ("watch jackpots --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
     ("health --target http://127.0.0.1:1", 1, ["no service answers", "refused", "Check the address"]),
@@ -88,7 +87,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("loadtest --rate 0 --target @OPEN", 2, ["--rate", "must be 0.001 to", "rounds a second"]),
     ("loadtest --max-error-rate 2 --target @OPEN", 2, ["--max-error-rate", "must be", "0 to 1"]),
     ("loadtest --pid 4294967295 --rounds 10 --target @OPEN", 2, ["the resources of process 4294967295", "No such file", "--pid must be"]),
-    ("loadtest --existing nobody --rounds 10 --target @OPEN", 1, ["ACCOUNT_UNKNOWN", "looking the players up", "OpenAccount"]),
+    ("loadtest --existing nobody --rounds 10 --target @OPEN", 1, ["ACCOUNT_UNKNOWN", "looking up the players", "OpenAccount"]),
     ("serve --listen 127.0.0.1:0 --no-console --data @DATA", 1, ["open/log/0", "in use by another process", "--data"]),
     ("serve --listen @LISTENS --no-console --data fresh", 1, ["cannot listen on 127.0.0.1:", "Address already in use", "--listen or --console"]),
     ("serve --listen 127.0.0.1:0 --console @LISTENS --data fresh", 1, ["cannot listen on 127.0.0.1:", "Address already in use", "--listen or --console"]),

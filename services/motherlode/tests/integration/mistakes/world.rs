@@ -16,7 +16,6 @@ pub struct World {
     closed: Service,
     tls: Service,
     expired: Service,
-    /// Public keys of the log in `stopped` and of a different log.
     keys: [String; 2],
     pub proof: String,
     folder: tempfile::TempDir,

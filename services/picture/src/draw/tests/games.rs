@@ -74,10 +74,9 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     let mut spin = window(game, SpinKind::Collection, &["Ruby Axe Club Spade Axe"; 7]);
     spin.ways = 16_807;
     spin.collection_symbol = symbol(game, "Ruby Dwarf");
-    // DM-12: three crystals at coin values that sum to 0.4.
     let mean = Some(MeanCoinValue { sum: "0.4".to_owned(), count: 3, value: "0.133333".to_owned() });
     let drawn = drawn_of(game, vec![spin; 5], Outcome { mean_coin_value: mean, ..Outcome::default() });
-    let stated = "\n  Played at the mean coin value 0.133333 EUR: 0.4 EUR over 3 crystals\n";
+    let stated = "\n  Played at the mean coin value 0.133333 EUR, which is 0.4 EUR divided by 3 crystals\n";
     assert!(drawn.contains(stated), "{drawn}");
     let title = "\n  Collection free spins, 7 rows, 16,807 ways, with the Ruby Dwarf\n";
     assert!(drawn.starts_with(title), "{drawn}");
@@ -139,7 +138,7 @@ fn me_05_me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_scre
   A Mystery Bonus reveals GRAND: 1,000 total bets.
   A Multiplying Bonus multiplies every other Bonus by 2.
   Then each of these symbols turns into a value, which also pays.
-  All 15 positions hold a Bonus symbol: the win times 2!
+  All 15 positions hold a Bonus symbol: the win is multiplied by 2!
   Hold and Win gives 4,092 times the total bet: 40,920 coins
   The round wins 40,920 coins, 409.20 EUR.
 ";

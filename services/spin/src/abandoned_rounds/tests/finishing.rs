@@ -38,7 +38,6 @@ fn causes(ledger: &Handle, round: &RoundId) -> Vec<i32> {
     round.steps.iter().map(|step| step.automatic.as_ref().map_or(0, |automatic| automatic.cause)).collect()
 }
 
-/// After a crash between two steps, any later attempt must finish the round with its original reason.
 #[tokio::test]
 async fn pl_03_pl_11_what_a_crash_left_half_finished_is_finished_once() {
     for service_first in [true, false] {
