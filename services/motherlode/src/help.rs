@@ -37,6 +37,7 @@ const EXAMPLES: [(&str, &[&str]); 29] = [
     ("witness", &["motherlode witness --key witness.key --log motherlode-... --data witness"]),
     ("copy", &["motherlode copy --from data --to /backup/log"]),
     ("archive", &["motherlode archive --from data --to s3://backup/log"]),
+    ("prune", &["motherlode prune /var/lib/motherlode --archive s3://backup/log --keep-days 90"]),
     (
         "restore",
         &["motherlode restore --from /backup/archive --to data", "motherlode restore --from /backup/archive --check"],
