@@ -16,6 +16,7 @@
 //!
 //! Uploads and restores hold at most two segments in memory. An object's transfer times out after ten minutes.
 
+mod compare;
 mod error;
 mod manifest;
 mod objects;
@@ -23,6 +24,7 @@ mod restore;
 mod s3;
 mod upload;
 
+pub use compare::{compare, needed_from};
 pub use error::ArchiveError;
 pub use manifest::Manifest;
 pub use objects::Archive;

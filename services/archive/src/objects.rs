@@ -118,18 +118,23 @@ impl Archive {
     }
 
     pub(crate) async fn last_full(&self, partition: u32) -> Result<Option<Manifest>, ArchiveError> {
+        match self.last_full_to(partition, Position::MAX).await? {
+            Some(first) => self.manifest(partition, first).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the first position of the last full segment that starts at or before a position.
+    pub(crate) async fn last_full_to(&self, partition: u32, to: Position) -> Result<Option<Position>, ArchiveError> {
         let folder = self.path(&object(partition, "manifests"));
         let mut listed = self.objects.list(Some(&folder));
         let mut last = None;
         while let Some(found) = listed.next().await {
             let found = found.map_err(|source| self.failed(source))?;
             let first = found.location.filename().and_then(|name| name.parse::<Position>().ok());
-            last = last.max(first);
+            last = last.max(first.filter(|first| *first <= to));
         }
-        match last {
-            Some(first) => self.manifest(partition, first).await,
-            None => Ok(None),
-        }
+        Ok(last)
     }
 
     pub(crate) async fn checkpoint(&self, partition: u32) -> Result<Option<Note>, ArchiveError> {

@@ -92,6 +92,17 @@ async fn next(archive: &Archive, partition: u32, first: Position) -> Result<Opti
     }
 }
 
+pub(crate) async fn segment_bytes(archive: &Archive, manifest: &Manifest) -> Result<Bytes, ArchiveError> {
+    let name = object(manifest.partition, &manifest.segment());
+    let bytes = archive.get(&name, manifest.bytes.min(2 * SEGMENT_BYTES_MAX)).await?;
+    let missing = || ArchiveError::Missing { place: archive.to_string(), object: name.clone() };
+    let bytes = bytes.ok_or_else(missing)?;
+    match Sha256::digest(&bytes)[..] == manifest.sha256 {
+        true => Ok(bytes),
+        false => Err(archive.damaged(&name, "the SHA-256 of the segment's bytes differs from that in the manifest")),
+    }
+}
+
 struct Walk<'a, 'k> {
     archive: &'a Archive,
     partition: u32,
@@ -122,13 +133,7 @@ impl Walk<'_, '_> {
     }
 
     async fn download(&mut self, manifest: &Manifest) -> Result<(), ArchiveError> {
-        let name = object(self.partition, &manifest.segment());
-        let bytes = self.archive.get(&name, manifest.bytes.min(2 * SEGMENT_BYTES_MAX)).await?;
-        let missing = || ArchiveError::Missing { place: self.archive.to_string(), object: name.clone() };
-        let bytes = bytes.ok_or_else(missing)?;
-        if Sha256::digest(&bytes)[..] != manifest.sha256 {
-            return Err(self.damaged(manifest, "the SHA-256 of the segment's bytes differs from that in the manifest"));
-        }
+        let bytes = segment_bytes(self.archive, manifest).await?;
         let blocks = Unsealer::new(bytes, self.partition, self.tree.size() + 1, self.head);
         for block in blocks.map_err(|damage| self.damaged(manifest, &damage.to_string()))? {
             let block = block.map_err(|damage| self.damaged(manifest, &damage.to_string()))?;

@@ -279,8 +279,10 @@ impl PoolCoordinator {
         let Some(PoolStatus::Retired { into, increments, reserve }) = status else { return Ok(()) };
         let request = InternalRequest::ReceivePool { from: pool };
         let stream = StreamId::pool(into);
-        if self.ledgers.home().find_position(&stream, &request.to_string())?.is_some() {
-            return Ok(());
+        match self.ledgers.home().find_position(&stream, &request.to_string()) {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(AppendError::Archived { .. }) => return Ok(()),
+            Err(error) => return Err(error),
         }
         let received = Event::PoolReceived { from: pool.into(), increments, reserve };
         self.ledgers.append(proposal(stream, None, request, vec![received])).await.map(|_| ())

@@ -29,11 +29,13 @@ async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_
     let last = other.books(|books| books.head(stream));
     let copied_to = match last.position {
         0 => 0,
+        position if position < other.first() => 0,
         position => InternalRequest::copied_position(&other.fetch(position).map_err(unreadable)?.commit.request_id)
             .unwrap_or_default(),
     };
     let (mut lacking, mut position) = (vec![], to);
-    while position > copied_to.max(looked_at) {
+    // A prune of the home partition keeps each decision until all partitions have copied it.
+    while position > copied_to.max(looked_at) && position >= home.first() {
         let logged = home.fetch(position).map_err(unreadable)?;
         let decided: Vec<_> = logged.commit.events.iter().filter(|event| is_copied(event)).cloned().collect();
         if !decided.is_empty() {
@@ -45,6 +47,7 @@ async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_
         let copied = proposal(stream.clone(), Some(version), InternalRequest::CopyHome { position }, events);
         match append_there(other, copied).await {
             Err(AppendError::Conflict { .. }) => return Ok(false),
+            Err(AppendError::Archived { .. }) => {}
             copied => copied?,
         }
     }

@@ -202,10 +202,7 @@ fn tell(partition: u32, begun: &GenerationBegun) {
 
 /// Identity of the log: the hash of its first record, and of the number of the latest restore, which began another log.
 fn identity(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
-    if ledger.durable() == 0 {
-        return Ok(None);
-    }
-    let first = ledger.records(1, 1, BYTES)?.first().map(|record| hash(&record.bytes));
+    let first = ledger.identity()?;
     Ok(match ledger.restores().current() {
         0 => first,
         number => first.map(|first| hash(&[&first[..], &number.to_be_bytes()].concat())),
@@ -216,8 +213,12 @@ fn has(ledger: &Handle, head: ChainHead) -> Result<bool, ReadError> {
     if head.position == 0 || head.position > ledger.durable() {
         return Ok(head.position == 0);
     }
-    let found = ledger.records(head.position, 1, BYTES)?;
-    Ok(found.first().is_some_and(|found| hash(&found.bytes) == head.hash))
+    match ledger.records(head.position, 1, BYTES) {
+        Ok(found) => Ok(found.first().is_some_and(|found| hash(&found.bytes) == head.hash)),
+        // The log continued after this record, and a prune removed only archived records.
+        Err(ReadError::Archived { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 fn read_mark(path: &Path) -> Result<Option<EndMark>, StartRefused> {

@@ -253,7 +253,10 @@ impl Ledgers {
     /// partition.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
-            return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());
+            return match there.find_position(stream, &InternalRequest::CopyHome { position }.to_string()) {
+                Err(AppendError::Archived { .. }) => Ok(false),
+                found => Ok(found?.is_none()),
+            };
         };
         let known = |ledger: &Handle| {
             ledger.books(|books| books.pool(pool).map(|pool| (pool.terms.clone(), pool.status.clone())))

@@ -170,10 +170,11 @@ pub(crate) fn recover(
     settle: impl FnOnce() -> Result<(), OpenError>,
 ) -> Result<Recovered, OpenError> {
     let store = views(index_folder, partition);
-    let mut snapshot = Snapshot::open(&*reader, &store, options.players_max).map_err(|error| match error {
+    let archived = |error| match error {
         OpenError::Read(ReadError::Archived { first, .. }) => OpenError::Archived(first),
         error => error,
-    })?;
+    };
+    let mut snapshot = Snapshot::open(&*reader, &store, options.players_max).map_err(archived)?;
     if reader.first() > 1 {
         if snapshot.head().is_none_or(|head| head.position < reader.first()) {
             return Err(OpenError::Archived(reader.first()));
@@ -188,10 +189,11 @@ pub(crate) fn recover(
     let threads = Threads::default();
     let (check, program) = (snapshot.check(partition, &reader), snapshot.program);
     let checkpoint = snapshot.checkpoint.as_ref();
-    let requests = Requests::open(&store, checkpoint.map(|(key, of)| (*key, of)), &reader, options)?;
+    let requests =
+        Requests::open(&store, checkpoint.map(|(key, of)| (*key, of)), &reader, options).map_err(archived)?;
     let tables = Tables {
         requests: Arc::new(requests),
-        index: Arc::new(Index::open(&store, checkpoint.map(|(_, of)| of), &reader)?),
+        index: Arc::new(Index::open(&store, checkpoint.map(|(_, of)| of), &reader).map_err(archived)?),
     };
     let follower_views = FollowerViews::new(&store, checkpoint.map(|(_, of)| of));
     let (books, rests_on) = replay(&*reader, snapshot, &tables, first.map(|first| (first, end)))?;

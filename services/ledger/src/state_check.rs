@@ -83,6 +83,13 @@ impl StateCheck {
                 remove();
             }
             Err(Unchecked::Closing) => {}
+            Err(Unchecked::Read(ReadError::Archived { first, .. })) => {
+                tracing::warn!(
+                    partition,
+                    first,
+                    "cannot check the snapshot of another build, because the first records are archived"
+                );
+            }
             Err(error) => {
                 tracing::warn!(partition, %error, "failed to check the snapshot of another build: the next start checks it again");
             }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::{
     authority::Authority,
-    chain::Chained,
+    chain::{Chained, hash},
     error::{AppendError, ReadError},
     record::{Hash, Position, Record},
     start::LogStart,
@@ -91,6 +91,11 @@ pub trait Reader: Send + Sync {
     /// * If `from` is below [`first`](Reader::first), the answer MUST be [`ReadError::Archived`].
     /// * Records MUST NOT be returned before they are certainly durable.
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
+
+    /// Hash of the log's first record, which identifies the log even if the record is archived; `None` if the log is empty.
+    fn identity(&self) -> Result<Option<Hash>, ReadError> {
+        Ok(self.read(1, 1, 0)?.first().map(|record| hash(&record.bytes)))
+    }
 
     fn check_rest(&self, _upto: Position) -> Result<(), ReadError> {
         Ok(())

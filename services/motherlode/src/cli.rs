@@ -1,6 +1,6 @@
 use crate::commands::{
     Failure, archive, audit, base, config, copy, doctor, export, follow, health, key, loadtest, log, par, play, proof,
-    reload, replay, restore, rng, rounds, serve, simulate, token, verify, wallet, watch, witness,
+    prune, reload, replay, restore, rng, rounds, serve, simulate, token, verify, wallet, watch, witness,
 };
 use crate::help::{self, Completions, Man, with_help};
 use crate::replaced;
@@ -65,6 +65,8 @@ enum Command {
     Copy(Long<copy::Args>),
     /// Archive a log in a folder or an S3 bucket, in verified segments.
     Archive(Long<archive::Args>),
+    /// Remove old records of a stopped service that an archive has.
+    Prune(Long<prune::Args>),
     /// Show, take or confirm a base: the digest of the state at a position of the log.
     Base(Long<base::Args>),
     /// Examine a data folder: intact records, lost records, and the next step.
@@ -147,6 +149,7 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Witness(args) => witness::run(&args),
         Command::Copy(args) => args.run(copy::run),
         Command::Archive(args) => args.run(archive::run),
+        Command::Prune(args) => args.run(prune::run),
         Command::Base(args) => args.run(base::run),
         Command::Doctor(args) => args.run(doctor::run),
         Command::Restore(args) => args.run(restore::run),

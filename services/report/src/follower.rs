@@ -8,6 +8,7 @@ use crate::{
 };
 use futures_util::future::{BoxFuture, join_all};
 use motherlode_ledger::{FetchError, Handle, Ledgers, rounds};
+use motherlode_log::ReadError;
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Caller, Reason, Refusal, apart, config::Report};
 use motherlode_state::date;
@@ -102,6 +103,10 @@ impl Follower {
                         () = partition.wanted.notified() => {}
                     }
                 }
+                Err(error @ FetchError::Read(ReadError::Archived { .. })) => {
+                    tracing::error!(%error, "cannot compute the reports, because the log lacks their first records");
+                    return;
+                }
                 Err(error) => {
                     tracing::error!(%error, "failed to compute the reports from the log: the reports are behind the log");
                     sleep(PAUSE).await;
@@ -134,6 +139,8 @@ impl Follower {
 
     async fn catch_up(&self) -> Result<(), Refusal> {
         self.ledgers.whole()?;
+        let archived = self.partitions.iter().find_map(Partition::archived);
+        archived.map_or(Ok(()), |archived| Err(Refusal::from(FetchError::Read(archived))))?;
         let behind = || Refusal::new(Reason::ReportBehind, "the report has not read the log to its end yet");
         let caught_up = join_all(self.partitions.iter().map(Partition::caught_up));
         let caught_up = timeout(WAIT_MAX, caught_up).await.map_err(|_| behind())?;
@@ -196,6 +203,12 @@ impl Partition {
             }
         }
         Ok(())
+    }
+
+    /// Returns an error if the log lacks records that the figures need.
+    fn archived(&self) -> Option<ReadError> {
+        let (position, first) = (self.view.position() + 1, self.ledger.first());
+        (position < first).then_some(ReadError::Archived { position, first })
     }
 
     async fn caught_up(&self) -> bool {

@@ -43,7 +43,7 @@ pub fn a_log_that_starts_later(store: &mut dyn Store, kept: &[Bytes]) {
 #[must_use]
 pub fn start_file(partition: u32, start: LogStart) -> (&'static str, Vec<u8>) {
     let LogStart { first, previous } = start;
-    let body = [&partition.to_le_bytes()[..], &first.to_le_bytes(), &previous].concat();
+    let body = [&partition.to_le_bytes()[..], &first.to_le_bytes(), &previous, &[7; 32]].concat();
     ("start", [&b"MLSTART1"[..], &hash(&body), &body].concat())
 }
 

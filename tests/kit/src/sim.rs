@@ -50,6 +50,7 @@ struct Faults {
 enum Naming {
     Create(PathBuf, usize),
     Rename(PathBuf, PathBuf),
+    Remove(PathBuf),
 }
 
 #[derive(Debug, Clone, Default)]
@@ -231,6 +232,7 @@ fn stopped() -> io::Error {
 impl Naming {
     fn apply(&self, names: &mut BTreeMap<PathBuf, usize>) {
         match self {
+            Self::Remove(path) => drop(names.remove(path)),
             Self::Create(path, content) => {
                 names.insert(path.clone(), *content);
             }
@@ -356,6 +358,10 @@ impl Disk for SimDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.0.lock().name(Naming::Rename(from.to_owned(), to.to_owned()))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.lock().name(Naming::Remove(path.to_owned()))
     }
 
     fn folder(&self, _: &Path) -> io::Result<Arc<dyn Folder>> {

@@ -155,6 +155,12 @@ impl Books {
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
+    /// Position of the oldest open round's bet, including those of evicted players.
+    #[must_use]
+    pub fn first_open_round(&self) -> Option<u64> {
+        self.operators.values().filter_map(|operator| operator.open.first().map(|(at, ..)| *at)).min()
+    }
+
     pub fn busy_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
         let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();

@@ -52,6 +52,10 @@ fn integer(tag: u8, value: u128) -> Encoded {
     Encoded { bytes: [&[tag, length], bytes].concat(), is_default: tag == b'u' && value == 0 }
 }
 
+fn unsigned(value: u128) -> Encoded {
+    integer(b'u', value)
+}
+
 fn signed(value: i128) -> Encoded {
     match u128::try_from(value) {
         Ok(value) => integer(b'u', value),
@@ -91,11 +95,11 @@ impl Serializer for Canonical {
         serialize_i32 i32 => signed;
         serialize_i64 i64 => signed;
         serialize_i128 i128 => signed;
-        serialize_u8 u8 => |value| integer(b'u', value);
-        serialize_u16 u16 => |value| integer(b'u', value);
-        serialize_u32 u32 => |value| integer(b'u', value);
-        serialize_u64 u64 => |value| integer(b'u', value);
-        serialize_u128 u128 => |value| integer(b'u', value);
+        serialize_u8 u8 => unsigned;
+        serialize_u16 u16 => unsigned;
+        serialize_u32 u32 => unsigned;
+        serialize_u64 u64 => unsigned;
+        serialize_u128 u128 => unsigned;
     }
 
     fn serialize_bool(self, value: bool) -> Outcome {

@@ -126,6 +126,15 @@ impl Handle {
         self.shared.reader.read(from, max, bytes_max)
     }
 
+    /// First position that is not archived.
+    pub fn first(&self) -> Position {
+        self.shared.reader.first()
+    }
+
+    pub(crate) fn identity(&self) -> Result<Option<Hash>, ReadError> {
+        if self.durable() == 0 { Ok(None) } else { self.shared.reader.identity() }
+    }
+
     /// Returns the positions of records whose hash has the same first bytes, latest first. The caller must compare the
     /// whole hash.
     pub fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, FetchError> {

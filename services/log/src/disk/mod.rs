@@ -20,6 +20,8 @@ pub trait Disk: fmt::Debug + Send + Sync {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>>;

@@ -44,6 +44,10 @@ impl Disk for OsDisk {
         fs::rename(from, to)
     }
 
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
     fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>> {
         Ok(Arc::new(Directory(fs::File::open(dir)?)))
     }

@@ -64,6 +64,12 @@ impl Index {
         Some(Outline { partition, first: *first, last, head, used: *used, marks: marks.clone() })
     }
 
+    /// First position of the last segment that starts at or before a position.
+    pub fn segment_of(&self, position: Position) -> Option<Position> {
+        let after = self.segments.partition_point(|segment| segment.first <= position);
+        Some(self.segments.get(after.checked_sub(1)?)?.first)
+    }
+
     pub fn full(&self, upto: Position) -> Vec<(Position, u64, Position)> {
         let pairs = self.segments.windows(2).map(|pair| (pair[0].first, pair[0].used, pair[1].first - 1));
         pairs.take_while(|(.., last)| *last <= upto).collect()

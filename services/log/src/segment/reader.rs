@@ -16,10 +16,11 @@ use super::{
     window::Window,
 };
 use crate::{
-    damage::Damage,
+    chain::hash,
+    damage::{Damage, ScanError},
     disk::{Access, Disk},
     error::ReadError,
-    record::{Position, Record},
+    record::{Hash, Position, Record},
     start::LogStart,
     store::{Limit, Reader},
 };
@@ -67,6 +68,16 @@ impl Reader for SegmentReader {
             true => Err(blocks.damage("the segment ends before a position that it must contain").into()),
             false => Ok(read),
         }
+    }
+
+    fn identity(&self) -> Result<Option<Hash>, ReadError> {
+        if self.start.first == 1 {
+            return Ok(self.read(1, 1, 0)?.first().map(|record| hash(&record.bytes)));
+        }
+        LogStart::read_identity(&*self.disk, &self.dir).map_err(|error| match error {
+            ScanError::Damaged(damage) => damage.into(),
+            ScanError::Io { source, .. } => source.into(),
+        })
     }
 
     fn check_rest(&self, upto: Position) -> Result<(), ReadError> {

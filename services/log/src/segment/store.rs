@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     chain::Chained,
-    damage::{OpenError, ScanError},
+    damage::{Damage, OpenError, ScanError},
     disk::os::OsDisk,
     disk::{Access, Disk, Folder, LockGuard},
     error::AppendError,
@@ -171,6 +171,35 @@ impl SegmentStore {
     #[must_use]
     pub fn recovered(&self) -> &Tail {
         &self.recovered
+    }
+
+    /// Removes the segments that lie wholly before a position (PL-37), and returns the log's new start. The start is durable
+    /// before the first file is removed, so after a crash the log is whole, and a repetition removes the remaining files.
+    pub fn prune(self, before: Position) -> Result<LogStart, ScanError> {
+        let SegmentReader { disk, dir, start, index } = &*self.shared;
+        let (mut kept, first) = (*start, index.read().segment_of(before));
+        if let Some(first) = first.filter(|first| *first > start.first) {
+            let path = dir.join(name_of(first));
+            let read = disk.open(&path, Access::Read).and_then(|file| file.read_up_to(SEGMENT_HEADER as u64, 0));
+            let header = SegmentHeader::decode(&read.map_err(ScanError::at(&path))?);
+            let damage =
+                |reason: &str| Damage { file: path.clone(), offset: 0, position: first, reason: reason.to_owned() };
+            let header = header.map_err(damage)?;
+            let identity = self.shared.identity().map_err(|error| ScanError::at(dir)(io::Error::other(error)))?;
+            let identity = identity.ok_or_else(|| damage("the log has no first record"))?;
+            kept = LogStart { first, previous: header.previous };
+            kept.write(&**disk, dir, self.partition, &identity)?;
+        }
+        let listed = disk.list(dir).map_err(ScanError::at(dir))?;
+        let mut old: Vec<_> =
+            listed.into_iter().filter(|name| covered(name).is_some_and(|of| of < kept.first)).collect();
+        old.sort();
+        for name in old {
+            let path = dir.join(name);
+            disk.remove(&path).map_err(ScanError::at(&path))?;
+        }
+        self.folder.sync().map_err(ScanError::at(dir))?;
+        Ok(kept)
     }
 
     fn block_limit(&self) -> u64 {
@@ -343,6 +372,12 @@ impl Store for SegmentStore {
     fn reader(&self) -> Arc<dyn Reader> {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
+}
+
+/// First position of the segment to which a file belongs.
+fn covered(name: &Path) -> Option<Position> {
+    let is_of_segment = name.extension().is_some_and(|ending| ending == "log" || ending == "outline");
+    name.file_stem()?.to_str()?.parse().ok().filter(|_| is_of_segment)
 }
 
 fn refused(error: io::Error) -> AppendError {

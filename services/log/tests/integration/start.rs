@@ -141,3 +141,26 @@ fn pl_37_a_start_that_the_segments_do_not_confirm_is_damage() {
     fs::remove_file(segments.iter().find(|(first, _)| *first == next).map(|(_, path)| path).unwrap()).unwrap();
     refused(dir.path(), "a segment is missing");
 }
+
+#[test]
+fn pl_37_a_prune_removes_whole_segments_and_keeps_the_logs_identity() {
+    let (dir, all) = log();
+    let before = segments(dir.path());
+    let open = || SegmentStore::open_by_outlines(dir.path(), PARTITION, SMALL).unwrap();
+    let (third, fourth) = (before[2].0, before[3].0);
+    for (upto, first) in [(0, 1), (1, 1), (third + 1, third), (third, third), (2, third), (fourth - 1, third)] {
+        let start = open().prune(upto).unwrap();
+        assert_eq!(start.first, first, "up to {upto}");
+        assert_eq!(segments(dir.path())[0].0, first, "up to {upto}");
+        let reader = open().reader();
+        assert_eq!((reader.first(), reader.identity().unwrap()), (first, Some(hash(&all[0]))));
+        assert!(conformance::read_all(&*reader, first) == all[usize::try_from(first).unwrap() - 1..]);
+    }
+    fs::write(&before[0].1, "left over by a prune that was stopped").unwrap();
+    assert_eq!(open().prune(u64::MAX).unwrap().first, before.last().unwrap().0);
+    assert_eq!(segments(dir.path()).len(), 1, "the last segment stays");
+    let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let outlines = names.filter(|name| name.ends_with(".outline")).count();
+    assert!(outlines <= 1, "{outlines} outlines of removed segments");
+    assert_eq!(open().end(), all.len() as u64);
+}

@@ -16,6 +16,7 @@ pub mod par;
 pub mod play;
 pub mod progress;
 pub mod proof;
+pub mod prune;
 mod published;
 pub mod reload;
 pub mod replay;

@@ -142,15 +142,28 @@ struct Copying {
 
 impl Copying {
     fn begin(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
-        let mut source = from.existing(partition)?;
+        let mut source = from.kept_records(partition)?.ok_or_else(|| from.missing(partition))?;
+        // A source that lacks its first records continues a target that has them.
+        let (first, start) = (source.first(), source.verified());
+        let no_prefix = |position, ends| CopyError::NoPrefix { target: Box::new(to.clone()), position, ends };
         let mut same = (0, genesis(partition));
         for held in to.records(partition)?.into_iter().flatten() {
-            let (held, found) = (held?, source.next().transpose()?);
+            let held = held?;
+            if held.position < first {
+                same = (held.position, hash(&held.bytes));
+                if same.0 == start.0 && same != start {
+                    return Err(no_prefix(held.position, false));
+                }
+                continue;
+            }
+            let found = source.next().transpose()?;
             if found.as_ref() != Some(&held) {
-                let (target, position) = (Box::new(to.clone()), held.position);
-                return Err(CopyError::NoPrefix { target, position, ends: found.is_none() });
+                return Err(no_prefix(held.position, found.is_none()));
             }
             same = (held.position, hash(&held.bytes));
+        }
+        if same.0 < start.0 {
+            return Err(from.archived(partition, first).into());
         }
         let target = to.open(partition)?;
         if (target.end(), target.head()) != same {
@@ -242,6 +255,7 @@ pub fn home_position(record: &Record) -> Position {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytes::Bytes;
     use motherlode_log::{LogStart, previous_hash};
     use motherlode_testkit::conformance::{records, start_file};
     use std::fs;
@@ -308,5 +322,48 @@ mod tests {
         assert!(matches!(refused, CopyError::Records(RecordsError::Archived { first: 4, .. })), "{refused}");
         assert!(from.existing(HOME).is_err(), "a read of the whole log fails, too");
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0, "no file is created");
+    }
+
+    #[test]
+    fn pl_37_a_log_without_its_first_records_continues_a_copy_that_has_them() {
+        let place = |data: &std::path::Path| LogLocation::Folder { data: data.into(), segment_bytes: 4 << 10 };
+        let whole = tempfile::tempdir().unwrap();
+        let mut store = place(whole.path()).open(HOME).unwrap();
+        for byte in 0..8_u8 {
+            let records = records(store.head(), [[byte; 1_000]]);
+            store.append(store.end(), &records).unwrap();
+        }
+        let read = |position| store.reader().read(position, 1, 0).unwrap().remove(0).bytes;
+        let all: Vec<_> = (1..=8).map(read).collect();
+        drop(store);
+        let (first, folder) = (4, super::super::layout::log_folder(whole.path(), HOME));
+        let previous = previous_hash(&all[3]).unwrap();
+        let (name, bytes) = start_file(HOME, LogStart { first, previous });
+        fs::write(folder.join(name), bytes).unwrap();
+        fs::remove_file(folder.join("00000000000000000001.log")).unwrap();
+        let copied = |held: &[Bytes]| {
+            let target = tempfile::tempdir().unwrap();
+            let to = place(target.path());
+            let mut store = to.open(HOME).unwrap();
+            held.iter().for_each(|record| store.append(store.end(), std::slice::from_ref(record)).unwrap());
+            drop(store);
+            let done = copy(&place(whole.path()), &to, false, &AtomicBool::new(false), &AtomicU64::new(0));
+            (done, to.existing(HOME).unwrap().map(|record| record.unwrap().bytes).collect::<Vec<_>>())
+        };
+        for held in 3..=8 {
+            let (done, now) = copied(&all[..held]);
+            assert_eq!((done.unwrap()[0].end, &now), (8, &all), "{held} records");
+        }
+        for held in [1, 2] {
+            let (refused, now) = copied(&all[..held]);
+            assert!(matches!(refused, Err(CopyError::Records(RecordsError::Archived { first: 4, .. }))), "{refused:?}");
+            assert_eq!(now, all[..held]);
+        }
+        let others = records(genesis(HOME), [[90; 1_000], [91; 1_000], [92; 1_000], [93; 1_000]]);
+        for held in [3, 4] {
+            let (refused, now) = copied(&others[..held]);
+            assert!(matches!(refused, Err(CopyError::NoPrefix { position: 3, ends: false, .. })), "{refused:?}");
+            assert_eq!(now, others[..held]);
+        }
     }
 }

@@ -46,17 +46,28 @@ impl LogLocation {
     }
 
     pub fn records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
+        match self.kept_records(partition)? {
+            Some(records) if records.first() > 1 => Err(self.archived(partition, records.first())),
+            records => Ok(records),
+        }
+    }
+
+    pub(super) fn archived(&self, partition: u32, first: Position) -> RecordsError {
+        match self {
+            Self::Folder { data, .. } => RecordsError::Archived { log: log_folder(data, partition), first },
+            Self::Stream(_) => RecordsError::NotAFolder(Box::new(self.clone())),
+        }
+    }
+
+    /// Opens the records that the log has, from its [first](Records::first) on.
+    pub(super) fn kept_records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
                 let log = log_folder(data, partition);
                 if !log.is_dir() {
                     return Ok(None);
                 }
-                let scan = log::scan(&log)?;
-                match scan.first() {
-                    1 => Ok(Some(Records::Folder(partition, scan))),
-                    first => Err(RecordsError::Archived { log, first }),
-                }
+                Ok(Some(Records::Folder(partition, log::scan(&log)?)))
             }
             Self::Stream(config) => match jetstream::scan(config, partition) {
                 Ok(scan) => Ok(Some(Records::Stream(scan))),
@@ -79,8 +90,11 @@ impl LogLocation {
     }
 
     pub fn existing(&self, partition: u32) -> Result<Records, RecordsError> {
-        let missing = || RecordsError::Missing { location: Box::new(self.clone()), partition: Some(partition) };
-        self.records(partition)?.ok_or_else(missing)
+        self.records(partition)?.ok_or_else(|| self.missing(partition))
+    }
+
+    pub(super) fn missing(&self, partition: u32) -> RecordsError {
+        RecordsError::Missing { location: Box::new(self.clone()), partition: Some(partition) }
     }
 }
 
@@ -91,6 +105,13 @@ pub enum Records {
 }
 
 impl Records {
+    pub(super) fn first(&self) -> Position {
+        match self {
+            Self::Folder(_, scan) => scan.first(),
+            Self::Stream(_) => 1,
+        }
+    }
+
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         match self {
