@@ -11,23 +11,54 @@ UNIT = DEPLOY / "systemd/motherlode.service"
 # hardening is 96.
 EXPOSURE_MAX = 15
 NO_SYSTEMD = "systemd-analyze is missing: the unit is not verified"
+OTHERS = sorted(UNIT.parent.glob("motherlode-*.service"))
+CONFINED = UNIT.parent / "motherlode-.service.d/confined.conf"
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason=NO_SYSTEMD)
 
 
-def settings(name):
-    return [line.removeprefix(f"{name}=") for line in UNIT.read_text().splitlines() if line.startswith(f"{name}=")]
+def settings(name, unit=UNIT):
+    return [line.removeprefix(f"{name}=") for line in unit.read_text().splitlines() if line.startswith(f"{name}=")]
 
 
-def commands():
-    for line in settings("ExecStartPre") + settings("ExecStart"):
+def commands(unit=UNIT):
+    for line in settings("ExecStartPre", unit) + settings("ExecStart", unit):
         program, *arguments = shlex.split(line)
         if program == "/usr/local/bin/motherlode":
             yield arguments
 
 
-def test_the_program_takes_its_commands(takes):
-    for arguments in commands():
+@pytest.mark.parametrize("unit", [UNIT, *OTHERS], ids=lambda unit: unit.stem)
+def test_the_program_takes_its_commands(unit, takes):
+    taken = list(commands(unit))
+    assert taken
+    for arguments in taken:
         takes(arguments)
+
+
+def test_every_timer_has_its_unit():
+    timers = {timer.stem for timer in UNIT.parent.glob("*.timer")}
+    assert timers == {"motherlode-archive", "motherlode-audit"}
+    assert timers < {unit.stem for unit in OTHERS}
+
+
+@needs_systemd
+def test_systemd_understands_the_timers_and_their_units(tmp_path):
+    for unit in OTHERS:
+        text = unit.read_text().replace("=/usr/local/bin/motherlode", f"={BINARY}")
+        confined = CONFINED.read_text()
+        (tmp_path / unit.name).write_text(f"{confined}\n{text}")
+    for timer in UNIT.parent.glob("*.timer"):
+        shutil.copy(timer, tmp_path)
+    for unit in sorted(tmp_path.iterdir()):
+        assert verify(unit) == (0, ""), unit.name
+
+
+@needs_systemd
+@pytest.mark.parametrize("unit", OTHERS, ids=lambda unit: unit.stem)
+def test_the_other_units_are_confined(unit, tmp_path):
+    path = tmp_path / unit.name
+    path.write_text(f"{CONFINED.read_text()}\n{unit.read_text()}")
+    security(path)
 
 
 def test_a_start_checks_the_configuration_that_it_serves():
@@ -69,6 +100,10 @@ def verify(unit):
 
 @needs_systemd
 def test_the_unit_is_sealed_off():
-    command = ["systemd-analyze", "security", "--offline=yes", f"--threshold={EXPOSURE_MAX}", UNIT]
+    security(UNIT)
+
+
+def security(unit):
+    command = ["systemd-analyze", "security", "--offline=yes", f"--threshold={EXPOSURE_MAX}", unit]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stdout + ran.stderr

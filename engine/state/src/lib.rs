@@ -16,10 +16,10 @@ mod values;
 pub use events::{
     Automatic, Award, BaseConfirmed, BaseTaken, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit,
     ConfigurationReloaded, Contribution, DayLimits, DebitAsked, DebitFacts, Decision, Draw, DrawSealed, Event,
-    GenerationBegun, Hit, Incident, InternalRequest, LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported,
-    PoolMirrored, PoolStatus, PoolTerms, Refused, ReportedVoids, Reversal, RoundJackpot, RoundStarted, RoundTerms,
-    SealReason, SessionName, SessionOpened, SettledRound, StartEvidence, StepResolved, StretchEnd, TakeBack,
-    VoidReturn, VoidedJackpot, WalletAnswer,
+    GenerationBegun, Hit, Incident, InternalRequest, LiabilityReserved, LogRestored, LoggedTerms, MirroredAward,
+    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused, ReportedVoids, Reversal, RoundJackpot,
+    RoundStarted, RoundTerms, SealReason, SessionName, SessionOpened, SettledRound, StartEvidence, StepResolved,
+    StretchEnd, TakeBack, VoidReturn, VoidedJackpot, WalletAnswer,
 };
 pub use fold::{CommonState, Left, Share, Stage, Subject, Totals, figure, price};
 pub use play::{
@@ -29,8 +29,8 @@ pub use play::{
 pub use smol_str::SmolStr;
 pub use state::{
     BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, DueKind, Frozen, Generation, Generations, Hand,
-    NextDraw, NotCanonical, OpenRound, PendingChange, PlayerState, PoolState, ReportedBalance, Seat, StateDigest, Step,
-    SwitchedOff, UnpaidAward, UnpaidCredit, VOID_HOLD_MS, VoidProposal, VoidSum, Wallet,
+    NextDraw, NotCanonical, OpenRound, PendingChange, PlayerState, PoolState, ReportedBalance, Restores, Seat,
+    StateDigest, Step, SwitchedOff, UnpaidAward, UnpaidCredit, VOID_HOLD_MS, VoidProposal, VoidSum, Wallet,
 };
 pub use statement::{
     Bet, Dues, Revenue, RevenueKey, RevenueSums, RoundKey, Statement, Transaction, TransactionKind, UnknownBet,

@@ -13,6 +13,13 @@ pub struct Checkpoint {
     pub root: Hash,
 }
 
+/// Returns the origin of a log without the number of a restore.
+#[must_use]
+pub fn without_restore(origin: &str) -> &str {
+    let is_number = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    origin.rsplit_once("/r").filter(|(_, number)| is_number(number)).map_or(origin, |(bare, _)| bare)
+}
+
 impl Checkpoint {
     pub fn open(note: &Note, key: &VerifierKey) -> Result<Self, NoteError> {
         note.verify(key)?;
@@ -20,6 +27,16 @@ impl Checkpoint {
         match checkpoint.origin == key.name() {
             true => Ok(checkpoint),
             false => Err(Malformed("the checkpoint and the key belong to different logs").into()),
+        }
+    }
+
+    /// Opens a checkpoint of the key's log, or of a log that continues it after a restore to an earlier position: their
+    /// origins differ only in a suffix `/r<number>`.
+    pub fn open_restored(note: &Note, key: &VerifierKey) -> Result<Self, NoteError> {
+        let claimed: Self = note.text().parse()?;
+        match without_restore(&claimed.origin) == without_restore(key.name()) {
+            true => Self::open(note, &key.named(&claimed.origin)?),
+            false => Self::open(note, key),
         }
     }
 

@@ -28,7 +28,7 @@ mod tile;
 mod tlog_proof;
 mod witness;
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, without_restore};
 pub use keys::{KeyKind, SignerKey, VerifierKey};
 pub use merkle::{Hash, Stored, Tree, empty, leaf, node, root};
 pub use note::{Note, NoteError, SIGNATURES_MAX};

@@ -138,6 +138,7 @@ reasons! {
     82 BadGeneration { number };
     309 VoidFactsWrong { round };
     310 BadBase { position };
+    311 BadRestore { number };
     200 AmountAboveCeiling { currency, amount, ceiling };
     201 BalanceAboveCeiling { currency, balance, ceiling };
     202 RateOutOfBounds { currency };

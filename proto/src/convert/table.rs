@@ -12,8 +12,8 @@ use crate::log::v1;
 use motherlode_state::{
     Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, ConfigurationReloaded, Contribution, DayLimits,
     DebitAsked, DebitFacts, Decision, Draw, DrawSealed, Event, GenerationBegun, Hit, Incident, LiabilityReserved,
-    LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, ReportedVoids, Reversal,
-    RoundJackpot, RoundStarted, RoundTerms, SessionOpened, SettledRound, StepResolved, StretchEnd, TakeBack,
+    LogRestored, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, ReportedVoids,
+    Reversal, RoundJackpot, RoundStarted, RoundTerms, SessionOpened, SettledRound, StepResolved, StretchEnd, TakeBack,
     VoidReturn, WalletAnswer,
 };
 use prost::Message as _;
@@ -173,6 +173,7 @@ events! {
     81 BaseTaken(base: Box<BaseTaken>);
     82 BaseConfirmed(base: Box<BaseConfirmed>);
     83 ConfigurationReloaded(reloaded: Box<ConfigurationReloaded>);
+    84 LogRestored(restored: Box<LogRestored>);
 }
 
 messages! {
@@ -195,6 +196,7 @@ messages! {
     }
     "BaseTaken" BaseTaken { 1 position, 2 record_hash, 3 form, 4 digest, 5 actor }
     "BaseConfirmed" BaseConfirmed { 1 position, 2 digest, 3 actor }
+    "LogRestored" LogRestored { 1 number, 2 position, 3 record_hash, 4 origin, 5 checkpoint }
     "JackpotAwarded" Award {
         1 partition, 2 hit, 3 stream, 4 round, 5 cycle, 6 collision, 7 currency, 8 coin_value, 9 rate, 10 amount,
         11 increments, 12 seed_from_reserve, 13 seed_from_house, 14 to_reserve, 15 paid

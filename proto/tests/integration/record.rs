@@ -15,9 +15,9 @@ use motherlode_proto::{
 use motherlode_state::{
     Automatic, Award, BaseConfirmed, BaseTaken, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit,
     ConfigurationReloaded, Contribution, Currency, DayLimits, DebitAsked, Decision, Draw, Event, FxRate, Hit,
-    LiabilityReserved, LoggedTerms, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
-    RoundStarted, RoundTerms, SealReason, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
-    VoidedJackpot,
+    LiabilityReserved, LogRestored, LoggedTerms, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored,
+    PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason, SessionOpened, StepResolved, StreamId, StretchEnd,
+    Switch, TakeBack, VoidedJackpot,
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 use prost::Message;
@@ -38,6 +38,9 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         actor: text.to_owned(),
     };
     events.push(Event::ConfigurationReloaded(Box::new(reloaded)));
+    let (origin, checkpoint) = (text.to_owned(), text.to_owned());
+    let restored = LogRestored { number: 5, position: 7, record_hash: [8; 32], origin, checkpoint };
+    events.push(Event::LogRestored(Box::new(restored)));
     events
 }
 

@@ -26,5 +26,5 @@ mod upload;
 pub use error::ArchiveError;
 pub use manifest::Manifest;
 pub use objects::Archive;
-pub use restore::{Restored, restore};
+pub use restore::{Restored, checkpoint, restore, restore_while};
 pub use upload::{Archived, Options, Upload};

@@ -6,7 +6,7 @@ use crate::{
 };
 use bytes::Bytes;
 use motherlode_log::{Hash, Position, Record, Store, Unsealer, genesis, hash};
-use motherlode_tiles::{Checkpoint, Tree, VerifierKey};
+use motherlode_tiles::{Checkpoint, Note, Tree, VerifierKey};
 use sha2::{Digest as _, Sha256};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,8 +24,9 @@ pub struct Restored {
     pub signed: Option<Checkpoint>,
 }
 
-/// Verifies the whole archive of a partition, and appends the records that `target` lacks; `target` must be empty or a
-/// prefix of the archived log. If `key` is given, the checkpoint must be signed with it. `done` counts verified records.
+/// Verifies the whole archive of a partition, and appends the records up to `upto` that `target` lacks; `target` must be
+/// empty or a prefix of the archived log. If `key` is given, the checkpoint must be signed with it. `done` counts verified
+/// records.
 pub async fn restore<'a>(
     archive: &'a Archive,
     partition: u32,
@@ -34,10 +35,29 @@ pub async fn restore<'a>(
     key: Option<&VerifierKey>,
     done: &'a AtomicU64,
 ) -> Result<Restored, ArchiveError> {
-    let signed = checkpoint(archive, partition, key).await?;
+    let mut keep = move |record: &Record| record.position <= upto;
+    let restored = restore_while(archive, partition, target, &mut keep, key, done).await?;
+    match upto != Position::MAX && restored.end < upto {
+        true => Err(archive.damaged(&object(partition, "manifests"), "the newest segments are missing")),
+        false => Ok(restored),
+    }
+}
+
+/// Like [`restore`], but appends the records before the first for which `keep` returns false. `keep` receives all records
+/// of the archive in order, once each.
+pub async fn restore_while<'a, 'k>(
+    archive: &'a Archive,
+    partition: u32,
+    target: Option<&'a mut (dyn Store + 'a)>,
+    keep: &'k mut (dyn FnMut(&Record) -> bool + 'k),
+    key: Option<&VerifierKey>,
+    done: &'a AtomicU64,
+) -> Result<Restored, ArchiveError> {
+    let signed = checkpoint(archive, partition, key).await?.map(|(checkpoint, _)| checkpoint);
     let before = target.as_ref().map_or(0, |target| target.end());
     let (tree, head) = (Tree::default(), genesis(partition));
-    let mut walk = Walk { archive, partition, target, upto, signed, before, tree, head, end: (0, head), done };
+    let (is_cut, end) = (false, (0, head));
+    let mut walk = Walk { archive, partition, target, keep, is_cut, signed, before, tree, head, end, done };
     walk.compare()?;
     let mut segments = 0;
     while let Some(manifest) = next(archive, partition, walk.tree.size() + 1).await? {
@@ -47,22 +67,22 @@ pub async fn restore<'a>(
     walk.end(segments)
 }
 
-async fn checkpoint(
+/// Returns the archived checkpoint, which may have been signed after a restore.
+pub async fn checkpoint(
     archive: &Archive,
     partition: u32,
     key: Option<&VerifierKey>,
-) -> Result<Option<Checkpoint>, ArchiveError> {
+) -> Result<Option<(Checkpoint, Note)>, ArchiveError> {
     let Some(note) = archive.checkpoint(partition).await? else {
         let missing = || ArchiveError::Missing { place: archive.to_string(), object: object(partition, CHECKPOINT) };
         return if key.is_some() { Err(missing()) } else { Ok(None) };
     };
     let signature = |source| ArchiveError::Signature { partition, source };
-    match key {
-        Some(key) => Checkpoint::open(&note, key).map(Some).map_err(signature),
-        None => {
-            note.text().parse().map(Some).map_err(|malformed: motherlode_tiles::Malformed| signature(malformed.into()))
-        }
-    }
+    let checkpoint = match key {
+        Some(key) => Checkpoint::open_restored(&note, key).map_err(signature)?,
+        None => note.text().parse().map_err(|malformed: motherlode_tiles::Malformed| signature(malformed.into()))?,
+    };
+    Ok(Some((checkpoint, note)))
 }
 
 async fn next(archive: &Archive, partition: u32, first: Position) -> Result<Option<Manifest>, ArchiveError> {
@@ -72,11 +92,12 @@ async fn next(archive: &Archive, partition: u32, first: Position) -> Result<Opti
     }
 }
 
-struct Walk<'a> {
+struct Walk<'a, 'k> {
     archive: &'a Archive,
     partition: u32,
     target: Option<&'a mut (dyn Store + 'a)>,
-    upto: Position,
+    keep: &'k mut (dyn FnMut(&Record) -> bool + 'k),
+    is_cut: bool,
     signed: Option<Checkpoint>,
     before: Position,
     tree: Tree,
@@ -85,7 +106,7 @@ struct Walk<'a> {
     done: &'a AtomicU64,
 }
 
-impl Walk<'_> {
+impl Walk<'_, '_> {
     async fn segment(&mut self, manifest: &Manifest) -> Result<(), ArchiveError> {
         if manifest.last <= self.before {
             self.read_target(manifest)?;
@@ -111,19 +132,19 @@ impl Walk<'_> {
         let blocks = Unsealer::new(bytes, self.partition, self.tree.size() + 1, self.head);
         for block in blocks.map_err(|damage| self.damaged(manifest, &damage.to_string()))? {
             let block = block.map_err(|damage| self.damaged(manifest, &damage.to_string()))?;
-            self.append(&block)?;
-            self.pass(&block)?;
+            let kept = self.pass(&block)?;
+            self.append(&block, kept)?;
         }
         Ok(())
     }
 
-    fn append(&mut self, block: &[Record]) -> Result<(), ArchiveError> {
+    fn append(&mut self, block: &[Record], kept: usize) -> Result<(), ArchiveError> {
         let Some(target) = &mut self.target else { return Ok(()) };
         let common = block.iter().find(|record| record.position == self.before);
         if common.is_some_and(|common| hash(&common.bytes) != target.head()) {
             return Err(self.other_log());
         }
-        let lacking = block.iter().filter(|record| record.position > self.before && record.position <= self.upto);
+        let lacking = block.iter().take(kept).filter(|record| record.position > self.before);
         let records: Vec<Bytes> = lacking.map(|record| record.bytes.clone()).collect();
         if !records.is_empty() {
             target.append(target.end(), &records)?;
@@ -144,17 +165,21 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn pass(&mut self, records: &[Record]) -> Result<(), ArchiveError> {
+    /// Verifies records and returns how many of them, from the first, are kept.
+    fn pass(&mut self, records: &[Record]) -> Result<usize, ArchiveError> {
+        let mut kept = 0;
         for record in records {
             self.head = hash(&record.bytes);
             self.tree.append(&self.head, |_, _| {});
-            if record.position <= self.upto {
-                self.end = (record.position, self.head);
-            }
             self.compare()?;
+            self.is_cut |= !(self.keep)(record);
+            if !self.is_cut {
+                self.end = (record.position, self.head);
+                kept += 1;
+            }
         }
         self.done.fetch_add(records.len() as u64, Ordering::Relaxed);
-        Ok(())
+        Ok(kept)
     }
 
     fn compare(&self) -> Result<(), ArchiveError> {
@@ -171,9 +196,6 @@ impl Walk<'_> {
         let (partition, verified, (end, head)) = (self.partition, self.tree.size(), self.end);
         if let Some(size) = self.signed.as_ref().map(|signed| signed.size).filter(|size| *size > verified) {
             return Err(ArchiveError::Missed { partition, end: verified, size });
-        }
-        if self.upto != Position::MAX && end < self.upto {
-            return Err(self.archive.damaged(&object(partition, "manifests"), "the newest segments are missing"));
         }
         if self.before > end {
             return Err(self.other_log());

@@ -20,7 +20,7 @@ use motherlode_rounds::{
     view::StepView,
 };
 use motherlode_state::{Commit, Event, StreamId, number};
-use motherlode_tiles::{Checkpoint, Hash, NoteError, Policy, Proof, VerifierKey, is_included, leaf};
+use motherlode_tiles::{Checkpoint, Hash, NoteError, Policy, Proof, VerifierKey, is_included, leaf, without_restore};
 use prost::Message as _;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -201,7 +201,7 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
         if commit.position <= before {
             return Err(at("the record is out of order".to_owned()));
         }
-        if !origin.ends_with(&format!("/log/{}", commit.partition)) {
+        if !without_restore(origin).ends_with(&format!("/log/{}", commit.partition)) {
             return Err(at(format!(
                 "the record belongs to partition {}, but the checkpoint belongs to {origin}",
                 commit.partition

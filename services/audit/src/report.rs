@@ -42,14 +42,15 @@ impl Report {
     /// PL-39).
     #[must_use]
     pub fn under_way(&self) -> Vec<String> {
+        let restores = self.books.restores();
         let of_player = |(operator, name, player): (&str, &str, &PlayerState)| {
             let Some(Wallet { debit, dues, .. }) = player.wallet() else { return vec![] };
             let debit = debit.iter().map(|debit| {
                 let kind = if debit.amount == Minor::ZERO { "open" } else { "debit" };
-                format!("{kind}/{operator}/{name}/{}", debit.request_id)
+                restores.transaction_id(debit.asked_at, format!("{kind}/{operator}/{name}/{}", debit.request_id))
             });
             let stream = StreamId::player(operator, name);
-            let due = |due: &UnpaidCredit| due.transaction_id(&stream);
+            let due = |due: &UnpaidCredit| due.transaction_id(&stream, restores);
             debit.chain(dues.iter().map(due)).collect::<Vec<_>>()
         };
         self.books.players().flat_map(of_player).collect()

@@ -23,7 +23,7 @@ pub struct Checkpoints {
 impl Checkpoints {
     /// Opens the tree files in a folder. If the folder has no checkpoint, nothing is compared.
     pub fn in_folder(folder: &Path, key: &VerifierKey) -> Result<Self, FilesError> {
-        let Some((checkpoint, _)) = Files::checkpoint(folder, key)? else { return Ok(Self::default()) };
+        let Some((checkpoint, _)) = Files::restored_checkpoint(folder, key)? else { return Ok(Self::default()) };
         Ok(Self { files: Some((folder.to_owned(), checkpoint.size)), signed: vec![checkpoint] })
     }
 }

@@ -249,7 +249,7 @@ impl Report {
         }
         lines.extend([
             String::new(),
-            "  ~: sigma computed from the sample's spread; without ~: sigma computed from the exact spread".to_owned(),
+            "  ~: sigma of the sample's spread; without ~: sigma of the exact spread".to_owned(),
             format!(
                 "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),

@@ -1,5 +1,6 @@
 //! Start of a writer (PL-40): looks for lost records and missing draw keys, then commits the next draw generation. The
-//! files `<keys>.log-<partition>` contain the log's end.
+//! files `<keys>.log-<partition>` contain the log's end; after a restore to an earlier position, `-r<number>` is appended
+//! to the name.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -93,10 +94,10 @@ pub fn judge_start(
     keys: &DrawKeys,
     policy: &StartPolicy,
 ) -> Result<Option<JudgedStart>, StartRefused> {
-    let Some(mark) = keys.mark_file(ledger.partition()) else { return Ok(None) };
+    let Some(mark) = keys.mark_file(ledger) else { return Ok(None) };
     let (partition, generations) = (ledger.partition(), ledger.generations());
     let end = *ledger.head().borrow();
-    let (page, remembered) = match (&policy.pages, first(ledger)?) {
+    let (page, remembered) = match (&policy.pages, identity(ledger)?) {
         (Some(folder), Some(log)) => {
             let (page, remembered) = Page::open(folder, (log, partition), policy.log.is_some())?;
             (Some(page), remembered)
@@ -167,7 +168,7 @@ impl JudgedStart {
             events: vec![Event::GenerationBegun(begun.into())],
         };
         ledger.append(proposal).await.map_err(|source| StartRefused::Append { partition, source })?;
-        let page = match (page, &policy.pages, first(&ledger)?) {
+        let page = match (page, &policy.pages, identity(&ledger)?) {
             (None, Some(folder), Some(log)) => Some(Page::open(folder, (log, partition), policy.log.is_some())?.0),
             (page, ..) => page,
         };
@@ -199,11 +200,16 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-fn first(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
+/// Identity of the log: the hash of its first record, and of the number of the latest restore, which began another log.
+fn identity(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     if ledger.durable() == 0 {
         return Ok(None);
     }
-    Ok(ledger.records(1, 1, BYTES)?.first().map(|record| hash(&record.bytes)))
+    let first = ledger.records(1, 1, BYTES)?.first().map(|record| hash(&record.bytes));
+    Ok(match ledger.restores().current() {
+        0 => first,
+        number => first.map(|first| hash(&[&first[..], &number.to_be_bytes()].concat())),
+    })
 }
 
 fn has(ledger: &Handle, head: ChainHead) -> Result<bool, ReadError> {
@@ -262,14 +268,17 @@ fn depending(ledger: &Handle, keys: &BTreeSet<Epoch>) -> (u64, u64) {
 }
 
 impl DrawKeys {
-    fn mark_file(&self, partition: u32) -> Option<PathBuf> {
+    fn mark_file(&self, ledger: &Handle) -> Option<PathBuf> {
         let mut name = self.path()?.as_os_str().to_owned();
-        name.push(format!(".log-{partition}"));
+        name.push(format!(".log-{}", ledger.partition()));
+        if let number @ 1.. = ledger.restores().current() {
+            name.push(format!("-r{number}"));
+        }
         Some(name.into())
     }
 
     pub fn mark(&self, ledger: &Handle, head: ChainHead, stopped: bool) -> io::Result<()> {
-        let Some(path) = self.mark_file(ledger.partition()) else { return Ok(()) };
+        let Some(path) = self.mark_file(ledger) else { return Ok(()) };
         let generation = ledger.generations().current().number;
         let mut next = path.clone().into_os_string();
         next.push(".next");

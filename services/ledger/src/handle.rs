@@ -20,7 +20,7 @@ use crate::{
 use motherlode_log::{Authority, Position};
 use motherlode_proto::convert::record::{Logged, Proposer};
 use motherlode_runtime::{Reason, Refusal, trace::traceparent, until::until};
-use motherlode_state::{Books, Generations, PlayerState, SettledRound, StreamId};
+use motherlode_state::{Books, Generations, PlayerState, Restores, SettledRound, StreamId};
 use parking_lot::Mutex;
 use std::{
     collections::HashMap,
@@ -248,6 +248,11 @@ impl Handle {
     #[must_use]
     pub fn generations(&self) -> Arc<Generations> {
         Arc::clone(self.shared.books.read().generations())
+    }
+
+    #[must_use]
+    pub fn restores(&self) -> Arc<Restores> {
+        Arc::clone(self.shared.books.read().restores())
     }
 
     pub(crate) fn was_followed(&self) -> bool {

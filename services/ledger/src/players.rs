@@ -31,7 +31,7 @@ use tokio::sync::watch;
 /// No new version is needed for moved code, new kinds of events or stricter refusals. The tests `state_version_*`
 /// compare serialized states of logs that contain every kind of event. For real logs, the [check](crate::state_check)
 /// of a new build compares players' states.
-pub(crate) const STATE_VERSION: u32 = 8;
+pub(crate) const STATE_VERSION: u32 = 9;
 
 pub(crate) static PLAYERS: Keyspace =
     Keyspace { name: "players", version: STATE_VERSION, widths: None, filtered: u16::MAX };

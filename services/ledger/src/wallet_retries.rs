@@ -40,7 +40,8 @@ pub(crate) async fn retry(
         };
         match ledger.append(proposal).await {
             Ok(logged) => {
-                let transaction_ids = held.iter().map(|due| due.transaction_id(&stream)).collect();
+                let restores = ledger.restores();
+                let transaction_ids = held.iter().map(|due| due.transaction_id(&stream, &restores)).collect();
                 return Ok(RetryWalletCallsResponse { transaction_ids, position: logged.commit.position });
             }
             Err(AppendError::Conflict { .. } | AppendError::Refused(Refused::NoSuchDue)) => {}

@@ -63,7 +63,7 @@ async fn players_that_are_there_play_on_run_after_run() {
     let server = serve(data.path()).await;
     let existing = Options { existing: Some("old-".to_owned()), game: "neptune".to_owned(), ..options(&server) };
     let error = run(&existing, &|_| ()).await.unwrap_err();
-    assert!(error.to_string().starts_with("looking the players up: "), "{error}");
+    assert!(error.to_string().starts_with("looking up the players: "), "{error}");
     let connection = connect(&existing.target, &Credentials::default(), None).await.unwrap();
     let mut ledger = LedgerServiceClient::new(connection);
     for number in 0..20 {

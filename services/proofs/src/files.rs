@@ -60,6 +60,13 @@ impl Files {
         Ok(Some((checkpoint, note)))
     }
 
+    /// See [`Checkpoint::open_restored`].
+    pub fn restored_checkpoint(folder: &Path, key: &VerifierKey) -> Result<Option<(Checkpoint, Note)>, FilesError> {
+        let Some((path, note)) = Self::note(folder)? else { return Ok(None) };
+        let opened = Checkpoint::open_restored(&note, key);
+        Ok(Some((opened.map_err(|source| FilesError::Unsigned { path, source })?, note)))
+    }
+
     pub fn unverified_checkpoint(folder: &Path) -> Result<Option<(Checkpoint, Note)>, FilesError> {
         let Some((path, note)) = Self::note(folder)? else { return Ok(None) };
         let checkpoint = note.text().parse().map_err(|source| FilesError::Malformed { path, source })?;

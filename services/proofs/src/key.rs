@@ -1,6 +1,6 @@
 use motherlode_log::Position;
 use motherlode_runtime::Config;
-use motherlode_tiles::{KeyKind, Malformed, SignerKey, VerifierKey};
+use motherlode_tiles::{KeyKind, Malformed, SignerKey, VerifierKey, without_restore};
 use std::{
     fs::{self, OpenOptions},
     io::{self, Write as _},
@@ -33,17 +33,23 @@ pub enum KeyError {
     Entropy(getrandom::Error),
 }
 
+/// Returns the origin of a partition's log. `restore` is the number of its latest restore to an earlier position, or 0.
 #[must_use]
-pub fn origin(name: &str, partition: u32) -> String {
-    format!("{name}/log/{partition}")
+pub fn origin(name: &str, partition: u32, restore: u64) -> String {
+    let restore = if restore > 0 { format!("/r{restore}") } else { String::new() };
+    format!("{name}/log/{partition}{restore}")
 }
 
-/// Returns the key with the name of a partition's log. `key` may have any partition's name or none.
+/// Returns the key with the name of a partition's log before any restore. `key` may have any partition's name or none.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
-    let name = key.name();
+    of_restore(key, partition, 0)
+}
+
+pub fn of_restore(key: &VerifierKey, partition: u32, restore: u64) -> Result<VerifierKey, Malformed> {
+    let name = without_restore(key.name());
     let bare =
         name.rsplit_once("/log/").filter(|(_, digits)| digits.parse::<u32>().is_ok()).map_or(name, |(bare, _)| bare);
-    key.named(&origin(bare, partition))
+    key.named(&origin(bare, partition, restore))
 }
 
 /// The key file is outside the log's folder, so that copies of the log do not include the key.

@@ -94,7 +94,7 @@ impl Proofs {
         let key = load_or_make(config, written.iter().map(|ledger| ledger.durable()).max().unwrap_or_default())?;
         let mut partitions = vec![];
         for ledger in written {
-            let key = key.named(&origin(key.verifier().name(), ledger.partition()))?;
+            let key = key.named(&origin(key.verifier().name(), ledger.partition(), ledger.restores().current()))?;
             partitions.push(Arc::new(Partition::open(config, ledger.clone(), key, draws.clone())?));
         }
         Ok(Self(partitions.into()))

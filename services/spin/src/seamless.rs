@@ -74,7 +74,7 @@ impl SpinApi {
             Before::RollingBack => return self.rolled_back(ledger, bet, asks_until()).await,
         };
         let place = Arc::new(place?);
-        let debit = Call::debit(Names::new(wallet.operator(), wallet.settings()), &asked);
+        let debit = Call::debit(Names::new(wallet.operator(), wallet.settings()), &ledger.restores(), &asked);
         let debit = debit.ok_or_else(|| Refusal::request_id_reused(&bet.request_id))?;
         let amount = asked_amount(&asked);
         let until = asks_until();

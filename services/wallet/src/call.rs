@@ -8,7 +8,7 @@ use crate::{
 use motherlode_ledger::{FetchError, Handle};
 use motherlode_proto::{convert::record::Logged, round::v1::Account, wallet::v1 as wire};
 use motherlode_runtime::config::Seamless;
-use motherlode_state::{Currency, DebitAsked, DebitFacts, DueKind, Event, Minor, StreamId, UnpaidCredit};
+use motherlode_state::{Currency, DebitAsked, DebitFacts, DueKind, Event, Minor, Restores, StreamId, UnpaidCredit};
 use prost_types::Timestamp;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -36,10 +36,11 @@ impl<'a> Names<'a> {
 
 impl Call {
     #[must_use]
-    pub fn debit(names: Names<'_>, asked: &Logged) -> Option<Self> {
+    pub fn debit(names: Names<'_>, restores: &Restores, asked: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
         let facts = facts_of(bet);
         let id = opening_id(stream, &bet.request_id, facts.campaign.is_some());
+        let id = restores.transaction_id(asked.commit.position, id);
         let context = Some(context(names, asked, (&id, &facts.session), bet.currency));
         let (account, round) = (Some(account(stream, bet.currency)), Some(opened(&id, bet, &facts)));
         let request_id = bet.request_id.to_string();
@@ -65,7 +66,7 @@ impl Call {
     }
 
     #[must_use]
-    pub fn rollback(names: Names<'_>, asked: &Logged, rollback: &Logged) -> Option<Self> {
+    pub fn rollback(names: Names<'_>, restores: &Restores, asked: &Logged, rollback: &Logged) -> Option<Self> {
         let (stream, bet) = (&asked.commit.stream, asked_by(asked)?);
         let reason = rollback.commit.events.iter().find_map(|event| match event {
             Event::RollbackAsked { reason, .. } => Some(reason.as_str()),
@@ -77,8 +78,9 @@ impl Call {
             _ => wire::RollbackReason::RefusedAfterDebit,
         };
         let facts = facts_of(bet);
-        let undone = opening_id(stream, &bet.request_id, facts.campaign.is_some());
-        let id = format!("rollback/{}/{}", owner(stream), bet.request_id);
+        let of_debit = |id| restores.transaction_id(asked.commit.position, id);
+        let undone = of_debit(opening_id(stream, &bet.request_id, facts.campaign.is_some()));
+        let id = of_debit(format!("rollback/{}/{}", owner(stream), bet.request_id));
         Some(Self::Rollback(Box::new(wire::RollbackRequest {
             account: Some(account(stream, bet.currency)),
             amount: Some(money(bet.amount, bet.currency)),
@@ -95,7 +97,7 @@ impl Call {
     pub fn due(names: Names<'_>, ledger: &Handle, stream: &StreamId, due: &UnpaidCredit) -> Result<Self, FetchError> {
         let logged = ledger.fetch(due.due_at)?;
         let of = RoundOf::read(ledger, &logged, due)?;
-        let id = due.transaction_id(stream);
+        let id = due.transaction_id(stream, &ledger.restores());
         let session = of.as_ref().map_or("", |of| &of.session);
         let context = Some(context(names, &logged, (&id, session), due.currency));
         let account = Some(account(stream, due.currency));

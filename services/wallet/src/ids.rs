@@ -3,7 +3,8 @@ use motherlode_proto::{convert::record::Logged, round::v1::Money};
 use motherlode_state::{Currency, DebitAsked, Event, Minor, StreamId};
 use ring::digest::{SHA256, digest};
 
-pub(crate) fn opening_id(stream: &StreamId, request_id: &str, is_free: bool) -> String {
+#[must_use]
+pub fn opening_id(stream: &StreamId, request_id: &str, is_free: bool) -> String {
     let kind = if is_free { "open" } else { "debit" };
     format!("{kind}/{}/{request_id}", owner(stream))
 }
@@ -31,7 +32,8 @@ pub(crate) fn owner(stream: &StreamId) -> String {
 }
 
 /// UUID (version 8, RFC 9562) from the first 16 bytes of a text's SHA-256.
-pub(crate) fn uuid(text: &str) -> String {
+#[must_use]
+pub fn uuid(text: &str) -> String {
     let digest = digest(&SHA256, text.as_bytes());
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest.as_ref()[..16]);
@@ -44,7 +46,7 @@ pub(crate) fn uuid(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_state::UnpaidCredit;
+    use motherlode_state::{LogRestored, Restores, UnpaidCredit};
 
     #[test]
     fn pl_39_uuids_are_the_documented_digests() {
@@ -68,8 +70,15 @@ mod tests {
             due_at: 9,
             due_ms: 0,
         };
-        assert_eq!(due.transaction_id(&alice), "credit/acme/alice/EUR/award/bewitched/0/7");
+        let mut restores = Restores::default();
+        assert_eq!(due.transaction_id(&alice, &restores), "credit/acme/alice/EUR/award/bewitched/0/7");
         let close = UnpaidCredit { amount: Minor::ZERO, closes: 3, request_id: "auto/3/2".into(), ..due };
-        assert_eq!(close.transaction_id(&alice), "close/acme/alice/3/auto/3/2");
+        assert_eq!(close.transaction_id(&alice, &restores), "close/acme/alice/3/auto/3/2");
+        let (record_hash, origin, checkpoint) = ([1; 32], String::new(), String::new());
+        let restored = LogRestored { number: 5, position: 10, record_hash, origin, checkpoint };
+        restores.add(&restored, 11).unwrap();
+        assert_eq!(close.transaction_id(&alice, &restores), "close/acme/alice/3/auto/3/2", "the wallet knows this id");
+        let later = UnpaidCredit { due_at: 12, ..close };
+        assert_eq!(later.transaction_id(&alice, &restores), "r5/close/acme/alice/3/auto/3/2");
     }
 }

@@ -19,5 +19,6 @@ mod wallets;
 pub use breaker::{Breaker, Leave};
 pub use call::{Call, Names};
 pub use client::{Answer, Client};
+pub use ids::{opening_id, uuid};
 pub use outbox::{WalletOutbox, roll_back};
 pub use wallets::{ByOperator, OperatorWallet, WalletError, WalletState, Wallets};

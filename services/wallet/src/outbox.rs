@@ -372,7 +372,7 @@ fn rollback_of(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, debi
     let asked = ledger.fetch(debit.asked_at).map_err(|error| error.to_string())?;
     let id = InternalRequest::AskRollback { request_id: &debit.request_id }.to_string();
     let rollback = ledger.find(stream, &id, InternalRequest::FINGERPRINT).map_err(|error| error.to_string())?;
-    let call = rollback.and_then(|rollback| Call::rollback(names, &asked, &rollback));
+    let call = rollback.and_then(|rollback| Call::rollback(names, &ledger.restores(), &asked, &rollback));
     call.ok_or_else(|| format!("the log has no rollback of the debit {}", debit.request_id))
 }
 fn ended(
@@ -404,7 +404,7 @@ fn hold_call(
     due: &UnpaidCredit,
     (reason, code): (String, ReasonCode),
 ) -> Option<Proposal> {
-    let transaction = due.transaction_id(stream);
+    let transaction = due.transaction_id(stream, &ledger.restores());
     tracing::error!(%stream, transaction, reason, code = code.as_str_name(), "the operator's wallet refused a call: the call is held until RetryWalletCalls");
     let version = ledger.player(stream).ok()??.head.version;
     let request = InternalRequest::HoldCall { version }.to_string();

@@ -42,7 +42,9 @@ impl RoundOf {
             (_, true) => wire::CreditKind::FreeRoundWin,
             (_, false) => wire::CreditKind::Win,
         };
+        let (session, asked_at) = asked(ledger, stream, &opening)?;
         let id = opening_id(stream, &opening.commit.request_id, is_free);
+        let id = ledger.restores().transaction_id(asked_at, id);
         let end = cause.end();
         let kept = cause.win_kept(ledger, logged, number)?;
         let round = wire::Round {
@@ -63,7 +65,6 @@ impl RoundOf {
             }),
             win_kept: kept.map(|kept| money(kept, currency)),
         };
-        let session = session(ledger, stream, &opening)?;
         Ok(Some(Self { round, kind, jackpot: cause.jackpot, session }))
     }
 }
@@ -157,18 +158,21 @@ fn opening(ledger: &Handle, logged: &Arc<Logged>, cause: &Cause<'_>, number: u64
     }
 }
 
-fn session(ledger: &Handle, stream: &StreamId, opening: &Logged) -> Result<SmolStr, FetchError> {
+/// Returns the operator's session of a round, and the position of the request for its debit. Without such a request, the
+/// position is that of the opening.
+fn asked(ledger: &Handle, stream: &StreamId, opening: &Logged) -> Result<(SmolStr, u64), FetchError> {
     let mut events = opening.commit.events.iter();
     let stated = events.find_map(|event| match event {
         Event::OperatorSession { session } => Some(session.clone()),
         _ => None,
     });
     if let Some(stated) = stated {
-        return Ok(stated);
+        return Ok((stated, opening.commit.position));
     }
     let id = InternalRequest::AskDebit { request_id: &opening.commit.request_id }.to_string();
     let asked = ledger.find(stream, &id, InternalRequest::FINGERPRINT);
     let asked = asked.map_err(|_| FetchError::Missing(opening.commit.position))?;
+    let asked_at = asked.as_ref().map_or(opening.commit.position, |asked| asked.commit.position);
     let facts = asked.as_deref().and_then(asked_by).and_then(|asked| asked.facts.as_ref());
-    Ok(facts.map(|facts| facts.session.clone()).unwrap_or_default())
+    Ok((facts.map(|facts| facts.session.clone()).unwrap_or_default(), asked_at))
 }

@@ -18,7 +18,7 @@ use std::{
 const PARTITIONS: u32 = 3;
 const PLAYERS: usize = 9;
 
-async fn serve(data: &Path) -> Server {
+pub(crate) async fn serve(data: &Path) -> Server {
     let config = Config { partitions: PARTITIONS, store: Store::default(), ..config(data) };
     start_on(&config, open_stores(&config).unwrap()).await
 }
@@ -34,13 +34,13 @@ fn run(arguments: &[&str]) -> Output {
     command(arguments).output().unwrap()
 }
 
-fn printed(arguments: &[&str]) -> String {
+pub(crate) fn printed(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn refused(arguments: &[&str]) -> String {
+pub(crate) fn refused(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(!output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
     String::from_utf8(output.stderr).unwrap()
@@ -51,7 +51,7 @@ fn heads(data: &Path) -> Vec<String> {
     verified.lines().filter(|line| line.starts_with("  head")).map(str::to_owned).collect()
 }
 
-async fn played(data: &Path, rounds: usize) {
+pub(crate) async fn played(data: &Path, rounds: usize) {
     let server = serve(data).await;
     let mut client = Client::connect(server.address()).await;
     for player in 0..PLAYERS {
@@ -125,13 +125,13 @@ fn files(folder: &Path) -> u64 {
     paths.map(|path| if path.is_dir() { files(&path) } else { 1 }).sum()
 }
 
-fn bytes(folder: &Path) -> u64 {
+pub(crate) fn bytes(folder: &Path) -> u64 {
     let Ok(listed) = fs::read_dir(folder) else { return 0 };
     let paths = listed.flatten().map(|entry| entry.path());
     paths.map(|path| if path.is_dir() { bytes(&path) } else { fs::metadata(&path).map_or(0, |file| file.len()) }).sum()
 }
 
-fn killed(arguments: &[&str], reached: impl Fn() -> bool) -> bool {
+pub(crate) fn killed(arguments: &[&str], reached: impl Fn() -> bool) -> bool {
     let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     loop {
         if let Some(status) = child.try_wait().unwrap() {

@@ -71,6 +71,7 @@ mod replica_views;
 mod replicas;
 mod reports;
 mod requests;
+mod restore_position;
 mod restores;
 mod roles;
 mod seals;

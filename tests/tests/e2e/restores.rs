@@ -28,17 +28,17 @@ const ROUNDS: u32 = 100;
 const PLAYERS: [&str; 4] = ["ann", "ben", "cat", "dan"];
 
 /// Returns a folder that represents a machine's memory. A copy of the data folder does not contain it.
-fn machine() -> TempDir {
+pub(crate) fn machine() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }
 
-fn on(data: &Path, machine: &TempDir) -> Config {
+pub(crate) fn on(data: &Path, machine: &TempDir) -> Config {
     let mut config = in_folder(data);
     config.draws.page_folder = Some(machine.path().to_owned());
     config
 }
 
-async fn started(config: &Config) -> Result<Server, ServeError> {
+pub(crate) async fn started(config: &Config) -> Result<Server, ServeError> {
     let keys = DrawKeys::open(&config.draw_key_file().unwrap())?;
     Server::start(config, open_stores(config)?, Options::default(), scripted(Dealer::from_keys(keys))).await
 }
@@ -47,7 +47,7 @@ async fn refused(config: &Config) -> String {
     started(config).await.err().expect("the start is refused").to_string()
 }
 
-fn copy_folder(from: &Path, to: &Path) {
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (path, to) = (entry.as_ref().unwrap().path(), to.join(entry.as_ref().unwrap().file_name()));
@@ -55,7 +55,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
+pub(crate) async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
     let mut client = Client::connect(server.address()).await;
     let mut revealed = BTreeSet::new();
     for round in 0..ROUNDS {
@@ -71,7 +71,7 @@ async fn continued(server: &Server, tag: &str) -> BTreeSet<Vec<u8>> {
     revealed
 }
 
-async fn prepared(config: &Config) -> (Server, Played) {
+pub(crate) async fn prepared(config: &Config) -> (Server, Played) {
     let server = started(config).await.unwrap();
     let mut client = Client::connect(server.address()).await;
     for player in PLAYERS {
@@ -83,7 +83,7 @@ async fn prepared(config: &Config) -> (Server, Played) {
     (server, open)
 }
 
-fn begun(data: &Path) -> Vec<GenerationBegun> {
+pub(crate) fn begun(data: &Path) -> Vec<GenerationBegun> {
     let records = motherlode_log::scan(&log_folder(data, 0)).unwrap();
     let events = records.flat_map(|record| decode(&record.unwrap().bytes).unwrap().commit.events);
     let begun = events.filter_map(|event| match event {
@@ -449,7 +449,7 @@ async fn mf_a3_a_log_that_is_shorter_than_a_witness_has_seen_takes_no_rounds() {
     serving.await.unwrap();
 }
 
-fn seen(folder: &Path) -> u64 {
+pub(crate) fn seen(folder: &Path) -> u64 {
     let texts = fs::read_dir(folder).unwrap().filter_map(|entry| fs::read_to_string(entry.unwrap().path()).ok());
     let notes = texts.filter_map(|text| text.parse::<Note>().ok());
     notes.filter_map(|note| note.text().parse::<Checkpoint>().ok()).map(|found| found.size).max().unwrap_or_default()

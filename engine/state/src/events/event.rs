@@ -11,6 +11,7 @@ use super::campaign::{Campaign, LiabilityReserved};
 use super::draw::{DrawSealed, GenerationBegun};
 use super::partition::{PartitionReported, PoolMirrored};
 use super::pool::{Award, PoolTerms};
+use super::restore::LogRestored;
 use super::round::{RoundStarted, StepResolved};
 use super::session::{SessionName, SessionOpened};
 use super::void::{Incident, SettledRound, VoidedJackpot};
@@ -324,6 +325,8 @@ pub enum Event {
     BaseTaken(Box<BaseTaken>),
     /// System stream (PL-37).
     BaseConfirmed(Box<BaseConfirmed>),
+    /// System stream: first event after a restore to an earlier position (PL-37).
+    LogRestored(Box<LogRestored>),
     /// System stream (PL-22, PL-27).
     ConfigurationReloaded(Box<ConfigurationReloaded>),
     /// System stream (PL-22).

@@ -53,6 +53,10 @@ pub enum InternalRequest<'a> {
     BeginGeneration {
         number: u64,
     },
+    /// First commit after a restore to an earlier position (PL-37).
+    Restore {
+        number: u64,
+    },
     SealDraw {
         number: u64,
     },
@@ -154,6 +158,7 @@ impl fmt::Display for InternalRequest<'_> {
             Self::AutomaticStep { round, step } => write!(f, "auto/{round}/{step}"),
             Self::CollectInSeries { round, step } => write!(f, "series/{round}/{step}"),
             Self::BeginGeneration { number } => write!(f, "generation/{number}"),
+            Self::Restore { number } => write!(f, "restored/{number}"),
             Self::SealDraw { number } => write!(f, "seal/{number}"),
             Self::OpenSession { request_id } => write!(f, "open-session/{request_id}"),
             Self::AskDebit { request_id } => write!(f, "debit/{request_id}"),
@@ -199,6 +204,7 @@ mod tests {
             (InternalRequest::AutomaticStep { round: 7, step: 2 }, "auto/7/2"),
             (InternalRequest::CollectInSeries { round: 7, step: 2 }, "series/7/2"),
             (InternalRequest::BeginGeneration { number: 4 }, "generation/4"),
+            (InternalRequest::Restore { number: 5 }, "restored/5"),
             (InternalRequest::SealDraw { number: 1 }, "seal/1"),
             (InternalRequest::OpenSession { request_id: "r-1" }, "open-session/r-1"),
             (InternalRequest::AskDebit { request_id: "r-1" }, "debit/r-1"),

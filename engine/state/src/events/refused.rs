@@ -114,6 +114,8 @@ pub enum Refused {
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
+    #[error("restore {number} cannot be recorded at this position")]
+    BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
     #[error("the dealt value of sealed step {step} of round {round} does not match its seal")]

@@ -44,6 +44,14 @@ impl Transition<'_, '_> {
                 let begins = (begun.unused_seals_end || !ends) && Arc::make_mut(&mut system.generations).begin(begun);
                 if begins { Ok(()) } else { Err(Refused::BadGeneration { number: begun.number }) }
             }
+            (Event::LogRestored(restored), Some(system)) => {
+                // The restore revokes the seals of draws that the undone records may have revealed.
+                let ends = |event: &Event| matches!(event, Event::GenerationBegun(begun) if begun.evidence == StartEvidence::Restored);
+                if !self.commit.events.iter().any(ends) {
+                    return Err(Refused::BadRestore { number: restored.number });
+                }
+                Arc::make_mut(&mut system.restores).add(restored, self.commit.position)
+            }
             (Event::ClockSkewed { .. } | Event::WalletOverdue { .. } | Event::ConfigurationReloaded(_), _) => Ok(()),
             (Event::SwitchSet { switch, on, reason, actor }, Some(system)) => {
                 let Commit { position, time_ms, .. } = *self.commit;

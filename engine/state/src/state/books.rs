@@ -15,6 +15,7 @@ use super::pending::{Pending, UnpaidAward};
 use super::player::PlayerState;
 use super::players::Name;
 use super::pool::PoolState;
+use super::restore::Restores;
 use super::round::OpenRound;
 use super::switches::{SwitchedOff, Switches};
 use super::void_sums::{VoidKey, VoidSum};
@@ -46,6 +47,7 @@ pub(crate) struct System {
     pub generations: Arc<Generations>,
     pub log_damaged: bool,
     pub bases: Bases,
+    pub restores: Arc<Restores>,
 }
 
 pub(crate) type AwardKey = (u32, u64);
@@ -195,6 +197,11 @@ impl Books {
     #[must_use]
     pub fn generations(&self) -> &Arc<Generations> {
         &self.system.generations
+    }
+
+    #[must_use]
+    pub fn restores(&self) -> &Arc<Restores> {
+        &self.system.restores
     }
 
     #[must_use]

@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use super::restore::Restores;
 use crate::values::{Currency, Minor, StreamId};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,14 +157,15 @@ impl UnpaidCredit {
 
     /// Permanent id of the call at the operator's wallet.
     #[must_use]
-    pub fn transaction_id(&self, stream: &StreamId) -> String {
+    pub fn transaction_id(&self, stream: &StreamId, restores: &Restores) -> String {
         let Self { request_id, currency, .. } = self;
         let StreamId::Player { operator, player } = stream else { return request_id.to_string() };
-        match self.kind() {
+        let id = match self.kind() {
             DueKind::Credit => format!("credit/{operator}/{player}/{currency}/{request_id}"),
             DueKind::Reversal => format!("reversal/{operator}/{player}/{currency}/{request_id}"),
             DueKind::Close => format!("close/{operator}/{player}/{}/{request_id}", self.closes),
-        }
+        };
+        restores.transaction_id(self.due_at, id)
     }
 
     pub(crate) fn is(&self, request_id: &str, currency: Currency, close: u64) -> bool {

@@ -15,6 +15,7 @@ mod partition_histories;
 mod partition_rules;
 mod parts;
 mod pool_rules;
+mod restore_rules;
 mod round_rules;
 mod seamless_model;
 mod seamless_reports;

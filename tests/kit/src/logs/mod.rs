@@ -70,7 +70,7 @@ variants!(EVENTS, event, Event:
     PartOf, CreditPaid, ReversalDue, ReversalTaken, CloseReported, WalletCallHeld, WalletCallReleased, RoundReportsChosen, OperatorSession, WalletOverdue, LiabilityReserved, RateSet, PoolOpened, ContributionsPooled, ContributionTakenBack,
     AwardReversed, IncidentDeclared, ContributionsReturned, HitsReleased, JackpotAwarded, PoolTermsChanged,
     PoolSuspended, PoolResumed, PoolRetired, PoolReceived, PartitionReported, PoolMirrored, GeneratorReseeded,
-    GenerationBegun, SwitchSet, IntegrityFailed, LogVerified, BaseTaken, BaseConfirmed, ConfigurationReloaded, ClockSkewed, ChangeProposed, ChangeApproved, ChangeRejected,
+    GenerationBegun, SwitchSet, IntegrityFailed, LogVerified, BaseTaken, BaseConfirmed, LogRestored, ConfigurationReloaded, ClockSkewed, ChangeProposed, ChangeApproved, ChangeRejected,
 );
 variants!(VOIDS, void, VoidedJackpot: TakenBack, Kept, Charged, Lost);
 variants!(SEALS, seal, SealReason: Opened, Unsealed, KeyLost, SealsEnded);

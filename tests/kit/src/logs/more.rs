@@ -4,8 +4,9 @@ use super::{
     world::{EUR, POOL, World, player, settled, step, terms},
 };
 use motherlode_state::{
-    ANYONE, BaseConfirmed, BaseTaken, Campaign, ConfigurationReloaded, Currency, DebitAsked, Event, InternalRequest,
-    LoggedTerms, Minor, PoolTerms, RoundStarted, RoundTerms, SIGNAL, StreamId, Switch, VoidedJackpot,
+    ANYONE, BaseConfirmed, BaseTaken, Campaign, ConfigurationReloaded, Currency, DebitAsked, Event, GenerationBegun,
+    InternalRequest, LogRestored, LoggedTerms, Minor, PoolTerms, RoundStarted, RoundTerms, SIGNAL, StartEvidence,
+    StreamId, Switch, VoidedJackpot,
 };
 
 const USD: Currency = Currency::USD;
@@ -22,6 +23,7 @@ pub(super) fn all() -> Vec<Log> {
         ("more-damaged-1", 1, damaged(1)),
         ("bases", 1, bases()),
         ("more-reloads", 0, reloads()),
+        ("restored", 0, restored()),
     ];
     let log =
         |(name, partition, world): (&str, u32, World)| Log { name: name.into(), partition, records: world.records };
@@ -45,6 +47,30 @@ fn reloads() -> World {
         let (before, after, actor) = (digest(before), digest("2"), actor.into());
         let reloaded = ConfigurationReloaded { before, after, keys, key_count, actor };
         world.write(StreamId::System, vec![Event::ConfigurationReloaded(Box::new(reloaded))]);
+    }
+    world
+}
+
+fn restored() -> World {
+    let mut world = World::new(0);
+    let rate = "0.9".parse().expect("a rate");
+    world.write(StreamId::Rates, vec![Event::RateSet { currency: USD, rate, source: "bank".into() }]);
+    wallet(&mut world);
+    for (generation, number) in [(1, 7), (2, 5)] {
+        let position = world.books.end(0).position;
+        let (record_hash, origin, checkpoint) = ([7; 32], "example.com/log/0".into(), String::new());
+        let restored = LogRestored { number, position, record_hash, origin, checkpoint };
+        let begun = GenerationBegun {
+            number: generation,
+            salt: [u8::try_from(number).unwrap_or_default(); 32],
+            unused_seals_end: true,
+            evidence: StartEvidence::Restored,
+            lost_to: position + 9,
+            keys_added: vec![],
+            keys_lost: vec![],
+        };
+        let events = vec![Event::LogRestored(restored.into()), Event::GenerationBegun(begun.into())];
+        world.write(StreamId::System, events);
     }
     world
 }

@@ -6,6 +6,7 @@ mod lies;
 mod metrics;
 mod purpose;
 mod reloads;
+mod restored;
 mod roots;
 mod run;
 mod schedules;

@@ -2,7 +2,7 @@ use super::args::Args;
 use crate::commands::{Failure, read_text};
 use motherlode_audit::{Checkpoints, Options};
 use motherlode_proofs::{load, of_partition, proofs_folder};
-use motherlode_tiles::{Checkpoint, Note, VerifierKey};
+use motherlode_tiles::{Checkpoint, Note, VerifierKey, without_restore};
 
 pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
     let Some(key) = key(args)? else {
@@ -30,7 +30,9 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         let text = read_text(path, step)?;
         let note: Note = text.parse().map_err(|error| unusable(format!("{error}")))?;
         let claimed: Checkpoint = note.text().parse().map_err(|error| unusable(format!("{error}")))?;
-        let of = |part: &&mut Options| of_partition(&key, part.partition).is_ok_and(|key| key.name() == claimed.origin);
+        let of = |part: &&mut Options| {
+            of_partition(&key, part.partition).is_ok_and(|key| key.name() == without_restore(&claimed.origin))
+        };
         let Some(part) = parts.iter_mut().find(of) else {
             return Err(unusable(format!(
                 "the checkpoint is signed for {}, which is not a partition of this log",
@@ -38,7 +40,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
             )));
         };
         let key = of_partition(&key, part.partition).map_err(Failure::unusable)?;
-        let checkpoint = Checkpoint::open(&note, &key).map_err(|error| unusable(error.to_string()))?;
+        let checkpoint = Checkpoint::open_restored(&note, &key).map_err(|error| unusable(error.to_string()))?;
         part.checkpoints.signed.push(checkpoint);
     }
     Ok(())

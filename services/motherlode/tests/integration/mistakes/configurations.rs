@@ -70,11 +70,11 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ),
     ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", &["telemetry.otlp_endpoint: \"collector:4317\"", "http://"]),
     (
-        "[telemetry]\notlp_endpoint = \"http://collector:4317\"\notlp_ca = \"Cargo.toml\"\n",
+        "[telemetry]\notlp_endpoint = \"http://collector:4317\"\notlp_ca = \"plain\"\n",
         &["telemetry.otlp_ca: only an https endpoint has a root certificate"],
     ),
     (
-        "[telemetry]\notlp_endpoint = \"https://collector:4317\"\notlp_ca = \"Cargo.toml\"\n",
+        "[telemetry]\notlp_endpoint = \"https://collector:4317\"\notlp_ca = \"plain\"\n",
         &["telemetry.otlp_ca: the file contains no certificate"],
     ),
     (

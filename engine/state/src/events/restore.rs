@@ -1,0 +1,18 @@
+use serde::{Deserialize, Serialize};
+
+use crate::values::RecordHash;
+
+/// The log was restored to an earlier position, and continues as another log (PL-37).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRestored {
+    /// Random number of the restore, above 0; the same in all partitions.
+    pub number: u64,
+    /// Position before this commit.
+    pub position: u64,
+    /// Hash of the record at the position; the genesis hash if the position is 0.
+    pub record_hash: RecordHash,
+    /// Origin of the previous log; empty if no checkpoint is known.
+    pub origin: String,
+    /// Last known checkpoint of the previous log, a signed note; empty for none.
+    pub checkpoint: String,
+}

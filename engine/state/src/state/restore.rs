@@ -1,0 +1,43 @@
+use serde::{Deserialize, Serialize};
+
+use crate::events::{LogRestored, Refused};
+
+/// Restores of a log to earlier positions, oldest first (PL-37).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restores(Vec<(u64, u64)>);
+
+impl Restores {
+    /// Number of the latest restore; 0 if the log was never restored to an earlier position.
+    #[must_use]
+    pub fn current(&self) -> u64 {
+        self.0.last().map_or(0, |(_, number)| *number)
+    }
+
+    /// Number of the latest restore when the record at `position` was written.
+    #[must_use]
+    pub fn number_at(&self, position: u64) -> u64 {
+        let before = self.0.partition_point(|(restored, _)| *restored <= position);
+        before.checked_sub(1).and_then(|last| self.0.get(last)).map_or(0, |(_, number)| *number)
+    }
+
+    /// Adds the restore that the commit at `position` records.
+    pub fn add(&mut self, restored: &LogRestored, position: u64) -> Result<(), Refused> {
+        let LogRestored { number, position: end, .. } = restored;
+        let is_new = *number > 0 && self.0.iter().all(|(_, known)| known != number);
+        if !is_new || end.checked_add(1) != Some(position) {
+            return Err(Refused::BadRestore { number: *number });
+        }
+        self.0.push((position, *number));
+        Ok(())
+    }
+
+    /// Id of a wallet transaction that the record at `position` caused. Wallets have completed the transactions that a
+    /// restore undid, so later transactions have other ids.
+    #[must_use]
+    pub fn transaction_id(&self, position: u64, id: String) -> String {
+        match self.number_at(position) {
+            0 => id,
+            number => format!("r{number}/{id}"),
+        }
+    }
+}
