@@ -8,7 +8,7 @@ const WIDTH: usize = 80;
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a failure, or a discrepancy found; 2 unusable input.";
 
-const EXAMPLES: [(&str, &[&str]); 29] = [
+const EXAMPLES: [(&str, &[&str]); 30] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),
     ("play", &["motherlode play GAME", "motherlode play GAME --auto --rounds 20"]),
@@ -37,6 +37,7 @@ const EXAMPLES: [(&str, &[&str]); 29] = [
     ("witness", &["motherlode witness --key witness.key --log motherlode-... --data witness"]),
     ("copy", &["motherlode copy --from data --to /backup/log"]),
     ("archive", &["motherlode archive --from data --to s3://backup/log"]),
+    ("prune", &["motherlode prune /var/lib/motherlode --archive s3://backup/log --keep-days 90"]),
     (
         "restore",
         &["motherlode restore --from /backup/archive --to data", "motherlode restore --from /backup/archive --check"],
