@@ -326,9 +326,10 @@ mod tests {
 
     #[test]
     fn pl_37_a_log_without_its_first_records_continues_a_copy_that_has_them() {
-        let place = |data: &std::path::Path| LogLocation::Folder { data: data.into(), segment_bytes: 4 << 10 };
+        let place = |data: &std::path::Path, segment_bytes| LogLocation::Folder { data: data.into(), segment_bytes };
         let whole = tempfile::tempdir().unwrap();
-        let mut store = place(whole.path()).open(HOME).unwrap();
+        let from = place(whole.path(), 4 << 10);
+        let mut store = from.open(HOME).unwrap();
         for byte in 0..8_u8 {
             let records = records(store.head(), [[byte; 1_000]]);
             store.append(store.end(), &records).unwrap();
@@ -343,11 +344,11 @@ mod tests {
         fs::remove_file(folder.join("00000000000000000001.log")).unwrap();
         let copied = |held: &[Bytes]| {
             let target = tempfile::tempdir().unwrap();
-            let to = place(target.path());
+            let to = place(target.path(), 1 << 20);
             let mut store = to.open(HOME).unwrap();
             held.iter().for_each(|record| store.append(store.end(), std::slice::from_ref(record)).unwrap());
             drop(store);
-            let done = copy(&place(whole.path()), &to, false, &AtomicBool::new(false), &AtomicU64::new(0));
+            let done = copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0));
             (done, to.existing(HOME).unwrap().map(|record| record.unwrap().bytes).collect::<Vec<_>>())
         };
         for held in 3..=8 {
