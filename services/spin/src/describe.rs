@@ -89,10 +89,13 @@ pub(crate) fn one(
     Ok(response)
 }
 
-/// Computes the descriptions of the latest versions, so that the first calls and pages need not wait for them.
+/// Computes the descriptions of the latest versions, so that the first calls and pages need not compute them.
 pub fn describe_latest() {
     for game in games().iter().filter_map(|game| find_game(game.name(), "").ok()) {
-        stated(game);
+        if let Some(description) = DESCRIPTIONS.get(&(game.name(), game.rules_version())) {
+            // `get_or_init` would make a call wait for this thread, which has a low priority.
+            let _ = description.set(describe(game));
+        }
     }
 }
 
