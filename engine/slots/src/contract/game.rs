@@ -116,7 +116,7 @@ pub trait Game: Sync + Send {
         None
     }
     /// Reverts the change of a voided round, from `before` to `after`, in the current figures `now` (PL-04). Figures that
-    /// later rounds have used are not reverted.
+    /// later rounds have used do not change.
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         now.without(before, after)
     }

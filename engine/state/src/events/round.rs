@@ -52,7 +52,7 @@ impl LoggedTerms {
     }
 }
 
-/// Facts about a round, other than its bet, that a replay needs.
+/// Facts about a round, besides its bet, that a replay needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,

@@ -155,7 +155,7 @@ impl Books {
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
-    /// Position of the oldest open round's bet, including those of evicted players.
+    /// Position of the oldest open round's bet, also counting rounds of evicted players.
     #[must_use]
     pub fn first_open_round(&self) -> Option<u64> {
         self.operators.values().filter_map(|operator| operator.open.first().map(|(at, ..)| *at)).min()
@@ -350,8 +350,8 @@ impl Books {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// Returns the currencies in which the sum of all accounts is not zero, with the sum. If the state is correct, there are
-    /// none (PL-09).
+    /// Returns each currency in which the sum of all accounts is not zero, with that sum. If the state is correct, there are
+    /// no such currencies (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();
