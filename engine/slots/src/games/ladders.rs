@@ -44,8 +44,8 @@ impl Ladders {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the coin ladders of the enabled currencies (`None`: all currencies) and of play money: the ladders in
-    /// `replaced`, and the standard ladders that they do not replace. [`Self::check`] checks the ladders in `replaced`.
+    /// Creates the coin ladders of the enabled currencies (`None`: all) and of play money: the ladders in `replaced`,
+    /// otherwise the standard ladders. [`Self::check`] checks `replaced`.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,

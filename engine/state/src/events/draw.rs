@@ -78,7 +78,7 @@ pub enum StartEvidence {
     MemoryPage,
     /// The end of the log matches a mark on another volume, which the writer saves when it stops normally.
     StopMark,
-    /// The process followed the log of the previous writer until it became the writer itself.
+    /// The process followed the previous writer's log until it became the writer.
     Followed,
     Missing,
     /// The loss of commits at the end of the log was accepted, so unused seals are revoked.

@@ -119,7 +119,7 @@ pub enum Event {
         /// Remark of the caller, which is not verified.
         reference: String,
     },
-    /// Opening of a session. The new session ends the player's earlier session in the same game (PL-16).
+    /// The new session ends the player's earlier session in the same game (PL-16).
     SessionOpened(SessionOpened),
     /// End of a session by closing or disconnecting (BW-27). An idle session expires without an event.
     SessionEnded {

@@ -24,7 +24,6 @@ pub enum VoidedJackpot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {
     pub started: Arc<RoundStarted>,
-    /// Position of the bet.
     pub opened_at: u64,
     pub opened_ms: i64,
     pub jackpots: Vec<RoundJackpot>,

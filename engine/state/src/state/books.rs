@@ -52,8 +52,7 @@ pub(crate) struct System {
 
 pub(crate) type AwardKey = (u32, u64);
 
-/// State of one partition's log. A lookup takes O(log n) in the number of players or pools. The size of the state does not
-/// grow with the log.
+/// State of one partition's log. The size of the state does not grow with the log.
 ///
 /// Players are serialized separately, by [`Books::freeze`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -69,7 +69,7 @@ fn set(names: &mut BTreeSet<SmolStr>, name: &str, before: bool, after: bool) {
     }
 }
 
-/// Sums over an operator's players. These sums make the duration of a trial balance independent of the number of players.
+/// Sums over an operator's players.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperatorTotals {
     pub players: PerCurrency<Nano>,

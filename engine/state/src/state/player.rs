@@ -91,8 +91,7 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// Returns the open round of a game. A player has at most one open round per game with real money (PL-20) and one with
-    /// play money (PL-17).
+    /// A player has at most one open round per game with real money (PL-20) and one with play money (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();

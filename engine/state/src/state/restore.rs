@@ -20,7 +20,6 @@ impl Restores {
         before.checked_sub(1).and_then(|last| self.0.get(last)).map_or(0, |(_, number)| *number)
     }
 
-    /// Adds the restore that the commit at `position` records.
     pub fn add(&mut self, restored: &LogRestored, position: u64) -> Result<(), Refused> {
         let LogRestored { number, position: end, .. } = restored;
         let is_new = *number > 0 && self.0.iter().all(|(_, known)| known != number);

@@ -1,4 +1,4 @@
-//! Revenue (PL-34). A transaction counts for the day of its commit, so later commits do not change the revenue of past days.
+//! Revenue (PL-34). A transaction counts for the day of its commit, so the revenue of past days never changes.
 
 use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;

@@ -1,5 +1,4 @@
-//! Exact mathematics of Witch Feature. This module does not use the evaluator, and takes about a second, mostly for the
-//! variance.
+//! Exact mathematics of Witch Feature, computed without the code that evaluates rounds.
 //!
 //! All fifty lines have the same return, which is computed from the cells of one line. Randomly placed cells have
 //! hypergeometric weights; Mega Wilds are summed over all placements. Combinations of Potions are a Markov chain with ten
