@@ -203,8 +203,8 @@ def proven(proof, vkey):
     for some in found:
         positions = [position for position, _, _ in some]
         check(positions == sorted(set(positions)), "the records are not in the log's order")
-    # A path proves that the log includes the last record of the round. Each earlier record either has such a path, or its
-    # hash is in a proven record.
+    # An inclusion path proves that the log includes the last record of the round. Each earlier record also has an
+    # inclusion path, or its hash is in a proven record.
     last = int(index.removeprefix("index ")) + 1
     check(records and records[-1][0] == last and not records[-1][2], "the index of the proof belongs to another record")
     check(all(position < last for position, _, _ in sealing), "the index of the proof belongs to another record")

@@ -128,8 +128,7 @@ class Adapter(wallet_pb2_grpc.WalletServiceServicer):
         except NotFound:
             result = unknown() if self.bets.can_arrive(name, self.late_seconds) else done()
         if result.outcome == wallet_pb2.OUTCOME_REFUSED:
-            # Motherlode does not accept a refusal of a rollback, so Motherlode repeats the rollback and reports it as
-            # overdue.
+            # Motherlode repeats a refused rollback, and reports the rollback as overdue.
             print(f"the operator refused the rollback of {name}: {result.reason}", file=sys.stderr, flush=True)
             result = unknown()
         if result.outcome == wallet_pb2.OUTCOME_DONE:

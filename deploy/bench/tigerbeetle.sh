@@ -51,8 +51,8 @@ rounds_of_tigerbeetle() {
         sed -n 's/^load accepted = \([0-9.]*\) tx.*/\1/p' | awk '{ print $1 / 3 }'
     grep -q '^load accepted' "$work/tigerbeetle.out" || { cat "$work/tigerbeetle.out" "$work/tigerbeetle.log" >&2; return 1; }
 }
-# TigerBeetle's benchmark takes a number of transfers instead of a duration. These numbers of transfers take about as
-# long as a turn on two cores.
+# TigerBeetle's benchmark takes a number of transfers instead of a duration. On two cores, these numbers of transfers take
+# about one turn.
 single=$((6000 * seconds)) batched=$((300000 * seconds))
 for turn in $(seq "$turns"); do
     for nth in 0 1 2; do

@@ -1,5 +1,4 @@
-//! Generates well-formed messages with valid and invalid values. The generator reads the protobuf descriptors, so new calls
-//! and fields are fuzzed automatically.
+//! Generates well-formed messages with valid and invalid values.
 
 use arbitrary::{Result, Unstructured};
 use motherlode_proto::FILE_DESCRIPTOR_SET;

@@ -14,7 +14,7 @@ use prost::Message;
 const POOL: &str = "bewitched";
 const CURRENCIES: [Currency; 4] = [Currency::EUR, Currency::JPY, Currency::KWD, Currency::PLAY];
 
-/// State, computed twice: as a replay folds the commits, and as the writer stages them.
+/// The same state, computed in two ways: by folding the commits as a replay does, and by staging them as the writer does.
 #[derive(Default)]
 pub struct Story {
     books: Books,
@@ -128,8 +128,7 @@ impl Story {
             assert!(self.books == before, "a refused commit changed the books");
         }
         if staged.is_err() && staged != replayed {
-            // The pools include only durable commits, so the staged commits are made durable first. Then the writer's state
-            // must equal the replay's.
+            // The pools include only durable commits, so the staged commits are made durable first.
             self.absorb();
             staged = self.stage.apply_recalling(&self.durable, commit, recalled);
         }

@@ -1,5 +1,5 @@
-//! Damages a log. If the log can still be opened, it must contain a prefix of the original records; after a simulated crash,
-//! it must contain all acknowledged records.
+//! Damages a log. If the log can still be opened, it must contain a prefix of the original records. After a simulated crash,
+//! it must also contain all acknowledged records.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};

@@ -1,4 +1,4 @@
-//! If a name is accepted, it must be written back unchanged, so that no object has two names.
+//! If a name is accepted, formatting it must give the same text, so that no object has two names.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

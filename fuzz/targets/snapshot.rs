@@ -1,5 +1,5 @@
-//! Reads snapshots of arbitrary bytes, some after a valid digest and header. If a snapshot is accepted, its state must
-//! answer queries.
+//! Reads snapshots that consist of arbitrary bytes, sometimes after a valid digest and header. If a snapshot is accepted,
+//! its state must answer queries.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

@@ -1,4 +1,4 @@
-//! Parses arbitrary texts. An accepted text must be written back unchanged, and must not be a valid proof.
+//! Parses arbitrary texts. If a text is accepted, formatting it must give the same text, and it must not be a valid proof.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

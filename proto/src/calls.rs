@@ -1,5 +1,5 @@
-//! Server side of the services. In contrast to the servers that tonic generates, only decoding and encoding are compiled for
-//! each call. In calls with a stream of requests, handlers receive decoded messages; PlayStream has its own codec.
+//! Server side of the services. If a call has a stream of requests, its handler receives decoded messages; PlayStream has
+//! its own codec.
 
 use std::{
     convert::Infallible,

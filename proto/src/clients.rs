@@ -1,4 +1,4 @@
-//! Client side of the services. As in `calls`, only decoding and encoding are compiled for each call.
+//! Client side of the services.
 
 use crate::{
     codec::{FnCodec, encoded, whole},

@@ -1,4 +1,4 @@
-//! Server side of PlayStream. Each answer is encoded only once, and then copied to the connection's buffer.
+//! Server side of PlayStream.
 
 use crate::{codec::FnCodec, convert::asked::read_call, spin::v1::PlayStreamRequest};
 use bytes::{Buf as _, BufMut};

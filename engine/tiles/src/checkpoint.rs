@@ -30,8 +30,8 @@ impl Checkpoint {
         }
     }
 
-    /// Opens a checkpoint of the key's log, or of a log that continues it after a restore to an earlier position: their
-    /// origins differ only in a suffix `/r<number>`.
+    /// Opens a checkpoint of the key's log, or of its continuation after a restore to an earlier position, whose origin
+    /// differs only in a suffix `/r<number>`.
     pub fn open_restored(note: &Note, key: &VerifierKey) -> Result<Self, NoteError> {
         let claimed: Self = note.text().parse()?;
         match without_restore(&claimed.origin) == without_restore(key.name()) {
@@ -56,7 +56,7 @@ impl fmt::Display for Checkpoint {
 impl FromStr for Checkpoint {
     type Err = Malformed;
 
-    /// Lines after the third are covered by the signature, but ignored.
+    /// The signature covers lines after the third, but the function ignores them.
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let read = || {
             let mut lines = text.strip_suffix('\n')?.split('\n');

@@ -23,7 +23,7 @@ pub fn empty() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// Stored hashes of a tree. Level L contains the hashes of all complete subtrees of `256^L` entries.
+/// Hashes of a tree that are stored. Level L contains the hashes of all complete subtrees of `256^L` entries.
 pub trait Stored {
     type Error;
 
@@ -67,8 +67,8 @@ impl Tree {
         self.edge.iter().copied().rev().reduce(|right, left| node(&left, &right)).unwrap_or_else(empty)
     }
 
-    /// Appends an entry. Calls `tile` with level and hash of each newly complete subtree that tiles store, lowest
-    /// level first.
+    /// Appends an entry. Calls `tile` for each newly complete subtree whose hash is stored in tiles, with its level and
+    /// hash, lowest level first.
     pub fn append(&mut self, entry: &[u8], mut tile: impl FnMut(u8, Hash)) {
         let mut hash = leaf(entry);
         let (mut height, mut level) = (0, 0);

@@ -40,7 +40,8 @@ impl Note {
         &self.text
     }
 
-    /// Verifies all signatures of a key. Returns the time in the last of them, in Unix seconds; 0 for the key of a log.
+    /// Verifies all signatures of a key. Returns the time in the last of these signatures, in Unix seconds; 0 for the key of
+    /// a log.
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();
         let own = self.signatures.iter().filter(|signature| signature.id == id && signature.name == key.name());

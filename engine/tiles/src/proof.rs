@@ -17,8 +17,8 @@ pub fn inclusion<S: Stored>(stored: &S, index: u64, size: u64) -> Result<Vec<Has
     Ok(path)
 }
 
-/// Returns the consistency path between two tree sizes (RFC 6962, section 2.1.2). It is empty if `old` is 0 or equal to
-/// `new`.
+/// Returns the consistency path between two tree sizes (RFC 6962, section 2.1.2). The path is empty if `old` is 0 or equal
+/// to `new`.
 pub fn consistency<S: Stored>(stored: &S, old: u64, new: u64) -> Result<Vec<Hash>, S::Error> {
     let (mut from, mut to, mut path) = (0, new, vec![]);
     if old == 0 || old >= new {

@@ -13,7 +13,7 @@ const PATH_MAX: usize = 63;
 /// Body of a `POST add-checkpoint` request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddCheckpoint {
-    /// Size of the tree that the witness cosigned last, as far as the sender knows.
+    /// Size of the tree in the checkpoint that the witness cosigned last, as far as the sender knows.
     pub old: u64,
     pub path: Vec<Hash>,
     pub checkpoint: Note,
@@ -33,16 +33,16 @@ pub enum Unwitnessed {
     /// HTTP status 400: `old` exceeds the size in the checkpoint.
     #[error("the request's old size exceeds the checkpoint's size")]
     Backwards,
-    /// HTTP status 409: `old` is not the size that the witness cosigned last, which this error contains.
+    /// HTTP status 409: `old` is not the size that the witness cosigned last; this error contains the latter size.
     #[error("the last cosigned checkpoint has size {0}")]
     Conflict(u64),
-    /// HTTP status 422: the checkpoint is inconsistent with the last cosigned checkpoint.
+    /// HTTP status 422: the checkpoint's tree does not continue the tree that was cosigned last.
     #[error("the checkpoint does not continue the last cosigned checkpoint")]
     Inconsistent,
 }
 
-/// Checks a request and returns the first error in the order of the specification. If it succeeds, the caller must store the
-/// checkpoint before it returns a cosignature.
+/// Checks a request and returns the first error in the order of the specification. If the check succeeds, the caller must
+/// store the checkpoint before it returns a cosignature.
 pub fn judge(request: &AddCheckpoint, key: &VerifierKey, seen: Option<Seen>) -> Result<Checkpoint, Unwitnessed> {
     let checkpoint = Checkpoint::open(&request.checkpoint, key)?;
     if request.old > checkpoint.size {

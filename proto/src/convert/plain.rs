@@ -1,9 +1,9 @@
 //! Plain form of messages: fields are in ascending order, each occurs at most once, and default values are omitted. All
-//! writers of Motherlode use this form. Reading it takes a third of the time of general decoding.
+//! writers of Motherlode use this form.
 
 const VARINT: u8 = 0;
 const LENGTH: u8 = 2;
-/// Maximum accepted nesting. It bounds the stack; Motherlode's own messages are less deep.
+/// Maximum accepted nesting. This limit bounds the stack; Motherlode's own messages are nested less deeply.
 const DEPTH_MAX: u8 = 32;
 
 pub(super) struct Out<'a>(pub(super) &'a mut Vec<u8>);
@@ -52,7 +52,7 @@ impl Out<'_> {
         self.0.extend_from_slice(value);
     }
 
-    /// Writes a nested message, even if it is empty. If its length needs more than one byte, the content is moved.
+    /// Writes a nested message, even if it is empty.
     pub(super) fn nested(&mut self, number: u8, write: impl FnOnce(&mut Out)) {
         self.key(number, LENGTH);
         let start = self.0.len();
@@ -83,7 +83,7 @@ impl<'a> In<'a> {
         Self { bytes, depth: DEPTH_MAX }
     }
 
-    /// Returns the bytes after the key of the next field if this key has the given number (below 16) and wire type.
+    /// Returns the bytes after the key of the next field if this key has the given field number (below 16) and wire type.
     #[inline]
     fn next(&self, number: u8, wire_type: u8) -> Option<&'a [u8]> {
         self.bytes.split_first().filter(|(key, _)| **key == (number << 3) | wire_type).map(|(_, rest)| rest)

@@ -21,7 +21,7 @@ pub fn choice_to_wire(choice: &slots::Choice) -> v1::Choice {
     v1::Choice { kind: Some(kind) }
 }
 
-/// Whether the choice fits the round is not checked here; the round checks it.
+/// This function does not check whether the choice fits the round; the round checks it.
 pub fn choice_from_wire(choice: &v1::Choice) -> Result<slots::Choice, Malformed> {
     Ok(match choice.kind.as_ref().ok_or(Malformed::Field("choice.kind"))? {
         choice::Kind::Spin(_) => slots::Choice::Spin,

@@ -37,8 +37,8 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
     bytes.into()
 }
 
-/// Appends a record without its last fields, which [`write_end`] appends later. `previous` is the hash of the record before
-/// it.
+/// Appends a record without its last fields, which [`write_end`] appends later. `previous` is the hash of the preceding
+/// record.
 pub fn write_commit(
     previous: &[u8; 32],
     commit: &Commit,
@@ -121,7 +121,7 @@ pub fn stream_name(bytes: &[u8]) -> Option<&[u8]> {
     fields.bytes(4)
 }
 
-/// Decodes only the stream of a record, and detects no errors in the rest of it.
+/// Decodes only the stream of a record, and detects no errors in the record's other fields.
 pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
     let Streamed { stream } = Streamed::decode(bytes)?;
     stream.parse().map_err(|_| Malformed::Field("stream"))

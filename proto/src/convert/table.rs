@@ -37,8 +37,8 @@ macro_rules! take {
     };
 }
 
-/// Parts of events with their own types and messages. Fields listed under `beside` are not encoded in the message of
-/// the part; the enclosing message contains them, and the function that it names under `then` sets them.
+/// Parts of events with their own types and messages. The fields under `beside` are encoded in the enclosing message instead
+/// of the message of the part; the enclosing message's function under `then` sets them.
 macro_rules! messages {
     ($($message:literal $type:ident {
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -66,7 +66,7 @@ macro_rules! messages {
     };
 }
 
-/// Events. For an event with its own type, `messages` lists the fields.
+/// Events.
 macro_rules! events {
     ($($number:literal $event:ident $(($part:ident: $type:ty))? $({
         $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
@@ -280,7 +280,7 @@ impl Value for StretchEnd {
     }
 }
 
-/// Sets the position of a hit or void. The position is not encoded, because it is the last position of the range.
+/// Sets the position of a hit or void. That position is not encoded, because it is the last position of the report's range.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
         let (Decision::Hit(Hit { partition, position, .. })

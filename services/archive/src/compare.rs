@@ -7,7 +7,7 @@ use crate::{
 use motherlode_log::{Position, Reader, Record, Unsealer};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Returns the first position that a later upload reads from the log: the start of the last archived segment, or 1.
+/// Returns the first position at which a later upload reads the log: the start of the last archived segment, or 1.
 pub async fn needed_from(archive: &Archive, partition: u32) -> Result<Position, ArchiveError> {
     let last = match archive.tail(partition).await? {
         Some(tail) => Some(tail),
@@ -16,8 +16,8 @@ pub async fn needed_from(archive: &Archive, partition: u32) -> Result<Position, 
     Ok(last.map_or(1, |last| last.first))
 }
 
-/// Downloads the full segments with the log's first records, up to the record before `upto`, and compares each record with
-/// the record in the log.
+/// Downloads the full segments that contain the log's first records, up to the record before `upto`, and compares each
+/// archived record with the record in the log.
 pub async fn compare(
     archive: &Archive,
     partition: u32,

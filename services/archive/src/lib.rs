@@ -8,8 +8,8 @@
 //! <partition>/checkpoint                   newest signed checkpoint, at or before the archived end
 //! ```
 //!
-//! * [`Upload`] adds records. Each object is read back before another object refers to it, so an upload that stops at
-//!   any point can be continued by the next upload.
+//! * [`Upload`] adds records. Each object is read back before another object refers to it, so the next upload can continue
+//!   an upload that stopped at any point.
 //! * [`restore`] verifies digests, blocks and the hash chain. It computes a root from the records up to the signed
 //!   checkpoint and compares it with the checkpoint's root.
 //! * Only one process may write to an archive at a time.

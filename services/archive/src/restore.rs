@@ -24,9 +24,9 @@ pub struct Restored {
     pub signed: Option<Checkpoint>,
 }
 
-/// Verifies the whole archive of a partition, and appends the records up to `upto` that `target` lacks; `target` must be
-/// empty or a prefix of the archived log. If `key` is given, the checkpoint must be signed with it. `done` counts verified
-/// records.
+/// Verifies the whole archive of a partition, and appends to `target` the records up to `upto` that `target` lacks. `target`
+/// must be empty or a prefix of the archived log. If `key` is given, the archived checkpoint must be signed with `key`.
+/// `done` counts verified records.
 pub async fn restore<'a>(
     archive: &'a Archive,
     partition: u32,
@@ -43,8 +43,8 @@ pub async fn restore<'a>(
     }
 }
 
-/// Like [`restore`], but appends the records before the first for which `keep` returns false. `keep` receives all records
-/// of the archive in order, once each.
+/// Works like [`restore`], but appends only the records before the first record for which `keep` returns false. `keep`
+/// receives all records of the archive in order, once each.
 pub async fn restore_while<'a, 'k>(
     archive: &'a Archive,
     partition: u32,
@@ -170,7 +170,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// Verifies records and returns how many of them, from the first, are kept.
+    /// Verifies records and returns how many of them, counted from the first, are kept.
     fn pass(&mut self, records: &[Record]) -> Result<usize, ArchiveError> {
         let mut kept = 0;
         for record in records {

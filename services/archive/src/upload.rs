@@ -9,7 +9,7 @@ use object_store::PutMode;
 use sha2::{Digest as _, Sha256};
 use std::{mem, time::Duration};
 
-/// Maximum size of a segment in bytes, which leaves room in a segment file for one more block of maximum length.
+/// Maximum size of a segment in bytes; a segment file still has space for one more block of maximum length.
 pub(crate) const SEGMENT_BYTES_MAX: u64 = 512 << 20;
 
 #[derive(Debug, Clone, Copy)]
@@ -48,8 +48,8 @@ pub struct Upload<'a> {
 }
 
 impl<'a> Upload<'a> {
-    /// Begins an upload that continues after the archive's full segments. `signed` is the log's newest checkpoint; the
-    /// upload compares the checkpoint's root with the records, and archives the checkpoint after them.
+    /// Begins an upload that continues after the archive's full segments. `signed` is the log's newest checkpoint. The
+    /// upload compares the checkpoint's root with the records, and archives the checkpoint after the records.
     pub async fn begin(
         archive: &'a Archive,
         partition: u32,
@@ -92,7 +92,7 @@ impl<'a> Upload<'a> {
         Ok(upload)
     }
 
-    /// Returns the position after which the caller must read the log, and the hash of the record at this position.
+    /// Returns the position after which the caller must start to read the log, and the hash of the record at this position.
     /// The last archived segment is read again to check that the archive belongs to this log.
     #[must_use]
     pub fn after(&self) -> (Position, Hash) {

@@ -1,4 +1,4 @@
-//! Writes a log of spins with sealed draws, for measurements. A service can be started with the log and append to it.
+//! Writes a log of spins with sealed draws, for measurements.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 

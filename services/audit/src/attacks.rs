@@ -1,5 +1,6 @@
-//! Tests with generated attacks by a dishonest writer, who recomputes the hash chain and the tree and signs the result. The
-//! audit and `verify` must detect attacks on draws; earlier checkpoints and a witness must reveal a rewritten log.
+//! Tests with generated attacks: a dishonest writer changes the log, recomputes the hash chain and the tree, and signs the
+//! result. The audit and `verify` must detect attacks on draws; earlier checkpoints and a witness must reveal a rewritten
+//! log.
 
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test may panic")]
 #[path = "../tests/integration/common/mod.rs"]
@@ -181,7 +182,7 @@ fn tale() -> Tale {
     tale
 }
 
-/// Changes a different record in each attack. The audit must find the fault at that record or later.
+/// Changes a different record in each attack. The audit must find the fault at the changed record or later.
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
     assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();
@@ -216,7 +217,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Attacks change only first steps: a later step can draw a card, and a different seed can give the same card.
+/// Attacks change only first steps of rounds: a later step can draw a card, and a different seed can give the same card.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }

@@ -1,5 +1,5 @@
 //! The audit as a pipeline of threads. One thread reads and verifies records, workers resolve their players' records, and
-//! one thread folds the shared state in log order. After a fault in one stage, the other stages still process all earlier
+//! one thread folds the shared state in log order. If one stage finds a fault, the other stages still process all earlier
 //! batches, so the first divergence does not depend on the number of threads.
 
 use crate::{
@@ -45,7 +45,7 @@ pub struct Options {
     pub partition: u32,
     pub checkpoints: Checkpoints,
     pub draws: Option<DrawKeys>,
-    /// Position at which the state's digest is compared with the digest of the base that the log has for this position
+    /// Position at which the computed state's digest is compared with the digest in the log's base for this position
     /// (PL-37).
     pub base: Option<Position>,
     /// Number of threads that decode and resolve records; 0 for one per core.
@@ -123,8 +123,8 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     if position == 0 && scan.partition_number().is_none() && read.is_ok() {
         return Err(Unusable::NoLog(options.log.clone()));
     }
-    // If the books refuse a commit that also has a wrong outcome, the refusal is reported, because a misplaced event can
-    // cause both.
+    // If the books refuse a commit that also has a wrong outcome, the audit reports the refusal, because a misplaced event
+    // can cause both.
     let mut found: Vec<_> = [folded].into_iter().chain(played).chain([read]).filter_map(Result::err).collect();
     if found.is_empty() {
         let whole =

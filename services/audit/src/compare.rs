@@ -1,5 +1,5 @@
-//! Compares partitions whose own audits found no fault. Reports in partition 0 ("home") must match the logs of the reported
-//! partitions, and copies of pools, rates and switches must match their originals at home.
+//! Compares partitions with each other, if their own audits found no fault. Reports in partition 0 ("home") must match the
+//! logs of the partitions that reported, and copies of pools, rates and switches must match their originals at home.
 
 use crate::{
     divergence::{Divergence, Fault},

@@ -2,7 +2,7 @@
 //!
 //! The audit verifies the copy's hash chain, the links of adjacent records and the completeness of each player's stream,
 //! applies the commits to books without pools, and resolves each step again. [`NOT_CHECKED`] lists the checks that a copy
-//! does not permit. Memory grows with the number of players and requests.
+//! does not permit.
 
 use crate::{
     divergence::{Divergence, Fault, Unusable, open},

@@ -1,6 +1,5 @@
 //! Checks the messages about one pool between partition 0 ("home") and another partition. Reports must match the partition's
-//! log, and mirrors must match the pool's stream. Memory grows with the pending entries, and by 8 bytes per commit of the
-//! pool that has no mirror yet.
+//! log, and mirrors must match the pool's stream.
 
 use crate::{
     divergence::Fault,

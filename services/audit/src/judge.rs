@@ -1,5 +1,5 @@
-//! Applies each player's commit to the auditor's books, which refuse it if it violates an invariant
-//! ([`Share::apply_recorded`], PL-09), and checks stated balances, campaigns and play money.
+//! Applies each player's commit to the auditor's books, which refuse a commit that violates an invariant
+//! ([`Share::apply_recorded`], PL-09). Also checks stated balances, campaigns and play money.
 
 use crate::{
     campaigns::Campaigns,
@@ -139,7 +139,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Checks that a proposal by another process contains only events that its roles permit (PL-44).
+/// Checks that a commit proposed by another process contains only events that the process's roles permit (PL-44).
 pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Result<(), Fault> {
     let Some(proposer) = proposer.filter(|proposer| !proposer.roles.is_empty()) else { return Ok(()) };
     let Commit { stream, partition, request_id, events, .. } = commit;

@@ -13,7 +13,6 @@ pub(crate) type PlayerDigest = (SmolStr, SmolStr, [u8; 32]);
 
 pub(crate) type CollectionKey = (&'static str, SmolStr);
 
-/// Players by stream, boxed because players are large and the table has spare slots.
 #[derive(Default)]
 pub(crate) struct Players(HashMap<Box<[u8]>, Box<Player>, RandomState>);
 
@@ -60,7 +59,7 @@ pub(crate) struct Playing {
     pub(crate) of: usize,
     pub(crate) pool: Option<SmolStr>,
     pub(crate) place: Option<CollectionKey>,
-    /// Whether the round carries over figures from all rules versions of its game or only from its own.
+    /// Whether the round carries over figures from all rules versions of its game, or only from its own version.
     pub(crate) sharing: Sharing,
     pub(crate) live: Live,
     pub(crate) sealed: usize,

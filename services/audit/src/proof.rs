@@ -1,8 +1,8 @@
-//! Verifies the proof of a round with only the proof file and a public key; neither a service nor the log is needed.
+//! Verifies the proof of a round with only the proof file and a public key, without a service or the log.
 //!
-//! The round's last record is proven to be in the signed log. A record proves earlier records whose hashes it contains, such
-//! as the record that sealed a step's draw; all other records have inclusion proofs. Each step is resolved again, and each
-//! draw is compared with its seal ([`RoundRecords::sealing`]).
+//! The round's last record is proven to be in the signed log. A record proves the earlier records whose hashes it contains,
+//! such as the record that sealed a step's draw; all other records have inclusion proofs. Each step is resolved again, and
+//! each draw is compared with its seal ([`RoundRecords::sealing`]).
 
 use crate::replay::{Replayed, resolved};
 use motherlode_log::{Position, hash};
@@ -34,7 +34,7 @@ pub struct Proven {
     pub stream: StreamId,
     pub number: u64,
     pub positions: Vec<Position>,
-    /// Positions of records that have no inclusion proof and are proven by their hash in a later record.
+    /// Positions of records that have no inclusion proof, but are proven by their hash in a later record.
     pub named: Vec<Position>,
     pub draws: Vec<ShownDraw>,
     pub replayed: Replayed,

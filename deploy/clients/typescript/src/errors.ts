@@ -160,8 +160,8 @@ export function refusalOf(error: unknown, requestId = ""): Refused {
 }
 
 /**
- * Returns the status code that the server sent. Without one, returns Unavailable, because Connect's code describes only
- * the connection.
+ * Returns the status code that the server sent. If the server sent none, returns Unavailable, because Connect's
+ * code describes only the connection.
  */
 function codeOf(error: ConnectError): Code {
   return LOST.has(error.code) || error.metadata.has("grpc-status") ? error.code : Code.Unavailable;

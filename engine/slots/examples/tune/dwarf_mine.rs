@@ -13,8 +13,8 @@ const HITS_PER_MILLE: i64 = 280;
 const WEIGHT: u32 = 100_000_000;
 const FIRST_CRYSTAL: u32 = 330_000;
 
-/// A symbol's code, the height of its highest stack, its number of stops on each paid strip and on each free strip, and its
-/// weight in thousandths in added rows.
+/// Per symbol: code, height of its highest stack, number of stops on each paid strip, number of stops on each free strip,
+/// and weight in thousandths in added rows.
 type Contents = (&'static str, usize, [usize; 5], [usize; 5], u32);
 
 const CONTENTS: [Contents; 9] = [

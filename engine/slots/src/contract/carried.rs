@@ -7,7 +7,7 @@ pub const CARRIED_MAX: usize = 12;
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
 impl Carried {
-    /// Subtracts the change between `before` and `after` from `self`; no figure falls below 0.
+    /// Undoes the change from `before` to `after` in `self`; no figure falls below 0.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);
@@ -19,8 +19,8 @@ impl Carried {
 pub struct Carries {
     pub keys: &'static [&'static str],
     pub scope: CarriedScope,
-    /// Keys of figures that all real-money currencies share: the highest of a player's figures in these currencies counts
-    /// (DM-14).
+    /// Keys of figures that are shared by all real-money currencies: of a player's values in these currencies, the highest
+    /// counts (DM-14).
     pub shared: &'static [&'static str],
 }
 

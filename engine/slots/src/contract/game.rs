@@ -45,7 +45,6 @@ impl Edition {
 pub trait Game: Sync + Send {
     fn edition(&self) -> &Edition;
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;
-    /// Computes the PAR sheet in tens of milliseconds.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
     /// Computes the highest win (WF-04), which can take seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
@@ -116,7 +115,7 @@ pub trait Game: Sync + Send {
         None
     }
     /// Reverts the change of a voided round, from `before` to `after`, in the current figures `now` (PL-04). Figures that
-    /// later rounds have used are not reverted.
+    /// later rounds have used do not change.
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         now.without(before, after)
     }

@@ -5,12 +5,13 @@ use crate::contract::par::Exact;
 pub struct HighestWin {
     /// Upper bound of the highest win, in total bets.
     pub bets: Exact,
-    /// Exponent `e` of the upper bound 10^e of this win's probability.
+    /// The probability of this win is at most 10 to the power of this exponent.
     pub chance_exponent: i32,
-    /// Whether free spins can award free spins without limit. If they can, `bets` is the highest win without such awards.
+    /// Whether free spins can award free spins without limit. If true, `bets` is the highest win of rounds in which free
+    /// spins award none.
     pub unlimited: bool,
     /// In a game that pays some spins at the mean coin value of earlier rounds: the highest windows, from which the highest
-    /// win at changing coin values follows. `bets` assumes a constant coin value.
+    /// win is computed if the coin value changes. `bets` assumes a constant coin value.
     pub collected: Option<CollectedTop>,
     pub gamble: Option<GambleTop>,
 }

@@ -15,7 +15,7 @@ pub struct GameInfo {
     pub limits: StakeLimits,
     pub buy_feature_bets: Option<u32>,
     pub picks_of: u8,
-    /// Whether Bonus symbols count only on active lines (NP-09).
+    /// Whether only Bonus symbols on active lines count (NP-09).
     pub bonus_on_line: bool,
     pub picks: (u8, u8),
     pub multipliers: Vec<u32>,

@@ -7,7 +7,8 @@ use crate::contract::par::{Exact, exact, ratio};
 pub struct MostExpected {
     /// Mean return, in the best state, of the spins that pay at the round's own coin value.
     pub own: Exact,
-    /// Mean return, in the best state, of the spins that pay at the mean coin value of this and earlier rounds (DM-12).
+    /// Mean return, in the best state, of the spins that pay at the mean coin value of the current and earlier rounds
+    /// (DM-12).
     pub collected: Exact,
     pub collected_windows: Exact,
     /// Number of earlier rounds over which the coin value is averaged.
@@ -20,8 +21,8 @@ impl MostExpected {
         Self { own: rtp, collected: exact(0), collected_windows: exact(0), earlier: 0 }
     }
 
-    /// Returns the mean return in the best state at coin value `coin_micros`, if the coin value of no earlier round exceeded
-    /// `carried_micros`.
+    /// Returns the mean return in the best state at coin value `coin_micros`, if every earlier round's coin value was at
+    /// most `carried_micros`.
     #[must_use]
     pub fn rtp(&self, coin_micros: u64, carried_micros: u64) -> Exact {
         let coin = coin_micros.max(1);

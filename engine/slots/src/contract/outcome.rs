@@ -20,7 +20,7 @@ pub struct Outcome {
     pub prize: Option<Prize>,
     pub reveals: Vec<Reveal>,
     pub unopened: Vec<Reveal>,
-    /// Mean coin value at which the step pays, if it is not the coin value of the stake (DM-12). Not logged.
+    /// Mean coin value at which the step pays, if it does not pay at the stake's coin value (DM-12). Not logged.
     pub mean_coin: Option<MeanCoin>,
     pub pick: Option<PickOffer>,
     pub card: Option<CardTurn>,
@@ -88,7 +88,7 @@ pub enum Awaiting {
 pub enum SpinKind {
     Base,
     Free,
-    /// Collection Free Spin with this super-high symbol (DM-11).
+    /// Free spin of a completed collection, with this super-high symbol (DM-11).
     Collection(u8),
     /// See ME-10.
     HoldAndWin,

@@ -13,7 +13,7 @@ pub const INCREMENTS: PartName = PartName::jackpot("jackpot_increments", "the ja
 pub struct PoolTerms {
     pub seed_nanos: u64,
     pub contribution_ppm: u32,
-    /// Lowest coin value that wins the whole pool, in millionths of a EUR.
+    /// Lowest coin value, in millionths of a EUR, at which the jackpot is the whole pool.
     pub base_coin_micros: u64,
 }
 
@@ -48,7 +48,7 @@ impl Par {
         Some(JackpotReturn { seed: chance * seed, increments_per_eur: &increments_max / base_coin, increments_max })
     }
 
-    /// Adds the jackpot's return under the pool's terms, or removes it if the pool is suspended (`None`).
+    /// Adds the jackpot's return under the pool's terms; if the pool is suspended (`None`), removes the jackpot's return.
     #[must_use]
     pub fn at_pool_terms(mut self, terms: Option<&PoolTerms>, coin_micros: u64) -> Self {
         if self.rate("jackpot").is_none() {

@@ -6,7 +6,7 @@ use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Whether the pool is open. While the pool is closed, the jackpot's probability goes to money prizes.
+    /// Whether the pool is open. While the pool is closed, the jackpot's probability is added to that of money prizes.
     pub jackpot: bool,
     /// Whether the player may gamble a win (BW-23, ME-14).
     pub double: bool,
@@ -104,7 +104,7 @@ pub trait Round: Send {
     }
     /// Resolves one step into `out`. On error, no draw is used, the round is unchanged, and `out` is unspecified.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
-    /// Restarts the round at the same stake and terms, without allocating.
+    /// Restarts the round at the same stake and terms, without allocating memory.
     fn reopen(&mut self, carried: &Carried);
 }
 

@@ -23,7 +23,7 @@ pub enum StakeRefused {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending. If the game has coin ladders, these are its coin values in
+    /// Coin values in millionths of the major unit, ascending. In a game with coin ladders, these are the coin values in
     /// EUR.
     pub coin_values_micros: Vec<u64>,
     pub by_currency: bool,
@@ -32,7 +32,7 @@ pub struct StakeLimits {
 }
 
 impl StakeLimits {
-    /// Returns a number of coins of which every bet is a multiple.
+    /// Returns a number of coins that divides every bet.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };

@@ -44,8 +44,8 @@ impl Ladders {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the coin ladders of the enabled currencies (`None` for all) and of play money: the standard ladders, except
-    /// those that `replaced` replaces. [`Self::check`] checks the replacing ladders.
+    /// Creates the coin ladders of the enabled currencies (`None`: all) and of play money: the ladders in `replaced`,
+    /// otherwise the standard ladders. [`Self::check`] checks `replaced`.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,

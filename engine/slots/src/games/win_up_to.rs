@@ -12,7 +12,8 @@ pub struct WinUpTo {
     pub bets: Exact,
     pub chance_exponent: i32,
     pub lines: u32,
-    /// Currency and coin value at which this win is possible; `None` if it is possible at all of them.
+    /// Currency and coin value at which this win is possible; `None` if it is possible at every coin value of every
+    /// currency.
     pub at: Option<(String, u64)>,
     pub gambled_bets: Option<Exact>,
 }

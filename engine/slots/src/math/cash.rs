@@ -1,4 +1,4 @@
-//! Checks whether a game can be played at a coin value (DM-17, DM-19). If a coin is worth a fraction of a minor unit, the
+//! Checks whether a game can be played at a coin value (DM-17, DM-19). If a coin is not a whole number of minor units, the
 //! game needs [`Game::rounding`].
 
 use num_traits::Signed;

@@ -1,5 +1,5 @@
-//! Fixed-point numbers for the mean returns of a new player's first spins (PL-43). Exact fractions would grow with each
-//! spin. After a thousand spins, the error is below 10^-40.
+//! Fixed-point numbers for the mean returns of a new player's first spins (PL-43). Exact fractions would become longer with
+//! each spin. After a thousand spins, the error is below 10^-40.
 
 use std::ops::{AddAssign, SubAssign};
 

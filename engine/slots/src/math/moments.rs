@@ -1,5 +1,5 @@
-//! Exact sums over all stop combinations of a game with lines, computed from symbol counts per reel. The code that evaluates
-//! rounds is not used, so [`crate::math::scan`] is an independent check.
+//! Exact sums over all stop combinations of a game with lines, computed from symbol counts per reel. This module does not
+//! use the code that evaluates rounds, so [`crate::math::scan`] is an independent check.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     table
 }
 
-/// Counts are for the first line; those of the other lines are equal, because every cell shows every strip position equally
+/// Counts are for the first line; the counts of other lines are equal, because every cell shows every strip position equally
 /// often.
 #[must_use]
 pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {

@@ -30,8 +30,8 @@ impl<'a> ReelShows<'a> {
 
 type State = u64;
 
-/// Returns the probability of each residue; their sum is `chance`. Intermediate states whose probability is below `least`
-/// are dropped. Panics if the modulus is not 1 to 32, or if more than 11 symbols pay.
+/// Returns the probability of each residue; the sum of the probabilities is `chance`. Intermediate states whose probability
+/// is below `least` are dropped. Panics if the modulus is not 1 to 32, or if more than 11 symbols pay.
 #[must_use]
 pub fn residues(reels: &[ReelShows<'_>; REELS], paying: &Paying<'_>, modulus: u8, chance: f64, least: f64) -> Vec<f64> {
     assert!((1..=1 << BITS).contains(&modulus), "modulus {modulus} is out of range");

@@ -67,10 +67,10 @@ pub struct SymbolData {
     #[serde(default)]
     pub short: Option<String>,
     pub role: SymbolRole,
-    /// Pay for each number of the symbol, starting with one.
+    /// Pay for each number of symbols, starting with one symbol.
     #[serde(default)]
     pub pays: Vec<u64>,
-    /// Free spins for each number of scatters, starting with one.
+    /// Free spins for each number of scatters, starting with one scatter.
     #[serde(default)]
     pub free_spins: Vec<u32>,
 }
@@ -104,7 +104,7 @@ pub struct PrizeData {
     pub weight: u64,
 }
 
-/// `short` contains short names for older data files, in which symbols have none.
+/// `short` contains symbols' short names for older data files, which do not have them.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());

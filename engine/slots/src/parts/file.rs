@@ -12,7 +12,7 @@ pub enum ModelError {
     #[error("a coin wins the jackpot with the probability {actual}, but the data file states 1/{promised_odds}")]
     JackpotChance {
         actual: String,
-        /// Stated odds: the probability is 1 / `promised_odds`.
+        /// The stated probability is 1 / `promised_odds`.
         promised_odds: u64,
     },
 }

@@ -52,10 +52,10 @@ pub struct ColourRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// The limit applies to the win after a correct guess: no further card is offered if a correct guess could win more.
+    /// The limit applies to the win after a correct guess: if that win would exceed the limit, no further card is offered.
     #[default]
     Result,
-    /// The limit applies to the risked amount (ME-14): a win above it ends the gamble (ME-15).
+    /// The limit applies to the risked amount (ME-14): a win above the limit ends the gamble (ME-15).
     Win,
 }
 
@@ -108,8 +108,8 @@ impl ColourGamble {
         }
     }
 
-    /// Secures half of the amount at risk, rounded up (ME-16). Returns the part of it that must be credited at once, in
-    /// minor units.
+    /// Secures half of the amount at risk, rounded up (ME-16). Returns the part of the secured amount that must be credited
+    /// at once, in minor units.
     pub fn halve(&mut self) -> u64 {
         let rest = self.at_risk / 2;
         let half = self.at_risk - rest;

@@ -1,5 +1,5 @@
 //! Hold and Win feature: Bonus symbols stay in place during respins, and their functions act when the respins end (ME-04 to
-//! ME-13). Each position is an independent reel.
+//! ME-13). The symbol at each position is drawn independently.
 //!
 //! When the respins end, the symbols act in reading order: a Mystery reveals a special win, and a Multiplying Bonus draws a
 //! multiplier for all other Bonus symbols. If a GRAND is present, only factors up to 2 are drawn (ME-07).

@@ -1,6 +1,6 @@
 //! Paylines: the highest win per line, from left to right (BW-01, BW-03).
 //!
-//! Bit masks per reel, stop and symbol select the few winning lines; only these lines are read cell by cell.
+//! Bit masks per reel, stop and symbol select the few winning lines, so that only these lines are read cell by cell.
 
 use crate::parts::file::ModelError;
 use crate::parts::reels::{Column, REELS, Reels, StopsAt};
@@ -14,7 +14,7 @@ pub const PAYS_MAX: u64 = 1_000_000;
 /// Set of lines; bit 0 is the first line.
 pub type LineMask = u64;
 
-/// For each symbol, pays for 0 to 5 of it as factors of the coins per line.
+/// For each symbol, pays for 0 to 5 of this symbol, as factors of the coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Fails if a line leaves the window, or unless each symbol's pays start at two or three of a kind and ascend.
+    /// Fails if a line leaves the window, or if a symbol's pays do not start at two or three of a kind, or do not ascend.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,

@@ -96,7 +96,7 @@ impl Reels {
         self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
-    /// Returns stop combination number `place`, in an order in which the rightmost reel changes fastest.
+    /// Returns stop combination number `place`; combinations are ordered so that the rightmost reel changes fastest.
     #[must_use]
     pub fn stops_at(&self, place: u64) -> StopsAt {
         let mut rest = place;

@@ -1,4 +1,4 @@
-//! Symbols that count in any position (BW-04, BW-06).
+//! Symbols that pay in any position of the window (BW-04, BW-06).
 
 use crate::contract::info::SymbolRole;
 use crate::parts::data::{self, SymbolData};
@@ -47,7 +47,7 @@ pub struct Scatters {
 }
 
 impl Scatters {
-    /// Fails unless exactly one symbol is the scatter, and each reel shows it at most once.
+    /// Fails unless exactly one symbol is the scatter, and each reel shows it at most once per window.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];

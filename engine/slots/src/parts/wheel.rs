@@ -1,7 +1,7 @@
 //! Bonus wheel. The weight of its jackpot is proportional to the coins staked (BW-15).
 //!
-//! For each coin staked, the lowest money prize loses a weight of twice `jackpot_per_coin`: half of this weight goes to the
-//! prize of twice the amount, half to the jackpot. This changes neither the total weight nor the mean money prize.
+//! For each coin staked, the weight of the lowest money prize falls by twice `jackpot_per_coin`: half of this goes to the
+//! money prize of twice the amount, half to the jackpot. This changes neither the total weight nor the mean money prize.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;
@@ -18,8 +18,8 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// Fails if no money prize is twice the lowest one, or if the lowest money prize has less weight than `coins_max` coins
-    /// move.
+    /// Fails if no money prize is twice the lowest one, or if the weight of the lowest is below the weight that `coins_max`
+    /// coins take from it.
     pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("wheel", what);
         let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;

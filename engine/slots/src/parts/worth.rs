@@ -19,7 +19,7 @@ impl CoinWorth {
         Self { numerator: of.sum_micros, denominator: minor_micros.saturating_mul(of.count).max(1) }
     }
 
-    /// Returns the amount in minor units, rounded half to even; saturates.
+    /// Returns the amount in minor units, rounded half to even; returns `u64::MAX` on overflow.
     #[inline]
     #[must_use]
     pub fn minor(self, coins: u64) -> u64 {

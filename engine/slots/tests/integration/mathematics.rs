@@ -340,7 +340,7 @@ fn the_variance_holds_where_free_spins_breed() {
     assert!(spread < moments.variance.to_f64().unwrap() / 10.0, "the sample is too small to tell");
 }
 
-/// As an independent check, sums over all windows and prizes. If the moments lacked a covariance, the results would differ.
+/// As an independent check, adds up all windows and prizes.
 #[test]
 fn the_moments_are_those_of_every_window_and_prize() {
     let strip = "Wi Sc Fw Me Re Gr Fw Wi";

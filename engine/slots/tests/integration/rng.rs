@@ -1,5 +1,5 @@
-//! PL-14: in paid spins with separate seeds, the stops of a reel are equally likely, and independent of the adjacent
-//! reel.
+//! PL-14: in paid spins with separate seeds, each reel's stops are equally likely, and independent of the adjacent reel's
+//! stops.
 
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 

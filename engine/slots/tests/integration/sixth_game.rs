@@ -18,7 +18,6 @@ fn lantern() -> &'static dyn Game {
 #[test]
 fn a_sixth_game_is_proven_by_the_shared_mathematics() {
     let par = lantern().par(&STAKE).unwrap();
-    // `lantern.toml` explains how these returns are computed.
     assert_eq!(par.rtp, ratio(11 + 7 * (4 + 2 + 1), 64) + ratio(22, 64 * 11));
     assert_eq!(par.hit_frequency, ratio(1 + 7 * 3, 64));
     assert_eq!((par.max_win_bets.clone(), par.max_win_probability.clone()), (ratio(11 + 1, 1), ratio(1, 64 * 11)));

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::RecordHash;
 
-/// Claim about the state of the commit's own partition at a position (PL-37).
+/// Claim of a state digest at a log position (PL-37).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseTaken {
     pub position: u64,

@@ -22,7 +22,7 @@ impl Campaign {
     pub const ROUNDS_MAX: u32 = 10_000;
 }
 
-/// Reservation of the highest possible cost of a campaign, made before the campaign is granted (PL-36).
+/// Before a campaign is granted, its highest possible cost is reserved (PL-36).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiabilityReserved {
     pub operator: SmolStr,
@@ -31,7 +31,7 @@ pub struct LiabilityReserved {
     /// Reserved amount in EUR, above 0: the highest possible sum of the campaign's wins.
     pub max_liability: Nano,
     pub expires_ms: i64,
-    /// Limit in EUR on the cost of all open campaigns of the operator; 0 for no limit.
+    /// Limit in EUR on the cost of all open campaigns of the operator; 0 means no limit.
     pub cap: Nano,
     /// Players of the campaign; empty in older logs.
     pub player_ids: Vec<SmolStr>,

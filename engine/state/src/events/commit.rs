@@ -14,8 +14,8 @@ pub struct Commit {
     pub version: u64,
     /// Position of the stream's previous commit; 0 for the first commit.
     pub previous: u64,
-    /// Id of the request that caused the commit. A request id is applied at most once (PL-11); a deposit or withdrawal is
-    /// identified by it.
+    /// Id of the request that caused the commit. A request id is applied at most once (PL-11), and identifies a deposit or
+    /// withdrawal.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     /// Time in Unix ms, which never decreases in a partition.
@@ -59,8 +59,8 @@ impl Commit {
         }
     }
 
-    /// Returns whether an operator may read the commit (PL-27, PL-30). Operators can read neither awards, because they name
-    /// other operators' players, nor proposed changes, because these belong to no operator yet.
+    /// Returns whether an operator may read the commit (PL-27, PL-30). Operators cannot read awards, which name other
+    /// operators' players, or proposed changes, which belong to no operator yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;

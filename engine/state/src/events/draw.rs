@@ -37,8 +37,8 @@ impl Draw {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawSealed {
-    /// Number of the draw: 1 for the player's first draw; if this draw replaces an unused draw, the number of that draw plus
-    /// one.
+    /// Number of the draw. The player's first draw has number 1; a draw that replaces an unused draw has that draw's number
+    /// plus one.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
@@ -50,14 +50,14 @@ pub struct DrawSealed {
 pub enum SealReason {
     Opened,
     Unsealed,
-    /// The key of the previous draw is lost. The audit reports each such draw, because replacing
-    /// the previous draw could hide an outcome that the player had not seen.
+    /// The key of the previous draw is lost. The audit reports each such draw, because replacing a draw could hide an
+    /// outcome that the player had not seen.
     KeyLost,
     /// The unused seals of earlier draw generations were revoked at a restart (PL-40).
     SealsEnded,
 }
 
-/// Start of a writer, which begins a new draw generation (see `Generations`).
+/// Start of the process that writes the log; it begins a new draw generation (see `Generations`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GenerationBegun {
     pub number: u64,
@@ -66,7 +66,7 @@ pub struct GenerationBegun {
     pub evidence: StartEvidence,
     /// Position of the last commit whose loss was accepted at this start; 0 if no loss was accepted.
     pub lost_to: u64,
-    /// Names of the new draw keys of this generation.
+    /// Names of the draw keys that are new in this generation.
     pub keys_added: Vec<Epoch>,
     pub keys_lost: Vec<Epoch>,
 }
@@ -78,7 +78,7 @@ pub enum StartEvidence {
     MemoryPage,
     /// The end of the log matches a mark on another volume, which the writer saves when it stops normally.
     StopMark,
-    /// This process followed the log until it became the writer.
+    /// The process followed the previous writer's log until it became the writer.
     Followed,
     Missing,
     /// The loss of commits at the end of the log was accepted, so unused seals are revoked.

@@ -59,15 +59,15 @@ pub enum Event {
         /// Dealt values of the round's draws, in the order of its steps.
         dealt: Vec<Dealt>,
     },
-    /// The draws of a voided round cannot be revealed because their key is lost. Follows the void directly.
+    /// The draws of a voided round cannot be revealed because their key is lost. This event directly follows the void.
     DrawsLost {
         round: u64,
     },
-    /// Credit of the part of an open round's win that the player has secured. Follows the step that secured it directly
-    /// (ME-16).
+    /// Credit of the part of an open round's win that the player has secured. This event directly follows the step in which
+    /// the player secured that part (ME-16).
     WinCredited {
         round: u64,
-        /// Credited amount, above 0. The sum of all credits of the round is at most its win after the latest step.
+        /// Credited amount, above 0; all credits of a round together are at most the round's win after its latest step.
         amount: Minor,
     },
     /// Settlement of a round: credits the uncredited part of the win.
@@ -75,21 +75,22 @@ pub enum Event {
         round: u64,
         win: Minor,
     },
-    /// Void of a round (PL-04, BW-28). If the round hit a jackpot, `ChangeApproved` precedes this event (PL-38).
+    /// Void of a round (PL-04, BW-28). If the round hit a jackpot, a `ChangeApproved` in the same commit precedes this event
+    /// (PL-38).
     RoundVoided {
         round: u64,
         reason: String,
         actor: String,
         /// Refunded amount. 0 for a free round, which the campaign grants again (PL-18).
         refund: Minor,
-        /// Debited part of the credited win (ME-16). At most the balance after the refund (PL-09).
+        /// Part of the credited win that the void debits (ME-16). This part is at most the balance after the refund (PL-09).
         win_taken_back: Minor,
         jackpot: VoidedJackpot,
-        /// Facts of a round settled before the void (PL-37); `None` if the round was open, and in older logs.
+        /// Facts about a round that was settled before its void (PL-37); `None` if the round was open, and in older logs.
         settled: Option<Box<SettledRound>>,
     },
     /// Proposal to void a round that hit a jackpot; its id is the commit's position. Until the platform approves or rejects
-    /// the void, for at most `VOID_HOLD_MS`, the round's unpaid awards are held (PL-38).
+    /// the void, for at most `VOID_HOLD_MS`, the round's unpaid awards are not paid (PL-38).
     VoidProposed {
         round: u64,
         reason: String,
@@ -102,7 +103,7 @@ pub enum Event {
         amount: Minor,
         currency: Currency,
     },
-    /// Award not paid because the account's limits would be exceeded; it remains a debt to the player.
+    /// The award was not paid, because it would exceed the account's limits; it remains a debt to the player.
     AwardSetAside {
         round: u64,
         pool: SmolStr,
@@ -118,7 +119,7 @@ pub enum Event {
         /// Remark of the caller, which is not verified.
         reference: String,
     },
-    /// Opening of a session. It ends the player's earlier session in the same game (PL-16).
+    /// The new session ends the player's earlier session in the same game (PL-16).
     SessionOpened(SessionOpened),
     /// End of a session by closing or disconnecting (BW-27). An idle session expires without an event.
     SessionEnded {
@@ -136,21 +137,22 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Player or system stream: the commit's request, or the rest of its commits (PL-42), is never applied (PL-33). In this
-    /// commit, only `ActedBy` may follow.
+    /// Player or system stream: cancels the commit's request, so that the request, or the rest of its commits (PL-42), is
+    /// never applied (PL-33). Only `ActedBy` may follow in the same commit.
     RequestCancelled,
-    /// Player or system stream: the commit is one of several of a larger request, such as an Autospin series (PL-42). It is
-    /// refused if that request was cancelled before.
+    /// Player or system stream: the commit is one of several of a larger request, such as an Autospin series (PL-42). The
+    /// commit is refused if that request was cancelled before.
     PartOf {
         request_id: SmolStr,
     },
-    /// The player's real money is in a seamless wallet. Part of the commit that opens the first real-money account (PL-31).
+    /// The player's real money is in a seamless wallet. This event belongs to the commit that opens the first real-money
+    /// account (PL-31).
     SeamlessChosen,
     /// Request to debit the operator's wallet, which is sent once this event is durable (PL-31).
     DebitAsked(DebitAsked),
     DebitConfirmed {
         amount: Minor,
-        /// Balance that the wallet reported. Only passed on to the caller.
+        /// Balance that the wallet reported. Motherlode only passes it on to the caller.
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
@@ -169,7 +171,7 @@ pub enum Event {
         request_id: SmolStr,
         currency: Currency,
         amount: Minor,
-        /// Balance reported by the wallet; 0 if it reported none, and in older logs.
+        /// Balance that the wallet reported; 0 if it reported none, and in older logs.
         reported_balance: Minor,
         answer: Option<Box<WalletAnswer>>,
     },
@@ -195,7 +197,7 @@ pub enum Event {
         currency: Currency,
         close: u64,
     },
-    /// Round-end reports were switched on or off for later rounds.
+    /// Reports of round ends were switched on or off for later rounds.
     RoundReportsChosen {
         rounds: bool,
     },
@@ -223,18 +225,18 @@ pub enum Event {
         pool: SmolStr,
         terms: PoolTerms,
     },
-    /// Pool's stream: contributions of one partition are added to the increments (BW-11).
+    /// Pool's stream: the contributions of one partition were added to the pool's increments (BW-11).
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Position of the last added contribution. It is before any undecided hit or void.
+        /// Position of the last added contribution. No undecided hit or void precedes this position.
         to: u64,
         amount: Nano,
     },
-    /// Pool's stream: removal of a voided round's contribution (BW-19).
+    /// Pool's stream: a voided round's contribution was removed from the pool (BW-19).
     ContributionTakenBack {
         partition: u32,
-        /// Position of the void.
+        /// Position of the void in the log.
         position: u64,
         /// Removed contribution in EUR, the sum of the next three fields.
         amount: Nano,
@@ -252,8 +254,8 @@ pub enum Event {
     },
     /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: after an incident, return of the contributions of one partition's voided rounds. The only event of its
-    /// commit.
+    /// Pool's stream: after an incident, contributions of voided rounds of one partition are returned to operators' houses.
+    /// A commit with this event contains no other.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -304,7 +306,7 @@ pub enum Event {
     },
     /// System stream (PL-40).
     GenerationBegun(Box<GenerationBegun>),
-    /// System stream: new rounds were switched off or on for an operator, game or version (PL-25).
+    /// System stream: new rounds of an operator, game or version were switched off or on (PL-25).
     SwitchSet {
         switch: Switch,
         on: bool,
@@ -331,7 +333,7 @@ pub enum Event {
     ConfigurationReloaded(Box<ConfigurationReloaded>),
     /// System stream (PL-22).
     ClockSkewed {
-        /// Clock change; negative if the clock was set back.
+        /// Milliseconds by which the clock changed; negative if it was set back.
         by_ms: i64,
     },
     /// System stream (PL-27). The commit's position is the change's id.
@@ -351,11 +353,11 @@ pub enum Event {
         actor: String,
         reason: String,
     },
-    /// After the void of a round with a seamless wallet: win for the operator's wallet to debit again (PL-39).
+    /// After the void of a round with a seamless wallet: the win that the operator's wallet must debit again (PL-39).
     ReversalDue {
         /// Round that this commit voids.
         round: u64,
-        /// Win of the round minus `win_taken_back` of the void; above 0.
+        /// Win of the round minus the void's `win_taken_back`; above 0.
         amount: Minor,
     },
     ReversalTaken {
@@ -415,7 +417,7 @@ impl Event {
         })
     }
 
-    /// Returns the change without figures that depend on its log position: these are set to 0.
+    /// Returns the change with the figures that depend on its log position set to 0.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();

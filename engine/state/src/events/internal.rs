@@ -1,6 +1,6 @@
 //! Requests that Motherlode's services generate. Each id contains all parameters of its request, so a retry after a crash
-//! has the same id and no second effect. In contrast to callers' ids, these ids contain a slash. Their format never changes,
-//! because logs contain them.
+//! has the same id, and the request takes effect once. In contrast to callers' ids, these ids contain a slash. Their format
+//! never changes, because logs contain them.
 
 use core::fmt;
 
@@ -15,7 +15,7 @@ pub enum InternalRequest<'a> {
         partition: u32,
         hit: u64,
     },
-    /// Records on the winner's stream that the account has no room for an award, which therefore stays unpaid.
+    /// Records on the winner's stream that an award would exceed the account's limits, so the award stays unpaid.
     SetAwardAside {
         pool: &'a str,
         partition: u32,
@@ -63,7 +63,7 @@ pub enum InternalRequest<'a> {
     OpenSession {
         request_id: &'a str,
     },
-    /// Requests a debit. The request id is also the transaction id of the debit (PL-31).
+    /// Requests a debit. The id of this request is also the debit's transaction id (PL-31).
     AskDebit {
         request_id: &'a str,
     },
@@ -132,7 +132,7 @@ pub enum InternalRequest<'a> {
 impl InternalRequest<'_> {
     pub const FINGERPRINT: [u8; 16] = [0; 16];
 
-    /// Returns whether an id on a shared stream belongs to a request of a caller.
+    /// Returns whether a request id on a shared stream was made from a caller's request.
     #[must_use]
     pub fn is_callers(request_id: &str) -> bool {
         is_id(request_id) || request_id.starts_with("of/")

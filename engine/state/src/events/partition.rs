@@ -1,9 +1,10 @@
 //! Events by which partitions exchange data about a pool.
 //!
-//! Hits and voids of a pool are decided only on the pool's stream in partition `HOME`. Each other partition *reports* its
-//! contributions, hits and voids ([`PartitionReported`]) and keeps a copy of the pool's terms and status, the *mirror*
-//! ([`PoolMirrored`]), by which it accepts bets. A pool can retire once all partitions have confirmed its suspension
-//! (BW-20). Money between partitions is in `Account::Interpartition`, so the postings of each partition sum to zero (PL-09).
+//! Hits and voids of a pool are decided only on the pool's stream in the home partition, `HOME`. Each other partition
+//! *reports* its contributions, hits and voids ([`PartitionReported`]). It accepts bets according to the *mirror*
+//! ([`PoolMirrored`]), its copy of the pool's terms and status. A pool can retire once all partitions have confirmed its
+//! suspension (BW-20). Money between partitions is in `Account::Interpartition`, so the postings of each partition sum to
+//! zero (PL-09).
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,8 @@ use super::pool::{Award, Decision, PoolStatus, PoolTerms};
 use super::void::{ReportedVoids, VoidReturn};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// Contributions of a range of another partition's positions; if the last position is a hit or void, also that hit or void.
-/// With an empty first report (`from` 1, `to` 0), a partition joins the pool.
+/// Contributions between two positions of another partition; if the last position is a hit or void, the report also contains
+/// that hit or void. A partition joins the pool with an empty first report (`from` 1, `to` 0).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReported {
     pub partition: u32,
@@ -34,7 +35,7 @@ pub enum StretchEnd {
     Standing {
         /// Number of open rounds in the partition that can still hit the jackpot.
         open_rounds: u64,
-        /// Position in the home partition that the partition's latest mirror copies; 0 if it has no mirror.
+        /// Position in the home partition that the reporting partition's latest mirror copies; 0 if it has no mirror.
         mirrored: u64,
     },
 }

@@ -10,13 +10,13 @@ pub struct PoolTerms {
     pub contribution_ppm: u32,
     /// Amount with which the pool starts after each win, in EUR.
     pub seed: Nano,
-    /// Lowest coin value that wins the whole pool, in EUR; never changes.
+    /// Lowest coin value in EUR at which a hit wins the whole pool; never changes.
     pub base_coin: CoinValue,
     pub refresh_ms: u32,
     pub collision_share: CollisionShare,
 }
 
-/// Price of a second hit in the refresh interval of an earlier hit (BW-17).
+/// Rule for the amount of a second hit in the refresh interval of an earlier hit (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
     /// The second hit wins `seed x coin / base coin`, plus all contributions since the first hit.
@@ -28,7 +28,8 @@ pub enum CollisionShare {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     Active,
-    /// New bets neither contribute to the pool nor can win the jackpot. Bets made before the suspension can still win it.
+    /// New bets neither contribute to the pool nor can win the jackpot. Bets made before the suspension can still win the
+    /// jackpot.
     Suspended,
     Retired {
         into: SmolStr,
@@ -89,10 +90,10 @@ pub struct TakeBack {
     pub amount: Nano,
 }
 
-/// Price of a hit (BW-16, BW-17). Amounts are in EUR unless stated otherwise.
+/// Award for a hit (BW-16, BW-17). Amounts are in EUR unless stated otherwise.
 ///
 /// The sum `increments + seed_from_reserve + seed_from_house` exceeds `paid` by a fraction of a cent. `to_reserve` is this
-/// fraction plus the increments that the award leaves over.
+/// fraction plus the increments that the award does not use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     pub hit: u64,

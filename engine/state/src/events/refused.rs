@@ -45,7 +45,7 @@ pub enum Refused {
     #[error("the balance is {balance}, but {needed} is needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
-    /// The call requires a transfer wallet. The player has a seamless wallet, which cannot be changed (PL-31).
+    /// The call requires a transfer wallet, but the player's wallet is seamless, which cannot be changed (PL-31).
     #[error("the player has a seamless wallet, so the player's money is in the operator's wallet")]
     SeamlessWallet,
     #[error("the player has a transfer wallet, not a seamless wallet")]

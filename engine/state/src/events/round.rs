@@ -20,7 +20,7 @@ pub struct RoundStarted {
     pub stake: LoggedTerms,
     /// Exchange rate of the bet; 1 for play money.
     pub rate: FxRate,
-    /// Contribution of the bet. `None` if no pool is active, for free rounds (PL-18) and for play money (PL-17).
+    /// `None` if no pool is active, for free rounds (PL-18) and for play money (PL-17).
     pub contribution: Option<Contribution>,
     pub session: Option<SessionName>,
     /// Jurisdiction whose restrictions apply; empty for none (PL-26).
@@ -52,7 +52,7 @@ impl LoggedTerms {
     }
 }
 
-/// Facts about a round, other than its bet, that a replay needs.
+/// Facts about a round, besides its bet, that a replay needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     pub lines: u32,

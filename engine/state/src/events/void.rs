@@ -8,23 +8,22 @@ use crate::values::{Minor, Nano};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum VoidedJackpot {
-    /// Only in older logs: the round's contribution is removed from the pool, and its awards are unchanged.
+    /// Only in older logs: the round's contribution was removed from the pool, and its awards did not change.
     TakenBack,
     /// The round's contribution stays in the pool unless an incident returns it. No award of the round was paid, and unpaid
     /// awards return to the pool.
     Kept,
-    /// As with [`VoidedJackpot::Kept`], but an award was paid, and is charged to the operator's house.
+    /// An award was paid, and its amount is charged to the operator's house; otherwise as [`VoidedJackpot::Kept`].
     Charged,
-    /// As with [`VoidedJackpot::Kept`], but an award was paid, and the platform bears its cost.
+    /// An award was paid, and the platform bears its cost; otherwise as [`VoidedJackpot::Kept`].
     Lost,
 }
 
-/// Facts about a settled round that its void needs (PL-04). The state drops them at the settlement, so
+/// Facts about a settled round that its void needs (PL-04). The state drops these facts when the round is settled, so
 /// [`SettledRound::recall`] reads them from the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettledRound {
     pub started: Arc<RoundStarted>,
-    /// Position of the bet.
     pub opened_at: u64,
     pub opened_ms: i64,
     pub jackpots: Vec<RoundJackpot>,
@@ -61,11 +60,11 @@ pub struct ReportedVoids {
     /// Time of the bets in whole minutes since 1970.
     pub minute: i64,
     pub voids: u64,
-    /// Contributions of bets in the report's range, in EUR.
+    /// Contributions, in EUR, of bets in the range of positions that the report covers.
     pub in_stretch: Nano,
-    /// Contributions of bets before the report's range, but in the current pool cycle, in EUR.
+    /// Contributions, in EUR, of bets before that range, but in the current pool cycle.
     pub in_cycle: Nano,
-    /// Contributions of bets in earlier pool cycles, in EUR.
+    /// Contributions, in EUR, of bets in earlier pool cycles.
     pub earlier: Nano,
 }
 

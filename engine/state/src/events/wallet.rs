@@ -23,7 +23,7 @@ pub struct DebitFacts {
     pub feature_buy: bool,
     /// Campaign of the free round, if the debit opens a free round that the operator's wallet pays.
     pub campaign: Option<SmolStr>,
-    /// Stake of the free round, which the operator's promotion pays; 0 if the round is not free.
+    /// Stake of a free round, which the operator's promotion pays; 0 if the round is not free.
     pub stake: Minor,
 }
 
@@ -33,6 +33,6 @@ pub struct WalletAnswer {
     /// Id that the wallet gave the transaction; empty if the wallet sent none.
     pub transaction_id: SmolStr,
     pub balance_unknown: bool,
-    /// Bonus money in the transaction's amount.
+    /// Part of the transaction's amount that is bonus money.
     pub bonus: Minor,
 }

@@ -8,13 +8,13 @@ use crate::events::{Award, ChangeProposed, Commit, Decision, Event, PoolTerms, R
 use crate::state::{Books, Changes, PlayerState, Wallet};
 use crate::values::{ANYONE, Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, StreamId, Switch, operator_of};
 
-/// Highest balance at which a bet is accepted. Above it, the balance might have no room for a win.
+/// Highest balance at which a bet is accepted. At a higher balance, a win might exceed the maximum balance.
 const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
 
 /// Lowest and highest worth of a minor unit in 1e-9 EUR. With these limits, a pool of 10^9 EUR is at most 10^18 minor units.
 const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 
-/// Highest seed of a pool. It keeps a jackpot in any currency far below the maximum balance.
+/// Highest seed of a pool. This limit keeps a jackpot in any currency far below the maximum balance.
 const SEED_MAX: Nano = Nano::major(100_000_000);
 
 /// Per operator.
@@ -82,11 +82,11 @@ impl Admission<'_> {
                 Event::CampaignGranted(campaign) => {
                     campaign.currency.ceiling().admits(campaign.currency, campaign.bet)?;
                 }
-                // Only in older logs does a void remove the round's contribution from the pool (PL-38).
+                // A void removes the round's contribution from the pool only in older logs (PL-38).
                 Event::RoundVoided { round, jackpot: VoidedJackpot::TakenBack, .. } => {
                     return Err(Refused::VoidedJackpotWrong { round: *round });
                 }
-                // Only in older logs can the void of a settled round lack `settled` (PL-37).
+                // The void of a settled round can lack `settled` only in older logs (PL-37).
                 Event::RoundVoided { round, settled: None, .. }
                     if self.player.is_some_and(|player| player.open_round(*round).is_none()) =>
                 {
@@ -153,7 +153,8 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// Checks that the balance has room for a win, and that the number of due wallet calls is below the maximum (PL-31).
+    /// Checks that a win cannot exceed the maximum balance, and that the number of due wallet calls is below its maximum
+    /// (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();

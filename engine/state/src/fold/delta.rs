@@ -45,7 +45,7 @@ pub(super) type PendingDeltas = SmallVec<[PendingDelta; 1]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
-    /// Copied rather than shared: threads would contend for the reference count.
+    /// The name is copied instead of shared, because threads would contend for the reference count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
     /// Partition, position, amount.

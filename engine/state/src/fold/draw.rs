@@ -35,7 +35,7 @@ impl Transition<'_, '_> {
         }
     }
 
-    /// Uses up the player's current draw for a step. In older logs, a step contains its seed instead of a draw.
+    /// Consumes the player's current draw for a step. In older logs, a step contains its seed instead of a draw.
     pub fn draw(&mut self, step: &StepResolved) -> Result<Drawn, Refused> {
         let request_id = &self.commit.request_id;
         let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;

@@ -31,8 +31,8 @@ impl<'s> View<'s> {
 }
 
 impl<'s> Transition<'s, '_> {
-    /// Adds the contributions of reported voids to sums, from which incidents return them. Bets older than `RETURN_MINUTES`
-    /// are ignored.
+    /// Adds the contributions of reported voids to the sums from which incidents return contributions. Bets older than
+    /// `RETURN_MINUTES` are ignored.
     pub fn sum_voids(&mut self, name: &str, partition: u32, (from, to): (u64, u64)) -> Result<(), Refused> {
         let (view, now) = (self.view, Incident::minute_of(self.commit.time_ms));
         let pool = self.pool(name)?;
@@ -85,8 +85,9 @@ impl<'s> Transition<'s, '_> {
         Err(Refused::BadIncident { reason: reason.to_owned() })
     }
 
-    /// Returns contributions to the operator's house. Those of the current cycle are taken from the increments. Those of
-    /// earlier cycles are taken from the reserve and, if the reserve is insufficient, from the seed funding (BW-19).
+    /// Returns contributions to the operator's house. Contributions of the current cycle are taken from the increments.
+    /// Contributions of earlier cycles are taken from the reserve and, if the reserve is insufficient, from the seed funding
+    /// (BW-19).
     pub fn return_contributions(
         &mut self,
         name: &'s str,
@@ -128,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns an unpaid award: to the house, its part of the seed; to the pool's reserve, the remainder.
+    /// Returns an unpaid award: its seed part to the house, and the remainder to the pool's reserve.
     pub fn reverse(
         &mut self,
         name: &'s str,

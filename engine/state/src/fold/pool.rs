@@ -29,7 +29,7 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Adds contributions to the pool, each of them once and in log order with hits and voids (BW-11).
+    /// Adds contributions to the pool, each contribution once, in log order relative to hits and voids (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -65,8 +65,8 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the partition's oldest undecided hit or void, which must be at `position`. All contributions before it must
-    /// be in the pool.
+    /// Returns the partition's oldest undecided hit or void, which must be at `position`. All contributions before
+    /// `position` must be in the pool.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);

@@ -1,4 +1,4 @@
-//! Computes the next events of a pool's stream, from the state alone, so that a retry gives the same events.
+//! Computes the next events of a pool's stream from the state alone, so that a retry computes the same events.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::state::{BetPlace, Books, Pending, PendingVoid, PoolState};
 use crate::values::{MoneyError, Nano};
 
 impl Books {
-    /// Returns events that pool a partition's contributions up to its next hit or void and decide it. Up to
-    /// [`DECISIONS_MAX`] consecutive voids are decided in one commit, but only one hit. Partitions with an undecided hit or
+    /// Returns events that pool a partition's contributions up to its next hit or void, and that decide this hit or void.
+    /// One commit decides up to [`DECISIONS_MAX`] consecutive voids, but only one hit. Partitions with an undecided hit or
     /// void come first, then the partition with the most contributions to pool.
     pub fn pool_step(&self, pool: &str) -> Result<Option<Vec<Event>>, MoneyError> {
         let state = self.pool(pool).filter(|state| state.mirrors().is_none());
@@ -39,13 +39,14 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// `self` is the durable state of the home partition, and `there` that of `partition`.
+    /// `self` is the durable state of the home partition, `there` the durable state of `partition`.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;
         let report = self.partition_report_to(pool, partition, there, u64::MAX)?;
         let reported = state.reports.get(&partition);
-        // For a suspended pool, a report without contributions is needed too, because the pool cannot retire before it.
+        // Even without contributions, a partition must report to a suspended pool, because the pool cannot retire before
+        // this report.
         let is_new = reported.is_none_or(|reported| match report.end {
             StretchEnd::Standing { open_rounds, mirrored } => {
                 let stands = mirrored >= state.suspended_at

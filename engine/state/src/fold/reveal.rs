@@ -7,7 +7,7 @@ use crate::values::{Dealt, Seal, draw};
 pub(super) struct RevealDue {
     pub round: u64,
     seals: SmallVec<[Seal; 1]>,
-    /// Whether the round was voided. Only a voided round may end although the key of its draws is lost.
+    /// Only a voided round may end although the key of its draws is lost.
     voided: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Seamless wallets (PL-31). The commit that opens a round also adds the amount of the confirmed debit to the player's
-//! balance. If a commit leaves a balance, this balance is due to the wallet as a credit.
+//! Seamless wallets (PL-31). The commit that opens a round also adds the confirmed debit's amount to the player's balance. A
+//! balance that remains after a commit is due to the wallet as a credit.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl<'s> Transition<'s, '_> {
     pub fn ask_debit(&mut self, asked: &DebitAsked) -> Result<(), Refused> {
         let DebitAsked { request_id, fingerprint, currency, amount, facts } = asked;
         self.check_real(*currency)?;
-        // Only the debit for a free round may have the amount 0.
+        // Only the debit for a free round may be 0.
         if *amount != Minor::ZERO || facts.as_ref().is_none_or(|facts| facts.campaign.is_none()) {
             expect_positive(*amount)?;
         }
@@ -129,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         amount: Minor,
         reported: Reported<'_>,
     ) -> Result<(), Refused> {
-        // A logged balance of 0 means that an older log lacks it, since the balance after a credit is above 0.
+        // A logged balance of 0 comes from an older log, which lacks the balance: after a credit, a balance is above 0.
         if reported.0 != Minor::ZERO {
             self.note_balance(currency, reported)?;
         }

@@ -13,9 +13,10 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
 /// State of some of the players, so that several threads can fold a log.
 ///
-/// The main [`Books`] fold all streams except players' streams. For each commit of a player, in log order, the main
-/// books apply the [`Left`] that the player's share returned, and at the end the [`Totals`] of all shares. [`Share::follow`]
-/// copies changes of pools, rates and system to a share. The result equals that of [`Books::apply_recorded`].
+/// The main [`Books`] fold all streams except players' streams. For each commit of a player, in log order, the main books
+/// apply the [`Left`] that the player's share returned; at the end they apply the [`Totals`] of all shares.
+/// [`Share::follow`] copies changes of pools, rates and system to a share. The result equals the result of
+/// [`Books::apply_recorded`].
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
@@ -59,8 +60,9 @@ impl Share {
         self.0.generations()
     }
 
-    /// Applies a durable commit to its player in place. `record` returns the hash of the commit's record. After an error,
-    /// `player` is invalid. The order of commits is not checked here but in [`Books::take_left`].
+    /// Applies a durable commit to the commit's player, changing `player` in place. `record` returns the hash of the
+    /// commit's record. After an error, `player` is invalid. [`Books::take_left`], not this function, checks the order of
+    /// commits.
     pub fn apply_recorded(
         &mut self,
         player: &mut PlayerState,
@@ -89,8 +91,8 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Applies a commit on another stream to the state that all shares copy, except amounts of pools. `is_kept` returns
-    /// whether a player's unpaid awards belong to this share.
+    /// Applies a commit of a stream that is no player's to the state that all shares copy, except amounts of pools.
+    /// `is_kept` returns whether a player's unpaid awards belong to this share.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;
         let StreamId::Pool(name) = &commit.stream else {

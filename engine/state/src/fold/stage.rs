@@ -7,8 +7,8 @@ use crate::events::{Commit, Refused, SettledRound};
 use crate::state::{Books, PlayerState};
 use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
-/// Decided commits, not durable yet, in groups. Each group builds on the previous one, the oldest on the durable
-/// [`Books`]. After a failed write, the stage is invalid.
+/// Groups of decided commits that are not durable yet. Each group is decided on the state after the previous group, the
+/// oldest group on the durable [`Books`]. After a failed write, the stage is invalid.
 ///
 /// ```
 /// # use motherlode_state::{Books, Commit, Refused, Stage};
@@ -88,8 +88,8 @@ impl Stage {
         self.apply_to(subject, books, commit, recalled, record)
     }
 
-    /// Like [`Stage::apply_recorded`], but on a copy of the stream's state, which [`Stage::copy`] must have made just
-    /// before.
+    /// Applies a commit like [`Stage::apply_recorded`], but to a copy of the stream's state, made by [`Stage::copy`]
+    /// directly before.
     pub fn apply_to(
         &mut self,
         Subject(mut delta): Subject,

@@ -13,7 +13,7 @@ pub(super) struct Transition<'s, 'd> {
     pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
     pub stepped: Option<u64>,
-    /// Whether a hit, void or report was already applied; a commit can contain only one.
+    /// Whether a hit, void or report was already applied in this commit; a commit can contain only one.
     pub decided: bool,
     /// Amount of a confirmed debit, not yet spent on a round (PL-31).
     pub debited: Option<(Currency, Minor)>,
@@ -22,7 +22,7 @@ pub(super) struct Transition<'s, 'd> {
     pub left: Option<(u64, Currency, Minor)>,
     pub reversal: Option<(u64, Currency, Minor)>,
     pub reveal: Option<RevealDue>,
-    /// Event approved by the commit. It must be the next event (PL-27).
+    /// Event approved by the commit. The approved event must be the next event (PL-27).
     pub approved: Option<Box<Event>>,
     /// Round whose void the commit has approved. The void must be the next event (PL-38).
     pub approved_void: Option<u64>,

@@ -6,7 +6,7 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes of a group. Objects in it replace those of older groups; amounts are added.
+/// Changes that a group of commits makes. Objects in it replace objects of older groups; amounts are added to theirs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
@@ -109,8 +109,8 @@ impl<'a> View<'a> {
         self.durable.pending.get(pool)
     }
 
-    /// Returns the end of the positions that the pool can take up: the durable end of its own partition, or the end that
-    /// another partition reported.
+    /// Returns the position up to which the pool can add contributions: the durable end of its own partition, or the end
+    /// that another partition reported.
     pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
         if partition == pool.head.partition {
             return self.durable.end(partition).position;

@@ -1,4 +1,5 @@
-//! Permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26). A round keeps the profile of its start.
+//! Permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26). A round keeps the profile that was
+//! valid when the round started.
 
 use core::num::NonZeroU32;
 
@@ -22,7 +23,7 @@ pub struct Profile {
     /// Idle limit of a session (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time played per day in ms from which bets are refused.
+    /// Time played per day in ms; once it is reached, bets are refused.
     pub session_ms_max: Option<NonZeroU32>,
     /// Maximum loss of a day in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,

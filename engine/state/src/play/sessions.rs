@@ -1,8 +1,8 @@
 //! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
 //!
 //! A session ends when it is closed, idle or disconnected. After a disconnection, the player can open no other session of
-//! the game for `hold_ms`. Bets are refused while a reality check is due, and after the player's time limit (PL-26). For
-//! each game, a player has at most one live session with real money and one with play money.
+//! the game for `hold_ms`. Bets are refused while a reality check is due, and after the player has reached the time limit
+//! (PL-26). For each game, a player has at most one live session with real money and one with play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,7 +120,7 @@ impl<K> Sessions<K> {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session. If the same request already opened a live session, returns that session's id.
+    /// Opens a session. If the same request already opened a session that is still live, returns that session's id.
     pub fn open(
         &mut self,
         of: SessionOf,

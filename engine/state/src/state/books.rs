@@ -52,8 +52,7 @@ pub(crate) struct System {
 
 pub(crate) type AwardKey = (u32, u64);
 
-/// State of one partition's log. A lookup takes O(log n) in the number of players or pools. The size of the state does not
-/// grow with the log.
+/// State of one partition's log. The size of the state does not grow with the log.
 ///
 /// Players are serialized separately, by [`Books::freeze`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,7 +154,7 @@ impl Books {
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
-    /// Position of the oldest open round's bet, including those of evicted players.
+    /// Position of the oldest open round's bet, also counting rounds of evicted players.
     #[must_use]
     pub fn first_open_round(&self) -> Option<u64> {
         self.operators.values().filter_map(|operator| operator.open.first().map(|(at, ..)| *at)).min()
@@ -350,8 +349,8 @@ impl Books {
         self.operators.keys().map(SmolStr::as_str)
     }
 
-    /// Returns the currencies in which the sum of all accounts is not zero, with the sum. If the state is correct, there are
-    /// none (PL-09).
+    /// Returns each currency in which the sum of all accounts is not zero, with that sum. If the state is correct, there are
+    /// no such currencies (PL-09).
     #[must_use]
     pub fn trial_balance(&self) -> PerCurrency<Nano> {
         let mut sums = self.exchange.clone();

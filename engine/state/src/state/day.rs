@@ -16,7 +16,7 @@ pub struct Day {
     number: i64,
     acted_ms: Option<i64>,
     played_ms: u32,
-    /// Time played in ms since the player acknowledged a reality check, including earlier days.
+    /// Time played in ms, including earlier days, since the player last acknowledged a reality check.
     unseen_ms: u32,
     /// Wins minus bets, in the currency of the day's first bet.
     net: Option<(Currency, i128)>,

@@ -1,5 +1,5 @@
-//! Digest of the state at a position, for bases (PL-37). The digest depends on neither the layout of tables nor the order of
-//! fields.
+//! Digest of the state at a position, for bases (PL-37). The layout of tables and the order of fields do not affect the
+//! digest.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::values::{End, Nano, PerCurrency};
 
 /// SHA-256 of the players, sorted by operator and name, and of the state other than players.
 ///
-/// While `FORM` is the same, the digest of an old log must not change. A field can be added to the state, because default
+/// While `FORM` is unchanged, the digest of an old log must not change. A field can be added to the state, because default
 /// values are not encoded, but no field can be renamed or removed.
 #[derive(Debug, Clone, Default)]
 pub struct StateDigest {
@@ -62,7 +62,7 @@ struct Shared<'a> {
     interpartition: Nano,
 }
 
-/// [`Pending`] without empty queues, whose presence depends on the grouping of commits.
+/// [`Pending`] without empty queues, because their presence depends on how commits were grouped.
 #[derive(Default, PartialEq, Serialize)]
 struct Waiting<'a> {
     totals: PendingTotals,

@@ -1,5 +1,5 @@
-//! Generations of draws (PL-40). Each writer logs a random salt when it starts. If a log is continued twice from the same
-//! position, the two continuations therefore have different dealt values.
+//! Generations of draws (PL-40). Each writer logs a random salt when it starts. If two writers continue a log from the same
+//! position, their dealt values therefore differ.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Entries that wait for a pool: contributions and [`Decision`]s from players' commits. Commits on the pool's stream process
-//! them in log order (BW-16).
+//! these entries in log order (BW-16).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct UnpaidAward {
     pub currency: Currency,
     pub paid: Nano,
     pub seed_from_house: Nano,
-    /// Whether the award stays unpaid because the account's balance would exceed its maximum.
+    /// Whether the award stays unpaid because it would raise the account's balance above its maximum.
     pub set_aside: bool,
 }
 
@@ -34,7 +34,7 @@ impl UnpaidAward {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
-    /// Per partition, the contributions not yet in the pool, with their positions, ascending.
+    /// Per partition, contributions that are not in the pool yet, with their positions, ascending.
     pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
     pub decisions: BTreeMap<u32, VecDeque<Decision>>,
     pub voids: BTreeMap<u32, VecDeque<PendingVoid>>,

@@ -49,7 +49,7 @@ pub struct PlayerState {
     voided: Option<Arc<Voids>>,
     /// Rarely set.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
-    /// Figures of each game: in play money at index 0, in real money at index 1.
+    /// Figures of each game: play money at index 0, real money at index 1.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
@@ -91,8 +91,7 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// Returns the open round of a game. A player has at most one open round per game with real money (PL-20) and one with
-    /// play money (PL-17).
+    /// A player has at most one open round per game with real money (PL-20) and one with play money (PL-17).
     #[must_use]
     pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
         let same = |of: Currency| of.is_real() == currency.is_real();
@@ -123,7 +122,7 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Returns a copy of the player whose balance is higher by `amount`, as after a confirmed debit.
+    /// Returns a copy of the player with a balance that is higher by `amount`, as after a confirmed debit.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
         let mut funded = self.clone();

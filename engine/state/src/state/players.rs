@@ -1,8 +1,8 @@
-//! Players of an operator. They are ordered by a hash of their names, so that a lookup compares numbers. In addition, a set
-//! contains the names in order, so that listing by prefix reads only the listed players.
+//! Players of an operator. The players are ordered by a hash of their names, so that a lookup compares numbers. In addition,
+//! a sorted set contains the names, so that listing by prefix reads only the listed players.
 //!
-//! For [snapshots](super::watch), the table records which players changed since the latest snapshot. It also keeps the
-//! former states that a running snapshot still has to write.
+//! For [snapshots](super::watch), the table records which players changed since the latest snapshot. The table also keeps
+//! players' former states that the running snapshot has not written yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -22,7 +22,7 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Age at which the player last changed; 0 if the player has not changed since it was loaded.
+    /// Age of the player's last change; 0 if the player has not changed since it was loaded.
     changed: u32,
     used: u32,
 }
@@ -129,8 +129,8 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts players without open rounds, unchanged and not used since age `used`. Returns the place from
-    /// which the next call should continue.
+    /// Evicts players that have no open round, are unchanged, and were not used since age `used`. Returns the place at which
+    /// the next call should start.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let mut empty = vec![];

@@ -32,10 +32,10 @@ pub struct PoolState {
     pub(crate) received_from: BTreeSet<SmolStr>,
     /// Position of the suspension; 0 if the pool is active.
     pub(crate) suspended_at: u64,
-    /// For each partition, the last position whose hits are awarded although the pool is suspended (BW-20).
+    /// For each partition, the last position at which a hit is awarded although the pool is suspended (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
-    /// First minute for whose bets an incident can still return the contributions.
+    /// First minute of bets whose contributions an incident can still return.
     pub(crate) returns_from: i64,
     pub(crate) reports: BTreeMap<u32, Reported>,
     /// Position in the home partition that this mirror copies; 0 in the home partition.
@@ -59,8 +59,8 @@ pub(crate) struct Reported {
 }
 
 impl Reported {
-    /// Returns whether the partition may still accept bets that contribute, or has open rounds that can still hit the
-    /// jackpot (BW-20).
+    /// Returns whether the partition may still accept contributing bets, or has open rounds that can still hit the jackpot
+    /// (BW-20).
     pub fn outstanding(&self, suspended_at: u64) -> bool {
         self.mirrored < suspended_at || self.open_rounds > 0
     }

@@ -13,14 +13,13 @@ impl Restores {
         self.0.last().map_or(0, |(_, number)| *number)
     }
 
-    /// Number of the latest restore when the record at `position` was written.
+    /// Number of the latest restore before the record at `position` was written.
     #[must_use]
     pub fn number_at(&self, position: u64) -> u64 {
         let before = self.0.partition_point(|(restored, _)| *restored <= position);
         before.checked_sub(1).and_then(|last| self.0.get(last)).map_or(0, |(_, number)| *number)
     }
 
-    /// Adds the restore that the commit at `position` records.
     pub fn add(&mut self, restored: &LogRestored, position: u64) -> Result<(), Refused> {
         let LogRestored { number, position: end, .. } = restored;
         let is_new = *number > 0 && self.0.iter().all(|(_, known)| known != number);
@@ -31,8 +30,8 @@ impl Restores {
         Ok(())
     }
 
-    /// Id of a wallet transaction that the record at `position` caused. Wallets have completed the transactions that a
-    /// restore undid, so later transactions have other ids.
+    /// Id of a wallet transaction that the record at `position` caused. After a restore, transactions get other ids, because
+    /// wallets have completed the transactions that the restore undid.
     #[must_use]
     pub fn transaction_id(&self, position: u64, id: String) -> String {
         match self.number_at(position) {

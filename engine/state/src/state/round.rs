@@ -19,7 +19,7 @@ pub struct OpenRound {
     pub win: Minor,
     /// See ME-16.
     pub credited: Minor,
-    /// Reason why the service chose the latest step for the player. If it is set, the service must finish the round.
+    /// Reason why the service chose the latest step for the player. If a reason is set, the service must finish the round.
     pub automatic: Option<Automatic>,
     pub jackpots: Vec<RoundJackpot>,
 }
@@ -82,7 +82,7 @@ impl SettledRound {
                         });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
-                    // An event without scope is the choice of a witch, which belongs to no round.
+                    // An event without scope is the player's choice of a witch, which belongs to no round.
                     (Event::CollectionChanged { game, scope, changes }, Some(facts))
                         if steps && *game == facts.started.game && !scope.is_empty() =>
                     {

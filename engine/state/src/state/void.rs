@@ -6,7 +6,7 @@ use crate::events::Refused;
 
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Time in ms after which a lapsed proposal is dropped. In this time, its awards can be paid.
+/// Time in ms after which a lapsed proposal is dropped. Within this time, awards of the round can be paid.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Per player.
@@ -49,7 +49,7 @@ impl VoidProposal {
 
 const CHUNK_MAX: usize = 128;
 
-/// Sorted positions of voided rounds, in chunks shared with copies of the state.
+/// Sorted positions of voided rounds; copies of the state share the chunks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 

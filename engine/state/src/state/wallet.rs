@@ -42,7 +42,7 @@ impl Wallet {
         }
     }
 
-    /// Index of the oldest credit not held and not waiting for an earlier report of the same round.
+    /// Index of the oldest credit that is not held and does not wait for an earlier report of the same round.
     #[must_use]
     pub fn next_credit(&self) -> Option<usize> {
         let is_ready = |(index, due): &(usize, &UnpaidCredit)| {

@@ -1,8 +1,8 @@
 //! Snapshots of books while commits change the books.
 //!
 //! [`Books::freeze`] begins a snapshot, and former states of players are kept until [`Books::thaw`]. [`Books::evict`]
-//! removes unchanged players from memory. Before a commit on an evicted player's stream, the player must be loaded
-//! ([`Books::load`]); otherwise it would count as a new player.
+//! removes unchanged players from memory. Before a commit on an evicted player's stream, [`Books::load`] must load the
+//! player; otherwise the player would count as new.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Books {
         self.watch.written
     }
 
-    /// Begins a snapshot in O(operators). Serialize the shared state before the books change.
+    /// Begins a snapshot in O(operators). The caller must serialize the shared state before the books change.
     pub fn freeze(&mut self) -> Frozen {
         self.watch.age += 1;
         self.watch.is_writing = true;
@@ -54,8 +54,8 @@ impl Books {
         operator.flat_map(move |operator| operator.players.frozen(place, self.watch))
     }
 
-    /// Ends a snapshot. The next snapshot also writes `unwritten`. Drop the result only after releasing the lock of the
-    /// books, because dropping takes long.
+    /// Ends a snapshot. The next snapshot also writes the players of `unwritten`. Drop the result after releasing the lock
+    /// of the books, because dropping takes long.
     pub fn thaw(&mut self, unwritten: Option<Frozen>) -> impl Sized + use<> {
         self.watch.is_writing = false;
         if unwritten.is_none() {
@@ -73,8 +73,8 @@ impl Books {
         self.operators.entry(operator.clone()).or_default().players.load(player, state, watch);
     }
 
-    /// Evicts players from the next `places` places if they did not change and have no open round; if `recent` is false,
-    /// recently used players are kept. Returns whether the end of the table was reached.
+    /// Evicts players in the next `places` places that did not change and have no open round; if `recent` is false, keeps
+    /// players that were recently used. Returns whether the end of the table was reached.
     pub fn evict(&mut self, hand: &mut Hand, places: usize, recent: bool) -> bool {
         let watch = self.watch;
         let used = if recent { u32::MAX } else { watch.age.saturating_sub(1) };

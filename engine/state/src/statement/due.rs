@@ -1,5 +1,5 @@
-//! Credits due to a seamless wallet (PL-31, PL-34). In a statement, a due credit is still part of the balance until its
-//! `Credit` transaction, so that each balance is the previous balance plus the amount.
+//! Credits due to a seamless wallet (PL-31, PL-34). In a statement, a due credit remains part of the balance until its
+//! `Credit` transaction, so that each balance is the previous balance plus the amount of the transaction.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction])
     }
 }
 
-/// Returns the money that left the accounts because it is due to the player's wallet.
+/// Returns the money that has left the accounts because Motherlode owes it to the player's wallet.
 #[must_use]
 pub fn due_change(balances_after: &[(Currency, Minor)], transactions: &[Transaction]) -> PerCurrency<Minor> {
     let (mut came, mut change) = (PerCurrency::<Minor>::default(), PerCurrency::<Minor>::default());

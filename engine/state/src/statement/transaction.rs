@@ -1,4 +1,4 @@
-//! Transactions of players' accounts (PL-34). A [`Statement`] keeps open rounds and unpaid jackpots. For the void of a
+//! Transactions of players' accounts (PL-34). A [`Statement`] remembers open rounds and unpaid jackpots. For the void of a
 //! settled round, the caller must provide the round's bet.
 
 use std::collections::BTreeMap;
@@ -109,8 +109,8 @@ impl Statement {
         })
     }
 
-    /// `known` contains the bets of settled rounds, and of rounds whose bets are before the first commit. If this fails, the
-    /// statement is unchanged.
+    /// `known` contains the bets of settled rounds, and of rounds that were opened before the first commit. If this fails,
+    /// the statement is unchanged.
     pub fn take(
         &mut self,
         commit: &Commit,

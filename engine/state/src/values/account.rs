@@ -22,9 +22,9 @@ pub enum Account<'a> {
     Transit(&'a str),
     /// Contributions not yet in the pool, in EUR.
     ContributionsDue(&'a str),
-    /// Contributions since the latest win (K), in EUR.
+    /// Contributions since the latest jackpot (K), in EUR.
     Increments(&'a str),
-    /// Money that wins left in the pool (R), in EUR.
+    /// Money that earlier jackpots left in the pool (R), in EUR.
     Reserve(&'a str),
     /// Source of the seeds that operators' houses pay (H), in EUR. Its balance is minus the sum of these seeds.
     SeedFunding(&'a str),
@@ -34,7 +34,7 @@ pub enum Account<'a> {
     Exchange,
     /// Money that left a retired pool and has not reached the receiving pool yet, in EUR.
     Transfer,
-    /// Contributions owed to other partitions, minus awards that these owe, in EUR (see `PartitionReported`).
+    /// Contributions owed to other partitions, minus awards that the other partitions owe, in EUR (see `PartitionReported`).
     Interpartition,
 }
 

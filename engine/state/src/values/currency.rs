@@ -11,8 +11,8 @@ use super::error::MoneyError;
 #[serde(try_from = "u8")]
 pub struct Currency(u8);
 
-/// Currency codes and numbers of decimal digits. Logged records contain positions in this list, so new currencies are
-/// appended, and withdrawn currencies stay.
+/// Currency codes and numbers of decimal digits. Logged records refer to currencies by position in this list, so new
+/// currencies are appended, and withdrawn currencies stay.
 #[rustfmt::skip]
 static CURRENCIES: [(&str, u32); 166] = [
     ("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2), ("AED", 2), ("AFN", 2), ("ALL", 2),

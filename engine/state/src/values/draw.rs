@@ -1,8 +1,9 @@
 //! Sealed draws: no one can choose the seed of a step, and everyone can verify it afterwards.
 //!
-//! A *dealt value* can be computed only with the draw key. Its *seal* is logged before the request that uses the draw. The
-//! *seed* of a step depends only on dealt value, client seed, round and step. After the round, the dealt value is
-//! *revealed*. All hashes are SHA-256 of lines of text, so `printf` and `sha256sum` can reproduce them.
+//! A *dealt value* can be computed only by the holder of the draw key. The *seal* of a dealt value is logged before the
+//! request that uses the draw. The *seed* of a step depends only on dealt value, client seed, round and step. After the
+//! round, the dealt value is *revealed*. All hashes are SHA-256 of lines of text, so `printf` and `sha256sum` can reproduce
+//! them.
 
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -42,7 +43,7 @@ pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
     DealKey::new(key).deal(stream, number)
 }
 
-/// Draw key in a prepared form, with which an HMAC takes a third less time.
+/// Draw key in a prepared form, which makes an HMAC a third faster.
 #[derive(Clone)]
 pub struct DealKey(Hmac);
 

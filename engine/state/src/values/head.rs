@@ -12,7 +12,7 @@ pub struct Head {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// Position of the last commit; 0 if there is none.
+    /// Position of the log's last commit; 0 if there is none.
     pub position: u64,
     pub time_ms: i64,
 }

@@ -91,8 +91,8 @@ impl FromStr for FxRate {
 /// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
-/// Returns the contribution of a bet in EUR (BW-11), rounded half to even to 1e-9. Fails if it exceeds 10^18 EUR, so that
-/// sums fit in 128 bits.
+/// Returns the contribution of a bet in EUR (BW-11), rounded half to even to 1e-9. Fails if the contribution exceeds 10^18
+/// EUR, so that sums fit in 128 bits.
 pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> Result<Nano, MoneyError> {
     let (numerator, denominator) = rate.fraction();
     let product = i128::from(bet.0).checked_mul(numerator).and_then(|n| n.checked_mul(i128::from(ppm)));

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use super::name::is_id;
 
-/// Switch that stops bets of one operator, game and rules version. An empty name means all of them.
+/// Switch that stops bets of one operator, game and rules version. An empty name means all operators, games or versions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     pub operator: SmolStr,

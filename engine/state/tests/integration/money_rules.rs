@@ -168,7 +168,6 @@ proptest! {
     }
 }
 
-/// An index beyond the list of currencies once caused a panic.
 #[test]
 fn uf_11_a_place_without_a_currency_is_not_read_as_one() {
     use serde::{Deserialize, de::IntoDeserializer, de::value::Error};

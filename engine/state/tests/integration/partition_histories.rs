@@ -1,5 +1,5 @@
-//! Random histories over several partitions, whose coordinator crashes. The figures of the pool must equal those of the same
-//! history in a single partition.
+//! Random histories over several partitions, in which the coordinator crashes. The pool's figures must equal those of the
+//! same history in a single partition.
 
 use std::collections::BTreeMap;
 

@@ -169,7 +169,7 @@ enum Call {
         game: u8,
         request: u8,
     },
-    /// Bets in an earlier session: `ago` is the number of sessions opened since.
+    /// Bets in an earlier session; `ago` is the number of sessions opened after that session.
     Act {
         ago: usize,
         player: u8,

@@ -11,7 +11,8 @@ from google.rpc import error_details_pb2, status_pb2
 
 DOMAIN = "motherlode"
 DETAILS = "grpc-status-details-bin"
-# Beginnings of gRPC's error messages for calls that were not sent. With any other message the outcome is unknown.
+# Beginnings of gRPC's error messages for calls that were not sent. After any other error message, the call's outcome is
+# unknown.
 NO_CONNECTION = ("failed to connect to all addresses", "errors resolving ", "DNS resolution failed")
 
 

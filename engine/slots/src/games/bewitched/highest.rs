@@ -36,7 +36,7 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
     };
     let awarded = spins + windows.scatters.free_spins.iter().max().copied().unwrap_or(0);
     let chance_exponent = exponent(spin.log_chance_of_most(awarded));
-    // `highest` also includes scatter wins, which cannot be gambled, so it is an upper bound of the gambled win.
+    // `highest` also includes scatter wins, which cannot be gambled, so `highest` is an upper bound of the gambled win.
     let gamble = Some(GambleTop::Lines { bets: highest.clone(), turns: DOUBLES_MAX });
     Ok(HighestWin { gamble, ..HighestWin::new(highest + exact(awarded) * &spin.most, chance_exponent, true) })
 }

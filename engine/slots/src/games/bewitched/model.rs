@@ -1,5 +1,4 @@
-//! Compiled data file of Bewitched. Compilation takes about a millisecond and checks the published return and jackpot odds
-//! exactly.
+//! Compiled data file of Bewitched. Compilation checks the published return and jackpot odds exactly.
 
 use super::data::GameData;
 use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};

@@ -104,8 +104,8 @@ impl Residues {
     }
 }
 
-/// Returns the amount by which rounding changes a win. `coin.denominator` is odd, so no exact amount ends in half a minor
-/// unit.
+/// Returns the amount by which rounding changes a win. `coin.denominator` is odd, so no amount is exactly half a minor unit
+/// above a whole one.
 fn rounded(coins: u64, coin: CoinFraction) -> f64 {
     let exactly = coins * coin.numerator;
     let paid = half_even(exactly.into(), coin.denominator.into());

@@ -1,8 +1,8 @@
 //! Mean and variance of a round.
 //!
-//! Each crystal counts as a share of a collection at the coin value of the crystal's round, so changes of the coin value do
-//! not affect the return. For the variance, the progress of a collection counts as random. The gift to new players (DM-14)
-//! is excluded.
+//! Each crystal counts as a share of a collection, paid at the coin value of the crystal's round, so changes of the coin
+//! value do not affect the return. For the variance, each collection's progress is assumed to be random. The gift to new
+//! players (DM-14) is excluded.
 
 use super::model::{BET_COINS, Model, ROWS_MAX};
 use super::paid_spin::PaidSpin;

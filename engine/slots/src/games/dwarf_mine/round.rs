@@ -1,5 +1,5 @@
-//! A round consists of the paid spin, free spins, and collections in the order green, yellow, blue, red (DM-13). All free
-//! spins, and all spins of a collection, are one step. The win of each window is rounded separately (DM-17).
+//! A round consists of the paid spin, free spins, and collections in the order green, yellow, blue, red (DM-13). One step
+//! contains all free spins of the round, or all spins of a collection. The win of each window is rounded separately (DM-17).
 
 use super::model::{BASE_WAYS, BONUS_REELS, COLLECTIONS, FREE_SPINS, Model, ROWS};
 use crate::contract::carried::Carried;

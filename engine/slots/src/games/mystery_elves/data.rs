@@ -51,7 +51,7 @@ pub struct BonusData {
 #[serde(deny_unknown_fields)]
 pub struct BuyData {
     pub bets: u32,
-    /// Return of the bought feature, as a share of its price (ME-18).
+    /// Return of the bought feature, divided by its price (ME-18).
     pub rtp: String,
     pub strips: Vec<String>,
 }

@@ -44,7 +44,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// Checks the published return at one line. It suffices to check one line, because all lines have the same mean win.
+/// Checks the published return at one line. One line suffices, because all lines have the same mean win.
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::new(model, 1);
     if window.spins >= Exact::one() {

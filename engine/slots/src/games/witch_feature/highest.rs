@@ -39,8 +39,7 @@ pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefus
         awards: vec![(awards[1], float(&one)), (awards[2], float(&both))],
     };
     let series = exact(model.free_spins) * (most(&model.free, Some(false)) + &feature);
-    // The highest win is impossible without this series of free spins, so its probability is at most the probability of the
-    // series.
+    // The highest win requires this series of free spins, so its probability is at most the probability of the series.
     let chance_exponent = exponent(spin.log_chance_of(model.free_spins, &series));
     Ok(HighestWin::new(most(&model.base, Some(true)) + paid_feature + series, chance_exponent, true))
 }

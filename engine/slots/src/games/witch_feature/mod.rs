@@ -1,10 +1,10 @@
 //! Witch Feature (WF-01 to WF-18, WF-21): 50 lines, Potions that trigger four kinds of respins, the Explosion, and
 //! free spins with random features.
 //!
-//! Decisions where the rules are silent: A Potion is an additional cell that falls out before evaluation, so wins and
-//! Potions are independent (WF-05). If a spin shows more Potions than the combination needs, the others count for the next
-//! combination (WF-06). The Explosion changes the window of the paid spin (WF-13). In free spins all features are possible,
-//! but they do not unlock other features (WF-15).
+//! Decisions where the rules are silent: A Potion is an additional cell that leaves the window before evaluation, so wins
+//! and Potions are independent (WF-05). If a spin shows more Potions than the combination needs, the remaining Potions count
+//! for the next combination (WF-06). The Explosion changes the window of the paid spin (WF-13). In free spins every feature
+//! is possible, even if locked, and starting a feature does not unlock the next (WF-15).
 
 pub mod data;
 mod highest;

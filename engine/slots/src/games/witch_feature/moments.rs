@@ -1,4 +1,4 @@
-//! Exact mathematics of Witch Feature, computed without the evaluator in about a second, mostly for the variance.
+//! Exact mathematics of Witch Feature, computed without the code that evaluates rounds.
 //!
 //! All fifty lines have the same return, which is computed from the cells of one line. Randomly placed cells have
 //! hypergeometric weights; Mega Wilds are summed over all placements. Combinations of Potions are a Markov chain with ten
@@ -27,7 +27,7 @@ pub struct Means {
     pub respin: Exact,
     pub free: Exact,
     pub respin_wins: Exact,
-    /// Returns of High Symbols, Random Wilds, Multiplier and Mega Wild, in this order.
+    /// Returns of the features High Symbols, Random Wilds, Multiplier and Mega Wild, in this order.
     pub features: [Exact; 4],
     pub explosion: Exact,
     pub multiplier: Exact,
@@ -36,8 +36,8 @@ pub struct Means {
     /// Per free spin.
     pub awarded: Exact,
     pub free_spins: Exact,
-    /// Mean number of combinations per paid spin that start each feature; the last number is of combinations that
-    /// start no feature.
+    /// Mean number of combinations per paid spin that start each feature; the last element counts combinations that start no
+    /// feature.
     pub combinations: [Exact; 5],
 }
 

@@ -50,7 +50,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Reads a player's carried figures. 0 as a Potion means no Potion; `unlocked` is 0 for a new player.
+    /// Reads a player's carried figures. A Potion of 0 means no Potion; `unlocked` is 0 for a new player.
     #[must_use]
     pub fn new(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
         let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
@@ -68,7 +68,7 @@ impl Shelf {
     }
 
     /// Reverts the change of a voided round, from `before` to `after` (PL-04): removes the round's unused Potions, restores
-    /// the Potions that the round used if there is room, and locks the features that it unlocked.
+    /// the Potions that the round used if the shelf has free places, and locks the features that the round unlocked.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self) -> Self {
         let [now, had, left] =
@@ -83,7 +83,8 @@ impl Shelf {
         Self { potions: [0, 1].map(|place| potions.get(place).copied()), unlocked }
     }
 
-    /// Adds a Potion to the shelf. The third Potion completes a combination: it is returned, and the shelf is emptied.
+    /// Adds a Potion to the shelf. The third Potion completes a combination: the function returns the combination and
+    /// empties the shelf.
     pub fn collect(&mut self, potion: Potion) -> Option<[Potion; 3]> {
         match self.potions {
             [Some(first), Some(second)] => {

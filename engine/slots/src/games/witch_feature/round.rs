@@ -190,8 +190,8 @@ impl<'a> WitchRound<'a> {
         }
     }
 
-    /// Adds a win to the round and to a part of its return. Wins in free spins count for the free-spin part, whatever `part`
-    /// is.
+    /// Adds a win to the round, and to the given part of the game's return. Wins in free spins are added to the free-spin
+    /// part instead of `part`.
     fn book(&mut self, part: usize, coins: u64, out: &mut Outcome) {
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;

@@ -1,9 +1,9 @@
 //! Variance of a paid spin if all features are unlocked.
 //!
 //! A spin wins `B + F + X`: `B` are line wins, `F` is the win of a feature or the Explosion, and `X` the win of the free
-//! spins. Second moments of line wins, the Multiplier and free spins are exact. Second moments of other features are sampled
-//! with a fixed seed, because exact values would need every pair of lines at every placement. The Explosion is treated as
-//! independent of the window's free spins.
+//! spins. Second moments of line wins, the Multiplier and free spins are exact. Second moments of other features are
+//! estimated from samples with a fixed seed, because exact values would need every pair of lines at every placement. The
+//! Explosion is treated as independent of the window's free spins.
 
 use num_traits::One;
 

@@ -162,8 +162,8 @@ fn me_17_the_card_follows_the_result() {
             jokers += u64::from(turn.card == Card::Joker && guess == Card::RedHeart);
         }
     }
-    // Both limits are four standard deviations. Half of the 40,000 guesses are correct, and 1 in 27 of the correct guesses
-    // shows a Joker.
+    // Both tolerances are four standard deviations. Half of the 40,000 guesses are correct, and 1 in 27 of the correct
+    // guesses shows a Joker.
     assert!(wins.abs_diff(turns / 2) < 400, "{wins}");
     assert!(jokers.abs_diff(turns / 54) < 107, "{jokers}");
 }
