@@ -66,7 +66,7 @@ struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Upper bound of the effect of rounding, if a feature is collected at several coin values.
+    /// Upper bound of the effect of rounding on a feature that is collected at several coin values.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }

@@ -2,7 +2,7 @@
 //!
 //! By default, a thread runs its tasks in the order in which they became ready. A single call would then wait for a
 //! thousand calls of another operator. While operators compete, each round of the thread gives every operator an amount
-//! of work in proportion to its weight. Its other tasks wait in their order. A round ends when no task is ready and the
+//! of work in proportion to its weight. The operator's other tasks wait in order. A round ends when no task is ready and the
 //! sockets have been polled.
 
 use std::{cell::RefCell, collections::BTreeMap, task::Waker};
