@@ -96,7 +96,7 @@ impl Model {
     }
 }
 
-/// Checks every award and payment, and at every position that the accounts balance (PL-09). Panics if there are fewer than
+/// Checks every award and payment, and that the accounts balance at every position (PL-09). Panics if there are fewer than
 /// `hits` hits, or if a hit has no award.
 pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();

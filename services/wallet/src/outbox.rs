@@ -145,7 +145,7 @@ impl WalletOutbox {
         }
     }
 
-    /// Returns lanes to serve next, without those in progress or paused. Reports use at most half of the slots.
+    /// Returns the lanes to serve next, except lanes in progress or paused. Reports use at most half of the slots.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
