@@ -302,8 +302,7 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """Returns the highest constant rate of bets that the service sustains. Callers that wait for each answer reach a higher
-    rate, because more bets are then written together."""
+    """Returns the highest constant rate of bets that the service sustains."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):

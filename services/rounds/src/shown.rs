@@ -1,5 +1,5 @@
 //! Displayed figures that logged outcomes omit: names of special wins, mean coin values and unopened objects (ME-05, DM-12,
-//! NP-12). They are computed by resolving the round again, which takes microseconds per step.
+//! NP-12). They are computed by resolving the round again.
 
 use crate::live::{Live, Unresolvable};
 use motherlode_proto::round::v1::{self, MarkKind};

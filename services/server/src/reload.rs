@@ -45,7 +45,6 @@ pub struct Reloader {
     pub(crate) identity: Identity,
 }
 
-/// Reads the configuration file and checks it.
 type Source = Arc<dyn Fn() -> Result<Config, String> + Send + Sync>;
 
 #[derive(Debug, thiserror::Error)]

@@ -2,8 +2,7 @@
 //!
 //! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. Each
 //! player has three lanes: rollbacks, credits and reports. Calls of one lane are sent in order, but lanes and players
-//! are served concurrently, so an unanswered report delays no credit. Cost: one lookup of players with pending calls
-//! per group commit, at most one per [`LOOK_EVERY`].
+//! are served concurrently, so an unanswered report delays no credit.
 
 use crate::{
     call::{Call, NOT_IN_TIME, Names},

@@ -185,7 +185,7 @@ reasons! {
     "Sessions" {
         /// The jurisdiction's limits apply only within sessions. Open one with OpenSession.
         SessionRequired = "SESSION_REQUIRED", FailedPrecondition, AfterChange;
-        /// The player has an open session, or another call keeps it open. Bet in that session, or close it.
+        /// The player has an open session, or another call keeps the session open. Bet in that session, or close it.
         SessionInUse = "SESSION_IN_USE", FailedPrecondition, AfterChange;
         /// The connection of the player's session was dropped some seconds ago, so the game is not free for another
         /// session yet.
@@ -254,7 +254,7 @@ reasons! {
         ChangeLapsed = "CHANGE_LAPSED", FailedPrecondition, Never;
         /// The actor who proposed a change may not approve it.
         SameActor = "SAME_ACTOR", PermissionDenied, AfterChange;
-        /// Other actors must approve the change.
+        /// The decision belongs to another operator or, for a void, to the platform.
         OtherActors = "OTHER_ACTORS", PermissionDenied, AfterChange;
         /// The number of pending changes is at its limit (`changes_max`). Approve or reject some.
         TooManyChanges = "TOO_MANY_CHANGES", ResourceExhausted, AfterChange;
@@ -294,7 +294,7 @@ reasons! {
         EventsUnreadable = "EVENTS_UNREADABLE", Unavailable, After(1_000);
         /// Another process writes the partition and has its proofs.
         ProofsElsewhere = "PROOFS_ELSEWHERE", Unavailable, AfterChange;
-        /// The files of the tree could not be read.
+        /// The files of the Merkle tree could not be read.
         ProofsUnreadable = "PROOFS_UNREADABLE", Unavailable, After(1_000);
         /// The first checkpoint has not been signed yet.
         CheckpointPending = "CHECKPOINT_PENDING", Unavailable, After(1_000);
@@ -384,7 +384,7 @@ reasons! {
         ActorMissing = "ACTOR_MISSING", PermissionDenied, Never;
         /// The event names an actor that no credential has.
         ActorUnknown = "ACTOR_UNKNOWN", PermissionDenied, Never;
-        /// The actor named in the event lacks the role, or belongs to another operator.
+        /// The actor named in the event lacks the required role, or belongs to another operator.
         ActorRoleMissing = "ACTOR_ROLE_MISSING", PermissionDenied, Never;
         /// The change needs two actors and was not approved.
         ApprovalMissing = "APPROVAL_MISSING", PermissionDenied, Never;
