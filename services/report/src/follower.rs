@@ -181,8 +181,8 @@ impl Partition {
         }
     }
 
-    /// Adds commits to the figures, and reads from the log the bets of rounds that are no longer in memory. An error keeps
-    /// the commits before the failed commit.
+    /// Adds commits to the figures, and reads from the log the bets of rounds that are no longer in memory. After an error,
+    /// the commits before the failed commit remain added.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {

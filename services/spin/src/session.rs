@@ -111,7 +111,7 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Logs the opening of a session, unless the request was cancelled (PL-42). If the request has already logged another
+    /// Logs a session's opening, unless the request was cancelled (PL-42). If the request has already logged another
     /// session, the new session is logged under its own name.
     async fn log_opened(
         &self,
