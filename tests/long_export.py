@@ -11,8 +11,7 @@ import sys
 import tempfile
 
 PLAYERS = 5_000
-# Bounds in megabytes. They have a margin, because peaks vary between runs, and because the shorter log does not fill a row
-# group of Parquet.
+# Bounds in megabytes. They have a margin, because peaks vary between runs.
 BOUND, MORE = 128, 16
 WHATS, FORMATS = ["rounds", "transactions", "revenue", "events"], ["csv", "jsonl", "parquet"]
 

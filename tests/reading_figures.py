@@ -1,4 +1,4 @@
-"""Measures the cost of reads: a page relative to a gRPC call, and bets with readers relative to bets without.
+"""Measures the cost of reads: a page relative to a gRPC call, and bets with readers relative to bets without readers.
 
     python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 
@@ -40,7 +40,7 @@ PLAYERS = 5_000
 CONSOLES = 50
 TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
-# Highest permitted ratio of the p99 latency with readers to that without; the median over all turns.
+# Maximum ratio of the bets' p99 latency with readers to that without readers (median over all turns).
 RATIO_MAX = 1.2
 EQUAL = os.environ.get("FIGURES_READERS") == "equal"
 
@@ -302,8 +302,7 @@ def consoles(_motherlode, _address, console):
 
 
 def highest_rate(motherlode, address):
-    """Returns the highest constant rate of bets that the service sustains. Callers that wait for each answer reach a higher
-    rate, because more bets are then written together."""
+    """Returns the highest constant rate of bets that the service sustains."""
     load(motherlode, address, 20_000, 0)
     low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
     for _ in range(6):

@@ -9,9 +9,10 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
 
 PASS = "pass"
-# With both faults, the service commits the call; the caller then gets UNAVAILABLE or no answer.
+# The service commits the call; the caller gets UNAVAILABLE (`LOSE`) or no answer (`SILENT`).
 LOSE, SILENT = "lose", "silent"
-# With both faults, the service does not receive the call; the caller gets UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
+# The service does not receive the call; the caller gets UNAVAILABLE (`DOWN`), or RESOURCE_EXHAUSTED with RetryInfo
+# (`BUSY`).
 DOWN, BUSY = "down", "busy"
 BUSY_S = 0.2
 

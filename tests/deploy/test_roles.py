@@ -155,7 +155,8 @@ def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
         return [node for node in among if node.kept().passes("readiness")]
 
     def writers():
-        """Returns the ready ledger, if any. The second probe fails for a writer that lost the log meanwhile."""
+        """Returns the ready ledger, if any. The second probe excludes a ledger that lost the log after the first
+        probe."""
         found = ready(ready(ledgers))
         assert len(found) <= 1, log.read_text()
         return found

@@ -7,8 +7,7 @@ import pytest
 from conftest import BINARY, DEPLOY
 
 UNIT = DEPLOY / "systemd/motherlode.service"
-# Maximum exposure level of `systemd-analyze security` times ten, from 0 (fully confined) to 100. The level of a unit without
-# hardening is 96.
+# Maximum exposure level of `systemd-analyze security` times ten, from 0 (fully confined) to 100.
 EXPOSURE_MAX = 15
 NO_SYSTEMD = "systemd-analyze is missing: the unit is not verified"
 OTHERS = sorted(UNIT.parent.glob("motherlode-*.service"))

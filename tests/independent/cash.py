@@ -1,4 +1,4 @@
-"""Exact change of the return of a ways game caused by rounding to minor units (DM-17, DM-19).
+"""Exact effect of rounding to minor units on a ways game's return (DM-17, DM-19).
 
 With a coin of n fifths of a minor unit, the rounding of a win depends only on its number of coins modulo 5.
 """

@@ -97,8 +97,8 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """Returns wrong values for a figure: the value of another place, and adjacent numbers. No other window is returned,
-    because it could also be right."""
+    """Returns wrong values for a figure: the value of another place, and adjacent numbers. It never returns another
+    window, which could also be right."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

@@ -63,7 +63,7 @@ def poker(numbers, bound):
 
 
 def different_chances(chances, hand=5):
-    # ways[n][k]: probability of k different classes among the drawn numbers of the hand if n are left to draw.
+    # ways[n][k]: probability of k different classes among the drawn numbers of the hand if n numbers are left to draw.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
     for chance in chances:

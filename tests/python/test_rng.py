@@ -1,5 +1,5 @@
-"""PL-28: `motherlode rng` passes NIST SP 800-22 and tests of scaled numbers, and generators known to be bad fail. Each
-of about 500 verdicts has a significance level of one in a million."""
+"""PL-28: `motherlode rng` passes NIST SP 800-22 and tests of scaled numbers, and generators known to be bad fail them.
+Each of about 500 verdicts has a significance level of one in a million."""
 
 import subprocess
 
@@ -33,7 +33,7 @@ def sequences(data):
 
 def verdicts(p_values):
     """Returns the probability that a perfect generator has at least as many p-values below ALPHA (SP 800-22, 4.2.1, exact
-    binomial) and, from 55 sequences on, p-values that are spread at least as unevenly (4.2.2)."""
+    binomial). From 55 sequences on, also returns the probability of p-values at least as uneven (4.2.2)."""
     failed = np.sum(p_values < ALPHA)
     yield binom.sf(failed - 1, len(p_values), ALPHA)
     if len(p_values) >= 55:

@@ -1,5 +1,5 @@
-//! Independent model of the jackpot pool, computed from the logs of all partitions. All bets are in EUR, so a hit wins coin
-//! value / 10 EUR of the pool. The stream of the pool in partition 0 defines the order of hits and bets (BW-16).
+//! Independent model of the jackpot pool, computed from the logs of all partitions. All bets are in EUR, so a hit wins a
+//! share of the pool: coin value / 10 EUR. The stream of the pool in partition 0 defines the order of hits and bets (BW-16).
 
 use crate::commits;
 use motherlode_ledger::Ledgers;
@@ -96,7 +96,7 @@ impl Model {
     }
 }
 
-/// Checks every award and payment, and at every position that the accounts balance (PL-09). Panics if there are fewer than
+/// Checks every award and payment, and that the accounts balance at every position (PL-09). Panics if there are fewer than
 /// `hits` hits, or if a hit has no award.
 pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();

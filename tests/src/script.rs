@@ -1,5 +1,5 @@
-//! Script for the dealer in tests. Metadata `motherlode-force` of a request names the wished outcome, and the dealer tries
-//! client seeds until the step has it. The sealed draw is unchanged, so rounds can be replayed and audited as usual.
+//! Script for the dealer in tests. A request's metadata `motherlode-force` names an outcome, and the dealer tries client
+//! seeds until the step has that outcome. The sealed draw is unchanged, so rounds can be replayed and audited as usual.
 //!
 //! A wish is a word such as `open`, or a word and a value (see [`figured`]). Several wishes are joined by `, ` and must all
 //! hold in this step.

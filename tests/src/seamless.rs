@@ -1,5 +1,5 @@
 //! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), this process serves a wallet for each operator, and
-//! the client in tests deposits into it. Each test then needs its own process (nextest).
+//! the tests' client deposits into that wallet. Each test then needs its own process (nextest).
 
 use motherlode_ledger::Ledgers;
 use motherlode_proto::{
@@ -143,7 +143,7 @@ struct Books {
 }
 
 impl Wallet {
-    /// Serves on a separate thread, because the thread of a test may block.
+    /// Serves on a separate thread, because a test's thread may block.
     fn serve() -> Self {
         let (bound, listens) = mpsc::channel();
         let books = Arc::new(Mutex::new(Books::default()));

@@ -160,8 +160,8 @@ impl Follower {
 }
 
 impl Partition {
-    /// Returns the next position to fold, and the number of commits to read. Unpublished commits are not counted, because
-    /// checkpoints do not cover them.
+    /// Returns the next position to fold, and the number of commits to read from there. It excludes unpublished commits,
+    /// because checkpoints do not cover them.
     fn next(&self) -> (u64, usize) {
         let position = self.view.position();
         let published = self.ledger.durable().saturating_sub(position);
@@ -181,8 +181,8 @@ impl Partition {
         }
     }
 
-    /// Folds commits. Reads the bets of rounds that are no longer in memory from the log. After an error, the commits before
-    /// the failed commit are folded.
+    /// Adds commits to the figures, and reads from the log the bets of rounds that are no longer in memory. After an error,
+    /// the commits before the failed commit remain added.
     fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
         let (mut rest, mut known) = (commits, BTreeMap::new());
         while !rest.is_empty() {

@@ -20,10 +20,11 @@ const MINUTES_MAX: usize = 60;
 const QUARTER: i64 = 15;
 const DAY: i64 = 24 * 60;
 const QUARTERS_MAX: usize = 96;
-/// Maximum number of refusal reasons, and of pools, per point. Further ones are added up under one name.
+/// Maximum number of refusal reasons, and of pools, per point. The counts of further reasons or pools are summed under one
+/// name.
 const NAMES_MAX: usize = 12;
 const OTHER_REASONS: &str = "_OTHER";
-/// Shortest history in minutes from which the growth of the disk's use is predicted.
+/// Minimum length of the history, in minutes, for predicting the growth of disk use.
 const FORECAST_MINUTES_MIN: i64 = 30;
 
 /// Figures of one interval, and values of gauges at its end.
@@ -37,7 +38,7 @@ pub(crate) struct Point {
     pub(crate) wins: i64,
     pub(crate) pools: BTreeMap<String, i64>,
     pub(crate) refusals: BTreeMap<String, u64>,
-    /// Highest p99 latency of the interval's minutes.
+    /// Highest p99 latency of any minute in the interval.
     pub(crate) p99_us: u64,
     pub(crate) disk: Disk,
 }
@@ -113,7 +114,7 @@ impl History {
         postcard::from_bytes(body).map_err(|_| damaged())
     }
 
-    /// Replaces the file durably.
+    /// Replaces the history's file durably.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         let body = postcard::to_allocvec(self).map_err(io::Error::other)?;
         let next = path.with_extension("next");
@@ -167,7 +168,7 @@ fn keep(points: &mut VecDeque<Point>, count_max: usize, after: i64) {
     }
 }
 
-/// Adds the rarest reasons to [`OTHER_REASONS`].
+/// Merges the counts of the rarest reasons into [`OTHER_REASONS`].
 fn bound(refusals: &mut BTreeMap<String, u64>) {
     while refusals.len() > NAMES_MAX {
         let named = refusals.iter().filter(|(reason, _)| *reason != OTHER_REASONS);

@@ -113,7 +113,7 @@ impl SelfCheck {
         })
     }
 
-    /// Records returns that are out of their band, each at most once per hour (PL-23).
+    /// Logs each return outside its band as a significant event, at most once per hour (PL-23).
     pub async fn alert(&self) {
         let wanted = ReturnFilter { game: String::new(), operator: None, out_of_band_only: true, days: false };
         let Ok((returns, _)) = self.follower.returns().await else { return };
@@ -173,7 +173,7 @@ impl SelfCheck {
         check.await
     }
 
-    /// Begins a check in its own task, which is completed even if no caller waits for the result.
+    /// Begins a check in a separate task, which finishes even if no caller waits for the result.
     fn begin(&self, at_start: bool) -> RunningCheck {
         let (check, done) = (self.clone(), Arc::clone(&self.under_way));
         let task = tokio::spawn(async move {

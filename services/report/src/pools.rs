@@ -1,5 +1,5 @@
-//! Statements of pools: meters by day and all hits (PL-24). They are computed independently of the books, and the self-check
-//! compares them with the books.
+//! Statements of pools: each day's meters, and all hits (PL-24). They are computed independently of the books, and the
+//! self-check compares them with the books.
 
 use motherlode_ledger::fields::{money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
@@ -77,7 +77,7 @@ impl Pools {
         self.0.contains_key(name)
     }
 
-    /// Returns whether the meters equal those in the books; `None` if the books have a different position than the meters.
+    /// Returns whether the meters equal those in the books; `None` if books and meters are at different log positions.
     pub(crate) fn agrees(&self, books: &PoolState) -> Option<bool> {
         let pool = self.0.get(&*books.name).filter(|pool| pool.position == books.head.position)?;
         Some(

@@ -66,7 +66,7 @@ pub struct ServiceStatus {
     file: Option<Arc<PathBuf>>,
 }
 
-/// Totals at the beginning of a minute; the minute's figures are the later totals minus these totals.
+/// Totals at the beginning of a minute; the minute's figures are the next minute's totals minus these.
 struct Minute {
     number: i64,
     calls: Histogram<u64>,
@@ -93,7 +93,8 @@ impl ServiceStatus {
         }
     }
 
-    /// Reads the history from a file and writes it there once per minute. `disk` returns the use of the data's disk.
+    /// Reads the history from a file and writes it there once per minute. `disk` returns the free and total bytes of the
+    /// data folder's disk.
     #[must_use]
     pub fn with_history(self, file: PathBuf, disk: impl Fn() -> Option<Disk> + Send + Sync + 'static) -> Self {
         let history = History::read(&file).unwrap_or_else(|error| {

@@ -129,7 +129,7 @@ fn of_player(ledger: &Handle, stream: &StreamId, from: u64, wanted: &Transaction
             return Ok(page);
         }
         let logged = ledger.fetch(next)?;
-        // Checked because a forged page token can name a commit of another player.
+        // A forged page token can name a commit of another player.
         if logged.commit.stream != *stream || wanted.day.is_some_and(|day| date::day_of(logged.commit.time_ms) < day) {
             return Ok(page);
         }

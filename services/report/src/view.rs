@@ -83,8 +83,8 @@ impl ReportView {
 }
 
 impl FollowerView for ReportView {
-    /// While the existing log is folded, events are written only to free memory. While tables are damaged, nothing is
-    /// written until the figures are folded again.
+    /// While the existing log is folded, events are written only if memory must be freed. While tables are damaged, nothing
+    /// is written until the figures are folded again.
     fn unwritten(&self) -> u64 {
         let figures = self.figures.read();
         let events = &figures.significant.events;

@@ -1,5 +1,4 @@
-//! Verifies a commit that contains a step by resolving the step again (PL-44), which requires resolving all earlier steps of
-//! the round again.
+//! Verifies the step in a commit (PL-44): resolves this step and all earlier steps of the round again.
 
 use crate::{
     Unresolvable, collection,

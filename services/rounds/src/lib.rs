@@ -1,4 +1,4 @@
-//! Computations on rounds that play, display, voids, reports and audits share. They use neither I/O nor a clock.
+//! Computations on rounds, without I/O or a clock. Play, display, voids, reports and audits share them.
 //!
 //! - [`live`]: rounds resolved in the engine; `terms`: their terms; [`draws`]: their seeds
 //! - [`collection`]: figures carried between rounds

@@ -107,11 +107,11 @@ pub struct Tls {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeyondLoopback {
-    /// Serve without TLS, for example behind a proxy with TLS.
+    /// Whether to serve without TLS, for example behind a proxy with TLS.
     pub plaintext: bool,
-    /// Serve without operators, so that every caller has all permissions.
+    /// Whether to serve without operators, which gives every caller all permissions.
     pub anyone: bool,
-    /// Serve metrics and health (`telemetry.listen`) without TLS and log-in.
+    /// Whether to serve metrics and health (`telemetry.listen`) without TLS and log-in.
     pub telemetry: bool,
 }
 
@@ -151,8 +151,8 @@ impl Default for Demo {
 pub struct Draws {
     /// Draw key file, created at the first start. Processes that open players, void rounds or spin must share it.
     pub key_file: Option<PathBuf>,
-    /// Memory-backed folder for evidence of acknowledged records, which each start checks until a reboot clears it. Default:
-    /// `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
+    /// Memory-backed folder with evidence of acknowledged records. Each start checks the evidence; a reboot clears it.
+    /// Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
     /// Whether to accept a loss of the log's end; set only by a flag.
     #[serde(skip)]
@@ -166,8 +166,8 @@ pub struct Draws {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Appends not yet durable; further appends get RESOURCE_EXHAUSTED. Half is divided evenly between operators, half is
-    /// shared.
+    /// Maximum appends that are not yet durable; further appends get RESOURCE_EXHAUSTED. Half of the maximum is divided
+    /// evenly between operators, half is shared.
     pub queue_length_max: usize,
     /// Commits per group commit.
     pub batch_commits_max: usize,
@@ -214,7 +214,8 @@ pub struct Limits {
     pub buffer_bytes_per_operator_max: usize,
     /// Milliseconds that a call waits for the log, regardless of its deadline; then DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
-    /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports it as pending.
+    /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports the award as
+    /// pending.
     pub award_wait_ms_max: u64,
     /// Milliseconds before an unapproved change of a pool or switch lapses (PL-27).
     pub change_lapse_ms: u64,
@@ -222,7 +223,8 @@ pub struct Limits {
     pub session_idle_ms_max: u64,
     /// Milliseconds after a dropped connection before its player can get a new session of the game.
     pub session_hold_ms: u64,
-    /// Open sessions; further sessions get RESOURCE_EXHAUSTED. Half is divided evenly between operators, half is shared.
+    /// Maximum open sessions; further sessions get RESOURCE_EXHAUSTED. Half of the maximum is divided evenly between
+    /// operators, half is shared.
     pub sessions_max: usize,
     /// Bytes of a segment file; the current and the next file are preallocated.
     pub segment_bytes: u64,
@@ -405,7 +407,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks the role's required settings, and that the draw keys are not in a copied folder.
+    /// Checks that the role's required settings exist, and that the draw keys are not in a copied folder.
     pub fn check_role(&self) -> Result<(), ConfigError> {
         let copied = ["log", "copy", "index"].map(|folder| self.data.join(folder));
         if let Some(file) = self.draw_key_file().filter(|file| copied.iter().any(|folder| file.starts_with(folder))) {

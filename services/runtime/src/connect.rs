@@ -94,7 +94,7 @@ pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError
     })
 }
 
-/// TLS with the root certificates of a PEM file, or the system's without one.
+/// Returns TLS settings with the root certificates in `ca` (PEM), or the system's if `ca` is `None`.
 pub(crate) fn tls(ca: Option<&[u8]>) -> Result<ClientTlsConfig, String> {
     let tls = ClientTlsConfig::new();
     match ca {

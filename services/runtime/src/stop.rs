@@ -6,7 +6,7 @@ use tokio::{
     sync::watch,
 };
 
-/// Requests the stop, also when it is dropped.
+/// Requests the stop when [`Stopper::stop`] is called or the value is dropped.
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 

@@ -40,10 +40,10 @@ use tracing_subscriber::{
 const SERVICE: &str = "motherlode";
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
-/// Registry of metrics for Prometheus, if the process serves metrics. It is global, as are OpenTelemetry's meters.
+/// Registry of metrics for Prometheus, if the process serves metrics.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
-/// Function that replaces the log filter; global like the subscriber.
+/// Function that replaces the log filter.
 static REPLACE_FILTER: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::new();
 
 /// Guard that exports the remaining spans and metrics on drop.
@@ -101,7 +101,6 @@ pub fn check(settings: &Telemetry) -> Result<(), TelemetryError> {
     tls(settings).map(drop)
 }
 
-/// Returns the TLS configuration of an https endpoint.
 fn tls(settings: &Telemetry) -> Result<Option<ClientTlsConfig>, TelemetryError> {
     let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
     let uri = endpoint.parse::<Uri>().ok().filter(|uri| uri.host().is_some_and(|host| !host.is_empty()));
@@ -124,7 +123,6 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
         return Err(TelemetryError::Level(word.to_owned()));
     }
     let targets: Targets = filter.parse()?;
-    // OpenTelemetry's own log lines are silenced unless the filter names `opentelemetry`.
     let is_asked = filter.contains("opentelemetry");
     Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
 }
@@ -137,7 +135,7 @@ pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard
     let endpoint = settings.otlp_endpoint.as_deref();
     let spans = endpoint.map(|endpoint| spans(&resource, endpoint, tls.clone(), settings)).transpose()?;
     let layer = spans.as_ref().map(|spans| {
-        // Libraries create spans per packet, which are excluded.
+        // Libraries create a span per packet; these spans are excluded.
         let ours = Targets::new().with_target("motherlode", Level::DEBUG);
         tracing_opentelemetry::layer().with_tracer(spans.tracer(SERVICE)).with_filter(ours)
     });

@@ -17,7 +17,7 @@ pub enum ServeError {
     Interrupted(io::Error),
     #[error("a replica does not match its writer's log: {}", reason(.0))]
     Replica(Standing),
-    /// A replica failed in a process that writes no partition.
+    /// A replica failed, and this process writes no partition.
     #[error("{}", reason(.0))]
     AllReplicas(Standing),
     #[error(

@@ -1,5 +1,6 @@
-//! Applies a changed configuration to a running process: operators, credentials, rates, wallets, jurisdictions, the
-//! log filter and TLS certificates. The reload is logged as a significant event (PL-22) before it is applied, so a reload that cannot be logged changes nothing.
+//! Applies a changed configuration to a running process: operators, credentials, rates, wallets, jurisdictions, the log
+//! filter and TLS certificates. The reload is logged as a significant event (PL-22) before it is applied, so a reload that
+//! cannot be logged changes nothing.
 
 use crate::{
     error::ServeError,
@@ -45,7 +46,6 @@ pub struct Reloader {
     pub(crate) identity: Identity,
 }
 
-/// Reads the configuration file and checks it.
 type Source = Arc<dyn Fn() -> Result<Config, String> + Send + Sync>;
 
 #[derive(Debug, thiserror::Error)]

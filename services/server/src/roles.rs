@@ -70,7 +70,7 @@ pub(crate) async fn start(
 ) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     if config.role == Role::All || config.ledger.targets.is_empty() {
-        // A partition without a configured writer is an error before the stores are opened.
+        // Fails before the stores are opened if a partition has no configured writer.
         stores.check_whole(config.partitions)?;
     }
     let written = open_ledgers(config, stores, options.clone()).await?;

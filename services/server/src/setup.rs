@@ -115,8 +115,8 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     }
 }
 
-/// Opens the logs' Merkle trees, checks each log against its checkpoint and against all evidence of a longer log, and begins
-/// a new draw generation (PL-40). On error the ledgers are closed.
+/// Opens the logs' Merkle trees, checks each log against its checkpoint and all evidence of a longer log, and begins a new
+/// draw generation (PL-40). On error the ledgers are closed.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,

@@ -46,7 +46,8 @@ impl Answer {
         }
     }
 
-    /// Returns whether this answer is for the logged step. Another attempt, with another seal, may have been logged first.
+    /// Returns whether this answer is for the logged step. Another attempt at the step, with another seal, may have been
+    /// logged first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }

@@ -112,7 +112,8 @@ impl SpinApi {
         matches!(play, Play::Bet(bet) if self.wallets.for_stream(&bet.account.stream).is_some())
     }
 
-    /// Returns whether the request has no commit. The request's refusal must have been decided on an earlier state.
+    /// Returns whether the request has no commit. Call this after deciding a refusal, because a repeated request must get
+    /// its first answer instead.
     pub(crate) fn is_new(&self, play: &Play) -> bool {
         let Named { stream, request_id, fingerprint, .. } = play.named();
         let ledger = self.ledgers.for_stream(stream);

@@ -1,10 +1,10 @@
 //! Autospin: a series of rounds over one stream (BW-23, BW-25, PL-07).
 //!
-//! The spins' request ids derive from the series' request id. So a repeated request gets the same answers and continues
+//! The spins' request ids derive from the series' request id, so a repeated request gets the same answers and continues
 //! after the last logged spin. If the reader disconnects, the series stops before its next spin.
 //!
-//! A win that can be doubled is in the series' totals before it is collected. The round stays open until the series collects
-//! the win before its next spin, or the player decides after the series (BW-23).
+//! The series' totals include a win that can be doubled even before it is collected. The round stays open until the series
+//! collects the win before its next spin, or the player decides after the series (BW-23).
 
 use crate::{
     api::SpinApi,

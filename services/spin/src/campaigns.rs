@@ -62,8 +62,8 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Returns the players who can get a grant, or the first refusal if there are none. A player whose grant was
-    /// cancelled causes the whole request to be refused.
+    /// Returns the players who can get a grant, or the first refusal if there are none. If a player's grant was cancelled,
+    /// the whole request is refused.
     fn free(
         &self,
         accounts: &[(AccountId, wire::GrantCampaignRequest)],

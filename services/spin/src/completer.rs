@@ -2,8 +2,8 @@
 //! (PL-03, ME-20).
 //!
 //! Each step is a commit that states the reason. The first commit has the caller's request id, later commits have the
-//! request id `auto/<round>/<step>`. So after a crash, a repeated request or a sweep continues the round without resolving
-//! a step twice. If the player's choice is logged first, the player continues instead.
+//! request id `auto/<round>/<step>`. After a crash, a repeated request or a sweep can therefore continue the round without
+//! resolving a step twice. If the player's choice is logged first, the player continues instead.
 
 use crate::{
     automatic::{AutomaticStep, next_step, step_request_id},

@@ -277,7 +277,7 @@ fn pick_companion(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32
     Ok((picked, u32::try_from(companion).unwrap_or_default()))
 }
 
-/// Refusal of a bet above the balance; states the minimum bet, which the balance may cover (BW-29).
+/// Returns the refusal of a bet above the balance. It states the minimum bet, which the balance may cover (BW-29).
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)

@@ -40,7 +40,7 @@ const PAUSE_MS: (u64, u64) = (20, 3200);
 
 const PAUSE_MS_MIN: u64 = 5;
 
-/// Interval of checks whether the log still awaits the debit.
+/// Interval between checks of whether the log still awaits the debit.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Pause before the next call: exponential backoff with full jitter.

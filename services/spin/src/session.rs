@@ -111,8 +111,8 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Refuses cancelled requests (PL-42). If the request has already logged another session, the new session is logged
-    /// under its own name.
+    /// Logs a session's opening, unless the request was cancelled (PL-42). If the request has already logged another
+    /// session, the new session is logged under its own name.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),

@@ -1,6 +1,6 @@
 //! Catalogue, stored in sled: the current checkpoint and the pins.
 //!
-//! A checkpoint is committed once the catalogue names it; older files are removed only after that. An empty, outdated or
+//! A checkpoint is committed once the catalogue names it; only then are older files removed. An empty, outdated or
 //! unreadable catalogue is replaced, because the numbers in the checkpoint files show the newest checkpoint. It is rewritten
 //! when it exceeds [`BYTES_MAX`], since sled does not free space.
 //!

@@ -91,8 +91,8 @@ impl Cursor {
     }
 }
 
-/// Passes the entries of all cursors to `each` in key order, until it breaks. The cursors are ordered from oldest to newest.
-/// If several entries have one key, only the newest is passed.
+/// Passes the entries of all cursors to `each` in key order, until `each` breaks. The cursors are ordered from oldest to
+/// newest. If several entries have one key, only the newest is passed.
 pub fn merge<E: From<ViewError>>(
     mut cursors: Vec<Cursor>,
     mut each: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, E>,

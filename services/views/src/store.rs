@@ -201,7 +201,7 @@ impl Store {
         }
     }
 
-    /// From now on, [`forget`](Self::forget) fails, because the log lacks the records before the checkpoint (PL-37).
+    /// Makes [`forget`](Self::forget) fail from now on, because the log lacks the records before the checkpoint (PL-37).
     pub fn need_checkpoint(&self) {
         self.is_needed.store(true, Ordering::Relaxed);
     }

@@ -93,7 +93,7 @@ impl Call {
         })))
     }
 
-    /// Makes the call for a credit, a reversal, or a report of a round's end.
+    /// Builds the call for a credit, a reversal, or a report of a round's end.
     pub fn due(names: Names<'_>, ledger: &Handle, stream: &StreamId, due: &UnpaidCredit) -> Result<Self, FetchError> {
         let logged = ledger.fetch(due.due_at)?;
         let of = RoundOf::read(ledger, &logged, due)?;

@@ -154,8 +154,8 @@ fn reason(result: &wire::Result) -> String {
     }
 }
 
-/// Returns how the reported balance contradicts the outcome, because balances cannot be negative (PL-09). No concurrent
-/// transaction of another game or the cashier could explain the contradiction.
+/// Returns how the reported balance contradicts the outcome; `None` if a concurrent transaction of another game or the
+/// cashier could explain the balance, which cannot be negative (PL-09).
 fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let reported = result.balance_minor?;
     let amount = match call {

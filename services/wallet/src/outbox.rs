@@ -2,8 +2,7 @@
 //!
 //! Pending transactions are in the books, so a restart loses nothing, and concurrent outboxes are idempotent. Each
 //! player has three lanes: rollbacks, credits and reports. Calls of one lane are sent in order, but lanes and players
-//! are served concurrently, so an unanswered report delays no credit. Cost: one lookup of players with pending calls
-//! per group commit, at most one per [`LOOK_EVERY`].
+//! are served concurrently, so an unanswered report delays no credit.
 
 use crate::{
     call::{Call, NOT_IN_TIME, Names},
@@ -145,7 +144,7 @@ impl WalletOutbox {
         }
     }
 
-    /// Returns lanes to serve next, without those in progress or paused. Reports use at most half of the slots.
+    /// Returns the lanes to serve next, except lanes in progress or paused. Reports use at most half of the slots.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -199,8 +198,7 @@ impl WalletOutbox {
         todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player), *lane).is_some()
     }
 
-    /// Returns the time at which the next pause or the open circuit ends; if there is neither, the time 2 * [`AGE_EVERY`]
-    /// from now.
+    /// Returns when the next pause or the open circuit ends; with neither, returns the time 2 * [`AGE_EVERY`] from now.
     fn next_retry(&self) -> Instant {
         let now = Instant::now();
         let circuit =

@@ -13,7 +13,7 @@ pub fn digest(state: &[u8]) -> String {
     })
 }
 
-/// Compares digests with a file of `tests/golden`. If they differ, the error refers to `constant`, the version in the
+/// Compares digests with a file of `tests/golden`. If they differ, the error names `constant`, the version constant in the
 /// sources. With `MOTHERLODE_WRITE_DIGESTS`, writes the file if the version was raised or a log was added.
 pub fn check(file: &str, constant: &str, version: u32, digests: &Digests) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(file);

@@ -104,7 +104,7 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
-    /// Waits until the streams of this server are up to date. If the next server were stopped before, a stream could lose
+    /// Waits until the streams of this server are up to date. If another server were stopped earlier, a stream could lose
     /// its quorum permanently.
     pub fn catch_up(&self) {
         let until = Instant::now() + FORMING_MAX;

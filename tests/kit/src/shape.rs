@@ -1,5 +1,5 @@
-//! Finds serialized fields of the state with only none, zero or empty values in all tests. A digest of the state does not
-//! test how such fields are encoded.
+//! Finds serialized fields of the state that are none, zero or empty in all tests. A digest of the state does not test how
+//! such fields are encoded.
 
 use serde::{Serialize, Serializer, ser};
 use std::{collections::BTreeMap, fmt};

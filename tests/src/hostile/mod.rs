@@ -208,7 +208,7 @@ pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) 
             body.send_data(message.clone(), true)?;
             begun.push((response, body));
         }
-        // The service answers a ping only after it has read everything before it.
+        // The service answers a ping only after it has read all bytes before the ping.
         pings.ping(h2::Ping::opaque()).await?;
         Ok::<_, h2::Error>((send, begun))
     };

@@ -1,4 +1,4 @@
-//! While a process is frozen, dead or cut off, answers and health must change within the documented times (PL-30).
+//! After a process is frozen, killed or cut off, answers and health must change within the documented times (PL-30).
 
 use super::{LOOK, NEVER, PROGRAM, client};
 use motherlode_proto::ledger::v1::{DepositRequest, GetAccountRequest};

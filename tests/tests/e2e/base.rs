@@ -17,7 +17,6 @@ async fn serve(data: &Path, operators: &str) -> Server {
     start_on(&config, open_stores(&config).unwrap()).await
 }
 
-/// Returns the output of a command that succeeds, or the errors of one that fails.
 fn run(arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(PROGRAM).args(arguments).args(["--priority", "normal"]).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

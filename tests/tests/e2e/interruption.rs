@@ -278,7 +278,7 @@ async fn pl_02_pl_03_other_games_wait_for_their_player_unless_the_configuration_
         let resolved = timed.round(&round.round_id).await;
         assert_eq!(resolved.state(), RoundState::Settled, "{}", round.game);
         assert!(causes(&resolved)[round.steps.len()..].iter().all(|cause| *cause == Some(Cause::TimeOver)));
-        // NP-12, BW-06: an automatic choice takes the hidden objects with the lowest numbers.
+        // NP-12, BW-06: an automatic choice picks the hidden objects with the lowest numbers.
         let offer = round.steps.last().unwrap().outcome.as_ref().unwrap().pick;
         if let Some(offer) = offer {
             let numbers = (1..=offer.needs).collect();

@@ -31,7 +31,6 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns the output of a command that succeeds, or the errors of one that fails.
 fn run(arguments: &[&str]) -> Result<String, String> {
     let output = command(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -45,7 +44,7 @@ fn segments(log: &Path) -> Vec<u64> {
     firsts
 }
 
-/// Log with `ROUNDS` rounds before a confirmed base, as many after it, and an archive of all.
+/// Log with `ROUNDS` rounds before a confirmed base and `ROUNDS` after it, and an archive of all records.
 struct Played {
     at: tempfile::TempDir,
     account: Account,
@@ -106,7 +105,6 @@ impl Played {
         run(&[&["prune", text(&data), "--archive", text(&archive), "--keep-days", "0"], more].concat())
     }
 
-    /// Restores the archive, and audits the restored log.
     fn restored(&self, name: &str) -> String {
         let (archive, to) = (self.path("archive"), self.path(name));
         run(&["restore", "--from", text(&archive), "--to", text(&to)]).unwrap();
@@ -231,7 +229,7 @@ async fn pl_37_a_prune_killed_at_many_points_loses_nothing() {
         segments(&played.log()).into_iter().map(|first| (first, segment(&played.log(), first))).collect();
     let mut kills = 0;
     for turn in 0..40 {
-        // The files are put back, so that each turn kills another prune of the whole log.
+        // The files are put back, so that each turn prunes the whole log.
         whole.iter().for_each(|(first, bytes)| fs::write(path_of(&played.log(), *first), bytes).unwrap());
         let _ = fs::remove_file(played.log().join("start"));
         kills += usize::from(killed(&arguments, &played.log(), turn));
@@ -259,8 +257,8 @@ fn segment(log: &Path, first: u64) -> Vec<u8> {
     fs::read(path_of(log, first)).unwrap()
 }
 
-/// Kills a prune when the start is recorded and, by turn, up to some segments are removed, or a few milliseconds after it
-/// began. Returns false if the prune ended before.
+/// Kills a prune at a moment that depends on `turn`: after some milliseconds, when the log's start is recorded, or when
+/// segments are removed. Returns false if the prune ended first.
 fn killed(arguments: &[&str], log: &Path, turn: usize) -> bool {
     let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let (begun, before) = (std::time::Instant::now(), segments(log).len());

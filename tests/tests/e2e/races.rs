@@ -178,8 +178,8 @@ impl Racer {
 
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
-        // The bet is retried in three cases: another spin process plays the round, the player's state changes too often, or
-        // a draw was sealed again after its key was lost.
+        // The bet is retried in three cases: another spin process plays the round, the player's state changes during each
+        // attempt, or a draw was sealed again after its key was lost.
         "ROUND_IN_PROGRESS" | "SEAL_CHANGED" => Ended::Unknown,
         "ALREADY_SETTLED" | "ROUND_VOIDED" => Ended::Over,
         why => {

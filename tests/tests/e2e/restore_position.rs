@@ -31,7 +31,6 @@ fn restored(record: &Record) -> LogRestored {
     }
 }
 
-/// Digests of the states that an audit computes from the records.
 fn digests(data: &Path, positions: &[usize]) -> Vec<String> {
     let positions = positions.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
     let text = printed(&["audit", data.to_str().unwrap(), "--base", &positions]);

@@ -205,7 +205,7 @@ async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_standby_from_before_the_log_holds_it_and_so_does_a_writer_that_lost_it() {
-    // Enables telemetry, because metrics must release a ledger that stops serving.
+    // Enables telemetry, to test that metrics release a ledger that stops serving.
     let more = "[telemetry]\notlp_endpoint = \"http://127.0.0.1:1\"\n".to_owned();
     let installation = Installation { more, ..Installation::new(1) };
     let b = installation.start("b", "ledger", &[]);

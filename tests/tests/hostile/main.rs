@@ -36,7 +36,7 @@ use tokio::runtime::Runtime;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-/// Highest permitted ratio of the honest operator's p99 latency during the attack to that before it.
+/// Maximum ratio of the honest operator's p99 latency during an attack to its p99 latency before the attack.
 const SLOWER_MAX: u32 = 3;
 /// Rate limit and burst of each operator. The burst suffices for the honest operator to open all of its accounts at once.
 const CALLS_A_SECOND: u32 = 200;

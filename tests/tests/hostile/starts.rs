@@ -1,4 +1,5 @@
-//! Measures a normal start, an unsure start, and a player's first bet after each (PL-40).
+//! Measures a start with and without the evidence of acknowledged records, and a player's first bet after each start
+//! (PL-40).
 
 use crate::PROGRAM;
 use motherlode_tests::{Client, EUR, Process, account, audited, bet};

@@ -1,5 +1,5 @@
-//! Checks that phrases which make technical English hard to read are rarer than ceilings. Eight well-regarded codebases stay
-//! under these ceilings.
+//! Checks that phrases that make technical English hard to read stay below a ceiling each. Eight well-regarded codebases
+//! stay below these ceilings.
 //!
 //! Text means comments, docstrings, Markdown, and messages, which are string literals of at least three words in Rust
 //! outside tests.

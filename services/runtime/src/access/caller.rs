@@ -15,7 +15,7 @@ pub struct Caller(pub(super) Option<Arc<Identity>>);
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) operator: Arc<Operator>,
-    /// Whether the credential belongs to this operator; otherwise, it only serves the operator.
+    /// True if the credential belongs to this operator; false if it belongs to another but may call for this one.
     pub(super) is_own: bool,
     pub(super) name: String,
     pub(super) kind: Kind,
@@ -40,7 +40,7 @@ impl Identity {
 #[derive(Debug)]
 pub(super) struct Operator {
     pub(super) id: Arc<str>,
-    /// Calls per second, and burst.
+    /// Maximum calls per second, and burst; `None` for no limit.
     pub(super) rate: Option<(u32, u32)>,
     pub(super) bucket: Option<Bucket>,
 }
@@ -116,8 +116,8 @@ pub fn digest(secret: &[u8]) -> Digest {
     Digest(Sha256::digest(secret).into())
 }
 
-/// Returns one identity per credential and served operator. An unchanged identity shares its bucket and signals with
-/// `previous`, so that a later change reaches its open streams.
+/// Returns one identity per credential and served operator. An unchanged identity shares the bucket and signals of its
+/// `previous` entry, so that later changes reach its open streams.
 pub(super) fn identities(operators: &[config::Operator], previous: &[Arc<Identity>]) -> Vec<Arc<Identity>> {
     let tenants: BTreeMap<_, _> = operators.iter().map(|of| (of.id.as_str(), tenant(of, previous))).collect();
     let mut identities = vec![];

@@ -118,7 +118,7 @@ pub const CALLS: &[Call] = &[
     node("/motherlode.log.v1.LogService/ReadViewFile"),
 ];
 
-/// Requires the key of the round's link.
+/// Requires the key in a round's link instead of a credential.
 const PUBLIC_ROUND: &str = "/motherlode.proof.v1.ProofService/GetPublicRound";
 
 /// Prefixes of the calls that need no credential.

@@ -47,7 +47,7 @@ impl Access {
         *current = new.into();
     }
 
-    /// Checks the call. Decides whether to admit a call, and stores the caller, if known, even if the call is refused.
+    /// Admits or refuses a call. Stores a known caller in `caller` even if the call is refused.
     pub fn admit(
         &self,
         path: &str,
@@ -106,7 +106,7 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Finds the credential with this secret, which has one entry per served operator; the comparison takes constant time.
+/// Returns the identities of the credential with this secret, one per served operator. The comparison takes constant time.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Vec<&'a Arc<Identity>> {
     let given = digest(secret);
     let is_given = |identity: &&Arc<Identity>| bool::from(identity.digest.0.ct_eq(&given.0)) && identity.kind == kind;

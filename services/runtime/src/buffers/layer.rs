@@ -35,7 +35,7 @@ impl Buffers {
 pub struct CallBytes(Share);
 
 impl Buffers {
-    /// Reserves buffer for a call, including the bytes already read, `message`.
+    /// Reserves buffer bytes for a call, including its already read `message`.
     pub fn take(&self, caller: &Caller, headers: &HeaderMap, message: &[u8]) -> Result<CallBytes, Refusal> {
         let bytes = CALL_BYTES + length(headers) + message.len();
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)

@@ -1,4 +1,4 @@
-//! Answer body whose bytes count until they are written.
+//! Answer body whose bytes count as buffered until they are written.
 
 use super::budget::Share;
 use bytes::Bytes;
@@ -35,7 +35,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Counts an answer. Polls the body at once, so that an answer counts even if the caller does not read it.
+    /// Counts an answer's bytes as buffered. Polls the body at once, so that even an unread answer is counted.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;

@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Console {
-    /// HTTP address, with the service's TLS if configured. By default `serve` tries [`Console::USUAL`].
+    /// HTTP address, with the service's TLS if configured. By default, `serve` tries the address [`Console::USUAL`].
     pub listen: Option<SocketAddr>,
     /// Further accepted `Host` names, such as `console.example.com`. On loopback, or if this list is not empty, other names
     /// are refused.
@@ -22,7 +22,7 @@ pub struct Console {
     /// processes that write the log, which then return a link with each finished round, and in the console process. With
     /// this host name, the console serves only these pages.
     pub check_url: Option<String>,
-    /// Whether to try the default address. The configuration file cannot set this field.
+    /// Whether to try the default listening address. The configuration file cannot set this field.
     #[serde(skip)]
     pub usual: bool,
 }

@@ -49,16 +49,16 @@ pub struct Credential {
     /// Name, recorded as the actor of commits. Credentials with equal names are the same actor, so an approval needs another
     /// name (PL-27).
     pub name: String,
-    /// SHA-256 of a bearer token; excludes `certificate_sha256`.
+    /// SHA-256 of a bearer token; not allowed with `certificate_sha256`.
     pub token_sha256: Option<Digest>,
-    /// SHA-256 of a client certificate in DER; excludes `token_sha256`.
+    /// SHA-256 of a client certificate in DER; not allowed with `token_sha256`.
     pub certificate_sha256: Option<Digest>,
     /// Roles.
     pub roles: Roles,
     /// Further operators that the credential serves; a call names one in the header `motherlode-operator`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operators: Vec<String>,
-    /// Expiry in Unix milliseconds; the file has a date and time with offset.
+    /// Expiry in Unix milliseconds; the configuration file has a date and time with offset.
     #[serde(default, rename = "expires", deserialize_with = "time_ms")]
     pub expires_ms: Option<i64>,
 }
@@ -207,7 +207,7 @@ fn check_served(operators: &[Operator], own: &Operator, credential: &Credential)
     if !served.iter().all(|id| operators.iter().any(|operator| operator.id == *id)) {
         return Err("a credential's operators must be configured");
     }
-    // Equal names within an operator are one actor, which must not also get the roles of another operator's credential.
+    // Credentials of equal name count as one actor, who must not also get the roles of another operator's credential.
     let is_same = |of: &Operator, other: &Credential| {
         other.name == credential.name && other.serves(of).any(|id| served.contains(id))
     };

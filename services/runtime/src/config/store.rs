@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 pub struct Store {
     /// Servers, "nats://host:port,host:port"; `None` for segment files.
     pub url: Option<String>,
-    /// Prefix of stream names: MOTHERLODE names its first stream MOTHERLODE_0.
+    /// Prefix of stream names: the prefix MOTHERLODE gives the first stream the name MOTHERLODE_0.
     pub stream: String,
     /// Replicas of each stream; applied to new and existing streams.
     pub replicas: u8,
@@ -20,14 +20,14 @@ pub struct Store {
     /// same file. Default: `keys/stream` in the data folder.
     pub key_file: Option<PathBuf>,
     /// `keys/stream` in the data folder ([`Config::log_store`](super::Config::log_store)), created with a new log and used
-    /// without a `key_file`.
+    /// if `key_file` is not set.
     #[serde(skip)]
     pub own_key_file: Option<PathBuf>,
     /// Maps each stream to its last message without a MAC, for a log that is older than the stream key.
     pub unsigned_up_to: BTreeMap<String, u64>,
     /// Whether a missing stream is created.
     pub create: bool,
-    /// TLS to the servers, or plaintext.
+    /// TLS to the servers; if not set, plaintext.
     pub tls: Option<StoreTls>,
     /// Monitoring addresses of all servers, "http://host:8222", which report the servers' sync settings.
     pub monitor: Vec<String>,
@@ -53,17 +53,18 @@ pub struct StoreTls {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllowUnsafe {
-    /// Fewer than 3 replicas, with which a lost disk can lose the log.
+    /// Whether to allow fewer than 3 replicas; a lost disk can then lose the log.
     pub replicas: bool,
-    /// Servers without `sync_always`, or without a monitoring address. A power cut can then lose acknowledged rounds.
+    /// Whether to allow servers without `sync_always`, or without a monitoring address. A power cut can then lose
+    /// acknowledged rounds.
     pub sync_interval: bool,
-    /// Servers before 2.15.1, which can lose messages.
+    /// Whether to allow servers before 2.15.1, which can lose messages.
     pub version: bool,
     /// Streams in memory.
     pub storage: bool,
-    /// Servers with a `max_payload` below 8 MiB, which refuse large group commits.
+    /// Whether to allow servers with a `max_payload` below 8 MiB, which refuse large group commits.
     pub max_payload: bool,
-    /// No stream key, for tests: NATS users with write access can write the log.
+    /// Whether to run without a stream key, for tests; any NATS user with write access can then write the log.
     pub unsigned: bool,
 }
 

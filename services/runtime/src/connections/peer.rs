@@ -2,7 +2,7 @@ use super::{stream::Wire, table::Connection};
 use std::{net::IpAddr, sync::Arc};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// Client of a connection; an extension of each of its requests.
+/// Client of a connection; stored as an extension of each request on the connection.
 pub struct Peer {
     address: IpAddr,
     certificate: Option<CertificateDer<'static>>,

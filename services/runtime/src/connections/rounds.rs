@@ -1,9 +1,8 @@
 //! Fair scheduling of tasks on one thread while operators compete.
 //!
-//! By default, a thread runs its tasks in the order in which they became ready. A single call would then wait for a
-//! thousand calls of another operator. While operators compete, each round of the thread gives every operator an amount
-//! of work in proportion to its weight. Its other tasks wait in their order. A round ends when no task is ready and the
-//! sockets have been polled.
+//! If tasks ran in the order in which they became ready, a single call would wait for a thousand calls of another operator.
+//! While operators compete, each round of the thread gives every operator an amount of work in proportion to its weight. The
+//! operator's other tasks wait in order. A round ends when no task is ready and the sockets have been polled.
 
 use std::{cell::RefCell, collections::BTreeMap, task::Waker};
 use tokio::task::yield_now;
@@ -35,7 +34,8 @@ impl Round {
         Self { lanes: BTreeMap::new(), newest: 0 }
     }
 
-    /// Admits a task and returns true, or keeps its waker and returns false.
+    /// Admits a task if its operator has work units left in this round; otherwise, keeps its waker. Returns whether the task
+    /// was admitted.
     fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
         if let Some(other) = place.take_if(|place| place.share != share) {
             self.leave(other);

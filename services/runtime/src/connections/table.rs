@@ -1,6 +1,6 @@
 //! The connections of a process.
 //!
-//! All connections are scanned only when one is opened or admits its first call.
+//! The table is scanned only when a connection is opened or admits its first call.
 
 use super::{
     rounds,
@@ -103,8 +103,8 @@ pub fn network(address: IpAddr) -> IpAddr {
 /// first, then connections without a known caller, then connections without a call. Within one of these kinds, the
 /// oldest connection of the address with the most connections is closed. A connection with calls in progress is closed
 /// only if its address has at least two connections more than the new one's address. An address with many connections
-/// therefore mainly displaces its own. At an operator's limit the same order applies, but connections are counted per
-/// credential instead of per address.
+/// therefore mainly displaces its own connections. At an operator's limit the same order applies, but connections are
+/// counted per credential instead of per address.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 

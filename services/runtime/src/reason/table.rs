@@ -151,7 +151,7 @@ reasons! {
         OpenRoundsFull = "OPEN_ROUNDS_FULL", ResourceExhausted, After(5_000);
         /// The player must pick a witch before the first spin.
         WitchNotPicked = "WITCH_NOT_PICKED", FailedPrecondition, AfterChange;
-        /// The round waits for another choice, or for none (`awaiting`).
+        /// The round awaits a different choice, or no choice (`awaiting`).
         ChoiceNotAwaited = "CHOICE_NOT_AWAITED", FailedPrecondition, Never;
         /// The round is over and accepts no more choices. GetRound returns it.
         AlreadySettled = "ALREADY_SETTLED", FailedPrecondition, Never;
@@ -185,7 +185,7 @@ reasons! {
     "Sessions" {
         /// The jurisdiction's limits apply only within sessions. Open one with OpenSession.
         SessionRequired = "SESSION_REQUIRED", FailedPrecondition, AfterChange;
-        /// The player has an open session, or another call keeps it open. Bet in that session, or close it.
+        /// The player has an open session, or another call keeps the session open. Bet in that session, or close it.
         SessionInUse = "SESSION_IN_USE", FailedPrecondition, AfterChange;
         /// The connection of the player's session was dropped some seconds ago, so the game is not free for another
         /// session yet.
@@ -254,7 +254,7 @@ reasons! {
         ChangeLapsed = "CHANGE_LAPSED", FailedPrecondition, Never;
         /// The actor who proposed a change may not approve it.
         SameActor = "SAME_ACTOR", PermissionDenied, AfterChange;
-        /// Other actors must approve the change.
+        /// The decision belongs to another operator or, for a void, to the platform.
         OtherActors = "OTHER_ACTORS", PermissionDenied, AfterChange;
         /// The number of pending changes is at its limit (`changes_max`). Approve or reject some.
         TooManyChanges = "TOO_MANY_CHANGES", ResourceExhausted, AfterChange;
@@ -274,7 +274,7 @@ reasons! {
         InvalidTerms = "INVALID_TERMS", InvalidArgument, Never;
         /// With these terms, a game's return would be outside the range that its rules state.
         TermsOutOfSpan = "TERMS_OUT_OF_SPAN", InvalidArgument, Never;
-        /// The jackpot's award is not priced yet.
+        /// The amount of the jackpot award is not determined yet.
         AwardPending = "AWARD_PENDING", Unavailable, After(1_000);
         /// The award is on hold because a void of its round was proposed.
         AwardHeld = "AWARD_HELD", FailedPrecondition, AfterChange;
@@ -294,7 +294,7 @@ reasons! {
         EventsUnreadable = "EVENTS_UNREADABLE", Unavailable, After(1_000);
         /// Another process writes the partition and has its proofs.
         ProofsElsewhere = "PROOFS_ELSEWHERE", Unavailable, AfterChange;
-        /// The files of the tree could not be read.
+        /// The files of the Merkle tree could not be read.
         ProofsUnreadable = "PROOFS_UNREADABLE", Unavailable, After(1_000);
         /// The first checkpoint has not been signed yet.
         CheckpointPending = "CHECKPOINT_PENDING", Unavailable, After(1_000);
@@ -320,7 +320,8 @@ reasons! {
         ConfigurationInvalid = "CONFIGURATION_INVALID", FailedPrecondition, AfterChange;
         /// Changed keys of the configuration need a restart (`keys`). Restart the process, or restore the keys and reload.
         RestartRequired = "RESTART_REQUIRED", FailedPrecondition, AfterChange;
-        /// A reload removes a seamless wallet with due debits or credits, or with open rounds. Reload after they are settled.
+        /// The reload would remove a seamless wallet that has due debits or credits, or open rounds. Reload after they are
+        /// settled.
         WalletInUse = "WALLET_IN_USE", FailedPrecondition, AfterChange;
         /// The service is stopping. Retry at another process, or after its restart.
         Closing = "CLOSING", Unavailable, After(1_000);
@@ -368,10 +369,10 @@ reasons! {
         Internal = "INTERNAL", Internal, Never;
     }
     "Proposals of other processes" {
-        /// A node's credential may not make this commit, or it does not follow from the log. The message begins with one
-        /// of the reasons below.
+        /// The node's credential may not propose this commit, or the commit does not follow from the log. The message begins
+        /// with one of the reasons below.
         ProposalNotAllowed = "PROPOSAL_NOT_ALLOWED", PermissionDenied, Never;
-        /// The bytes of proposals in progress of a node's credential are at their limit (`bytes_max`).
+        /// The pending proposals of the node's credential have reached their limit in bytes (`bytes_max`).
         ProposalBytes = "PROPOSAL_BYTES", ResourceExhausted, After(100);
         /// The proposal is longer than a commit may be.
         ProposalTooLong = "PROPOSAL_TOO_LONG", PermissionDenied, Never;
@@ -383,13 +384,13 @@ reasons! {
         ActorMissing = "ACTOR_MISSING", PermissionDenied, Never;
         /// The event names an actor that no credential has.
         ActorUnknown = "ACTOR_UNKNOWN", PermissionDenied, Never;
-        /// The actor named in the event lacks the role, or belongs to another operator.
+        /// The actor named in the event lacks the required role, or belongs to another operator.
         ActorRoleMissing = "ACTOR_ROLE_MISSING", PermissionDenied, Never;
         /// The change needs two actors and was not approved.
         ApprovalMissing = "APPROVAL_MISSING", PermissionDenied, Never;
         /// The step's outcome differs from the outcome that its rules and draw give.
         OutcomeDiffers = "OUTCOME_DIFFERS", PermissionDenied, Never;
-        /// The step's draw was not sealed before.
+        /// The step's draw was not sealed before the step.
         StepUnsealed = "STEP_UNSEALED", PermissionDenied, Never;
         /// The next draw's seal does not follow from the draw keys.
         SealForged = "SEAL_FORGED", PermissionDenied, Never;

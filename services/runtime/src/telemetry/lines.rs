@@ -31,7 +31,7 @@ where
 
 /// Burst of warnings and errors per call site.
 const BURST: u32 = 100;
-/// Time per further line of a call site after the burst.
+/// Minimum time between lines of a call site after the burst.
 const REFILL: Duration = Duration::from_secs(6);
 
 /// Limits the warnings and errors of each call site, and prefixes each line with its priority if the journal reads it,

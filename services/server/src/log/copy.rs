@@ -51,8 +51,8 @@ fn differs(ends: bool) -> &'static str {
     if ends { "the source has already ended" } else { "the source has a different record than the target" }
 }
 
-/// Completes a copy without reading the source's records that the target already has; these may be damaged. The source must
-/// be a folder.
+/// Completes a copy. Skips source records that the target already has, because they may be damaged. The source must be a
+/// folder.
 pub fn copy_rest(
     from: &LogLocation,
     to: &LogLocation,
@@ -74,7 +74,7 @@ pub fn copy(
     copy_by(from, to, (Source::Whole, follow, Position::MAX), stopped, copied)
 }
 
-/// Copies the records of partition 0 up to a position, and the records of each other partition before its first one that
+/// Copies the records of partition 0 up to a position, and the records of each other partition before its first record that
 /// refers to a later record of partition 0.
 pub fn copy_to_position(
     from: &LogLocation,
@@ -101,7 +101,7 @@ fn copy_by(
 ) -> Result<Vec<Copied>, CopyError> {
     let partitions = from.existing_count()?;
     to.check_partitions(partitions, &(0..partitions).collect())?;
-    // Partitions are opened from the last to the first, so if partition 0 exists, all others exist.
+    // Partitions are created from the last to the first, so if partition 0 exists, all others exist.
     let copies = (0..partitions).rev().map(|partition| match part {
         Source::Whole => Copying::begin(from, to, partition),
         Source::Rest => Copying::begin_after(from, to, partition),
@@ -143,7 +143,7 @@ struct Copying {
 impl Copying {
     fn begin(from: &LogLocation, to: &LogLocation, partition: u32) -> Result<Self, CopyError> {
         let mut source = from.kept_records(partition)?.ok_or_else(|| from.missing(partition))?;
-        // A source that lacks its first records continues a target that has them.
+        // If the source lacks the log's first records, the target must already have them.
         let (first, start) = (source.first(), source.verified());
         let no_prefix = |position, ends| CopyError::NoPrefix { target: Box::new(to.clone()), position, ends };
         let mut same = (0, genesis(partition));

@@ -1,4 +1,4 @@
-//! Log in a local folder, for command-line tools.
+//! Log in a local folder for command-line tools.
 
 use super::{
     copy::{CopyError, copy},

@@ -59,7 +59,7 @@ impl LogLocation {
         }
     }
 
-    /// Opens the records that the log has, from its [first](Records::first) on.
+    /// Opens the log's records, beginning with its [first](Records::first) stored record.
     pub(super) fn kept_records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {

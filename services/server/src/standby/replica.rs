@@ -64,7 +64,7 @@ impl Replica {
 
 pub(super) struct PartitionReplica {
     number: u32,
-    /// Evidence that the log existed before; if there is evidence, no new stream is created.
+    /// Evidence that the log already existed; `None` allows creating a new stream.
     evidence: Option<String>,
     stream: Option<Following>,
     ledger: Option<Recovered>,

@@ -259,7 +259,7 @@ async fn balance_absent_accepted(kit: &mut Kit) -> Result<(), Skip> {
     Ok(())
 }
 
-/// Takes the run's credits back from the player, whose balance is then the initial balance.
+/// Checks the balance, then debits the run's credits, which restores the initial balance.
 async fn sum_of_effects_equals_balance(kit: &mut Kit) -> Result<(), Skip> {
     let first = kit.first_balance;
     let moved = kit.moved;

@@ -99,11 +99,10 @@ async fn pl_27_every_kind_of_id_of_another_operator_is_unknown_to_every_role() {
     for token in ["bravo", "platform"] {
         for role in ["play", "wallet", "support", "audit", "admin", "all"] {
             let mut browser = Browser::logged_in(service.server.console(), &format!("{token}-{role}")).await;
-            // The platform's admin decides on voids of players of all operators, so it may look its requests up.
+            // The platform's admin may look up requests about players of all operators, because it decides on their voids.
             for id in ids.iter().filter(|id| token == "bravo" || !id.contains(' ')) {
                 let (start, end) = id.rsplit_once('/').map_or(("", &**id), |(start, end)| (start, end));
                 let start = if start.is_empty() { String::new() } else { format!("{start}/") };
-                // An id of the same form that does not exist.
                 let none: String =
                     end.chars().map(|letter| if letter.is_ascii_lowercase() { 'q' } else { letter }).collect();
                 let none = format!("{start}{none}");

@@ -53,7 +53,7 @@ const NO_BASE: Option<(Code, &str)> = Some((FailedPrecondition, "BASE_MISMATCH")
 const NO_POOL: Option<(Code, &str)> = Some((NotFound, "POOL_UNKNOWN"));
 const NO_GAME: Option<(Code, &str)> = Some((NotFound, "GAME_UNKNOWN"));
 
-/// The rows are in an order in which each call finds the effects of earlier calls that it needs.
+/// The rows are ordered so that each call follows the calls whose effects it needs.
 pub const ROWS: &[Row] = &[
     row("/motherlode.spin.v1.SpinService/Spin", NO_ACCOUNT, |it| bet(it).encode_to_vec()),
     row("/motherlode.spin.v1.SpinService/Choose", NO_ROUND, |it| choose(it).encode_to_vec()),
