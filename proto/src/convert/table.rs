@@ -322,7 +322,6 @@ mod tests {
 
     const PACKAGE: &str = ".motherlode.log.v1.";
 
-    /// Messages that encode a pair as fields 1 and 2 (see [`values`](super::super::values)) or `StretchEnd`.
     const PAIRS: [&str; 4] = ["Balance", "CollectionChanged.Entry", "PartitionReported.Standing", "Rate"];
 
     fn contract() -> BTreeMap<String, DescriptorProto> {
