@@ -1,6 +1,7 @@
 //! Sends notifications to systemd, see sd_notify(3). If `NOTIFY_SOCKET` is not set, they have no effect.
 
 use sd_notify::NotifyState;
+use std::{sync::mpsc::sync_channel, thread};
 use tokio::time::{MissedTickBehavior, interval};
 
 pub(super) fn ready(state: &str) {
@@ -12,16 +13,21 @@ pub(super) fn stopping() {
 }
 
 /// Sends WATCHDOG=1 twice per `WatchdogSec` from the runtime that serves calls, so that systemd restarts the service if this
-/// runtime hangs. Never ends.
+/// runtime hangs. Never ends. A thread sends, because a service manager that does not read must not block the runtime.
 pub(super) async fn watchdog() {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero()) else {
         return std::future::pending().await;
     };
     let mut due = interval(limit / 2);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (beats, due_beats) = sync_channel(1);
+    let sender = move || due_beats.iter().for_each(|()| send(&[NotifyState::Watchdog]));
+    if let Err(error) = thread::Builder::new().name("watchdog".to_owned()).spawn(sender) {
+        tracing::error!(%error, "failed to start the thread that notifies the service manager");
+    }
     loop {
         due.tick().await;
-        send(&[NotifyState::Watchdog]);
+        let _ = beats.try_send(());
     }
 }
 
