@@ -22,7 +22,7 @@ pub const KEYS: [&str; 10] = [
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GiftTo {
-    /// The gift is given once per player and currency (version 1.0).
+    /// The gift is given once per player and currency, as in version 1.0 of the game's rules.
     #[default]
     Currency,
     /// The gift is given once per player in real money, and once in play money.

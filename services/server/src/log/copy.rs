@@ -48,7 +48,11 @@ pub enum CopyError {
 }
 
 fn differs(ends: bool) -> &'static str {
-    if ends { "the source has already ended" } else { "the source has a different record than the target" }
+    if ends {
+        "the source has fewer records than the target"
+    } else {
+        "the source has a different record than the target"
+    }
 }
 
 /// Completes a copy. Skips source records that the target already has, because they may be damaged. The source must be a
