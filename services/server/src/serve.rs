@@ -9,9 +9,8 @@ use crate::{
 };
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use motherlode_ledger::{Options, Stores};
-use motherlode_runtime::{Config, config::Role, lower_priority};
-use motherlode_spin::{Dealer, describe_latest};
-use std::thread;
+use motherlode_runtime::{Config, config::Role};
+use motherlode_spin::Dealer;
 
 /// Runs the process. `phase` is called when the process begins to serve or to stand by.
 pub fn serve<'a>(
@@ -34,12 +33,6 @@ pub fn serve<'a>(
         }
         let noted = |reached: Phase<'_>| {
             port.note(&reached);
-            if matches!(reached, Phase::Serving(_)) && config.role.spins() {
-                drop(thread::Builder::new().name("describe".to_owned()).spawn(|| {
-                    lower_priority();
-                    describe_latest();
-                }));
-            }
             phase(reached);
         };
         let served = run(config.clone(), options, dealer, signalled, &noted);

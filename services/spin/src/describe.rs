@@ -89,16 +89,6 @@ pub(crate) fn one(
     Ok(response)
 }
 
-/// Computes the descriptions of the latest versions, so that the first calls and pages need not compute them.
-pub fn describe_latest() {
-    for game in games().iter().filter_map(|game| find_game(game.name(), "").ok()) {
-        if let Some(description) = DESCRIPTIONS.get(&(game.name(), game.rules_version())) {
-            // `get_or_init` would make a call wait for this thread, which has a low priority.
-            let _ = description.set(describe(game));
-        }
-    }
-}
-
 pub(crate) fn stated(game: &dyn Game) -> Option<&'static StatedFigures> {
     DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).stated.as_ref()
 }
