@@ -34,7 +34,7 @@ pub struct Proven {
     pub stream: StreamId,
     pub number: u64,
     pub positions: Vec<Position>,
-    /// Positions of records that have no inclusion proof, but are proven by their hash in a later record.
+    /// Positions of records without an inclusion proof, which are proven by their hash in a later record.
     pub named: Vec<Position>,
     pub draws: Vec<ShownDraw>,
     pub replayed: Replayed,

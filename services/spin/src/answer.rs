@@ -55,7 +55,7 @@ impl Answer {
     pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
         let commit = &logged.commit;
         let balance = match commit.events.first() {
-            // With a seamless wallet, the answer states the balance that the wallet reported for the debit, before any win.
+            // With a seamless wallet, the answer states the balance reported by the wallet for the debit, before any win.
             Some(Event::DebitConfirmed { reported_balance, answer, .. }) => {
                 let is_unknown = answer.as_ref().is_some_and(|answer| answer.balance_unknown);
                 (!is_unknown).then_some(*reported_balance)

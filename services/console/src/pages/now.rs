@@ -204,8 +204,8 @@ async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     told.extend(wait.take(NAMED_MAX.into()).map(|event| {
         let text = html! {
             "An award is set aside, not paid: " (round(visit, &event.subject, Some((event.partition, event.position)))) ", " (event.before) ": " (event.reason)
-            ". The award is paid when a withdrawal (role wallet) has made room in the account. A void (role support) \
-             that the platform approves cancels the award."
+            ". The award is paid when a withdrawal (role wallet) has made room in the account. A void (role support), \
+             once approved by the platform, cancels the award."
         };
         Alert::new(Severity::Ticket, "MotherlodeAwardsWait", text).since(event.time)
     }));

@@ -66,7 +66,7 @@ pub(super) struct Cut {
     pub(super) kept: Kept,
     /// Last record of the archive.
     pub(super) last: Position,
-    /// Last positions of other partitions that the kept records refer to.
+    /// Last positions of other partitions named by the kept records.
     pub(super) reports: BTreeMap<u32, Position>,
 }
 
