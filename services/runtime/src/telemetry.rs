@@ -43,7 +43,6 @@ const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 /// Registry of metrics for Prometheus, if the process serves metrics.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
-/// Function that replaces the log filter.
 static REPLACE_FILTER: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::new();
 
 /// Guard that exports the remaining spans and metrics on drop.

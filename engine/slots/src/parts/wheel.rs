@@ -1,7 +1,8 @@
 //! Bonus wheel. The weight of its jackpot is proportional to the coins staked (BW-15).
 //!
-//! For each coin staked, the weight of the lowest money prize falls by twice `jackpot_per_coin`: half of this goes to the
-//! money prize of twice the amount, half to the jackpot. This changes neither the total weight nor the mean money prize.
+//! For each coin staked, the weight of the lowest money prize falls by twice `jackpot_per_coin`: half of it goes to the
+//! jackpot, half to the money prize of twice that amount. This changes neither the total weight nor the mean money
+//! prize.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;

@@ -102,9 +102,9 @@ pub fn network(address: IpAddr) -> IpAddr {
 /// When a limit is reached, one connection is closed to make room. Connections with incomplete handshakes are closed
 /// first, then connections without a known caller, then connections without a call. Within one of these kinds, the
 /// oldest connection of the address with the most connections is closed. A connection with calls in progress is closed
-/// only if its address has at least two connections more than the new one's address. An address with many connections
-/// therefore mainly displaces its own connections. At an operator's limit the same order applies, but connections are
-/// counted per credential instead of per address.
+/// only if its address has at least two connections more than the new connection's address. An address with many
+/// connections therefore mainly displaces its own connections. At an operator's limit the same order applies, but
+/// connections are counted per credential instead of per address.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 
