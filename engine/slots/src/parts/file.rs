@@ -12,7 +12,6 @@ pub enum ModelError {
     #[error("a coin wins the jackpot with the probability {actual}, but the data file states 1/{promised_odds}")]
     JackpotChance {
         actual: String,
-        /// The stated probability is 1 / `promised_odds`.
         promised_odds: u64,
     },
 }

@@ -353,7 +353,7 @@ pub enum Event {
         actor: String,
         reason: String,
     },
-    /// After the void of a round with a seamless wallet: the win that the operator's wallet must debit again (PL-39).
+    /// Part of a voided round's win that the operator's wallet must take back (PL-39).
     ReversalDue {
         /// Round that this commit voids.
         round: u64,
