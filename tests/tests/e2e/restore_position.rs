@@ -250,7 +250,8 @@ async fn pl_37_a_restore_to_a_position_killed_at_many_points_loses_nothing() {
     whole(&back);
     printed(&["audit", target]);
 
-    // The last steps are too short to be hit by a kill: some partitions have the commit of the restore, others lack it.
+    // The last steps are too short for a kill, so the test creates their state: some partitions have the commit of the
+    // restore, others lack it.
     let again = at.path().join("again");
     fs::create_dir_all(again.join("restoring")).unwrap();
     fs::rename(back.join("log"), again.join("restoring/log")).unwrap();

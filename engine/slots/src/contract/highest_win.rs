@@ -28,7 +28,7 @@ pub struct CollectedTop {
 pub struct TopWindows {
     pub windows: u32,
     pub coins: u64,
-    /// Decimal logarithm of an upper bound of the probability that a spin shows such a window.
+    /// Decimal logarithm of an upper bound of the probability that a spin wins `coins`.
     pub log_chance: f64,
     pub log_chance_rounded: f64,
 }

@@ -254,8 +254,8 @@ pub enum Event {
     },
     /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: after an incident, contributions of voided rounds of one partition are returned to operators' houses.
-    /// A commit with this event contains no other.
+    /// Pool's stream: after an incident, contributions of voided rounds of one partition are returned to operators'
+    /// houses. A commit with this event contains no other event.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,

@@ -367,8 +367,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Returns how many calls a connection may start before other connections get their turn. While operators compete,
-    /// this is the work that its operator has left in the thread's round, but at least 1; otherwise it is `alone`.
+    /// Returns how many calls a connection may start before other connections get their turn. Usually `alone`; while
+    /// operators compete, the work units that the connection's operator has left in the thread's round, but at least 1.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),

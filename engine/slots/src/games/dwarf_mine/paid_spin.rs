@@ -32,7 +32,7 @@ pub struct PaidSpin {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     pub chance: Exact,
-    /// Contribution of this case's windows to the mean win of a spin, in coins.
+    /// Contribution of this class's windows to the mean win of a spin, in coins.
     pub coins: Exact,
 }
 
