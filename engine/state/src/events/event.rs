@@ -353,7 +353,7 @@ pub enum Event {
         actor: String,
         reason: String,
     },
-    /// Part of a voided round's win that the operator's wallet must take back (PL-39).
+    /// Part of a voided round's win, to be taken back by the operator's wallet (PL-39).
     ReversalDue {
         /// Round that this commit voids.
         round: u64,

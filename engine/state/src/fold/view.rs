@@ -6,7 +6,7 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes that a group of commits makes. Changed objects replace objects of older groups; amounts are added to the
+/// Changes made by a group of commits. Changed objects replace objects of older groups; amounts are added to the
 /// amounts of older groups.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {

@@ -129,7 +129,7 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts unchanged players that have no open round and were last used at a `Watch::age` below `used`. Returns the
+    /// Evicts unchanged players without open rounds if their last use was at a `Watch::age` below `used`. Returns the
     /// place at which the next call should start.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);

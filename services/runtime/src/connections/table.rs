@@ -368,7 +368,7 @@ impl Connection {
     }
 
     /// Returns how many calls a connection may start before other connections get their turn. Usually `alone`; while
-    /// operators compete, the work units that the connection's operator has left in the thread's round, but at least 1.
+    /// operators compete, the work units left for the connection's operator in the thread's round, but at least 1.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
