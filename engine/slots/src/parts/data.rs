@@ -160,7 +160,7 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
 
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
-        return Err(ModelError::part(part, "a symbol's pays have more entries than there are reels"));
+        return Err(ModelError::part(part, "a symbol has more pays than there are reels"));
     }
     let mut all = [T::default(); REELS + 1];
     all[1..=table.len()].copy_from_slice(table);
