@@ -78,7 +78,7 @@ fn log(report: &Report) -> Vec<String> {
         row("commits", &count(position)),
         row("players", &count(books.players().count())),
         row("rounds", &sum(|of| of.rounds)),
-        row("steps, each recomputed; all bytes match", &sum(|of| of.steps)),
+        row("steps, each recomputed; all bytes match the log", &sum(|of| of.steps)),
         row("spins, free spins included", &sum(|of| of.spins)),
     ]);
     lines
