@@ -71,7 +71,7 @@ fn log(report: &Report) -> Vec<String> {
     if !report.checkpoints.is_empty() {
         let sizes: Vec<_> = report.checkpoints.iter().map(count).collect();
         let tree =
-            report.tree.map_or(String::new(), |size| format!("; the tree files match the log to {}", count(size)));
+            report.tree.map_or(String::new(), |size| format!("; the tree files match the log up to record {}", count(size)));
         lines.push(format!("  checkpoints of this log: {}{tree}", sizes.join(", ")));
     }
     lines.extend([
@@ -133,7 +133,7 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     }
     if unsure_starts > 0 {
         lines.push(row("service starts that revoked unused seals", &count(unsure_starts)));
-        lines.push(row("draws sealed again after these starts", &count(ended)));
+        lines.push(row("draws sealed again after such service starts", &count(ended)));
     }
     lines.push(row("sealed steps of open rounds, resolved when the rounds end", &count(held)));
     if checked + unchecked > 0 {

@@ -167,8 +167,8 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    lines.push("    The pay is the figure times the line's coins on a line, times the total bet".to_owned());
-    lines.push("    anywhere, and times the coins of a bet on ways; fs: free spins.".to_owned());
+    lines.push("    Figures are multiplied by the line's coins for line wins, by the total bet for".to_owned());
+    lines.push("    scatter wins, and by the bet's coins for ways wins; fs: free spins.".to_owned());
     lines
 }
 
