@@ -107,7 +107,7 @@ fn tls(settings: &Telemetry) -> Result<Option<ClientTlsConfig>, TelemetryError> 
     match (uri.as_ref().and_then(Uri::scheme_str), &settings.otlp_ca) {
         (Some("http"), None) => Ok(None),
         (Some("http"), Some(_)) => {
-            Err(TelemetryError::Roots("only an https endpoint has a root certificate".to_owned()))
+            Err(TelemetryError::Roots("a root certificate needs an https endpoint".to_owned()))
         }
         (Some("https"), ca) => {
             let ca = ca.as_ref().map(fs::read).transpose().map_err(|error| TelemetryError::Roots(error.to_string()))?;

@@ -161,7 +161,7 @@ fn me_16_half_secured_is_told_at_once_and_with_the_next_card() {
     let mut rest = Outcome { awaiting: Awaiting::Double.into(), round_win_coins: 418, ..Outcome::default() };
     rest.round_win_minor = 4_180;
     let halved = "  Half of the amount at risk is secured.\n  \
-                  The round has won 418 coins, 41.80 EUR\n  and waits for a guess, to secure half, or to collect.\n";
+                  The round has won 418 coins, 41.80 EUR\n  and waits for the choice to guess, to secure half or to collect.\n";
     assert_eq!(outcome(game, &rest, Currency::EUR, false), halved);
     rest.card = Some(CardTurn {
         guess: Card::RedHeart.into(),
