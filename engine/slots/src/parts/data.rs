@@ -191,8 +191,7 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
     if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {
         return Err(ModelError::part(
             "stake",
-            "the lower limits of lines and coins must be at least 1 and at most their upper limits, and the upper \
-             limits must not be too high",
+            "the limits of lines or coins are 0, out of order, or too high",
         ));
     }
     let coin_values_micros = match &stake.ladders {

@@ -33,8 +33,8 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
     Ok(html! {
         section {
             h2 { "Audits" }
-            p { "An audit verifies the whole log and computes every step again. It runs at low priority, "
-                "while the service continues." }
+            p { "An audit verifies the whole log and computes every step again. It runs at low priority, \
+                 while the service continues." }
             (audit_jobs(visit, &all))
             @if all.audits_elsewhere {
                 p.note { "The log is not in this process's data folder. " code { "motherlode audit" } " audits a copy of the log." }

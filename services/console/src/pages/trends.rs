@@ -52,8 +52,7 @@ pub(super) fn shown(told: &GetServiceStatusResponse) -> Markup {
             @if let Some(disk) = &told.disk { (tile("Disk", &space(disk))) }
         }
         p.note { "Rounds, stakes, wins and increments are totals of the partitions below; latency, refused calls and \
-             disk are figures of the process that "
-        "serves this page." }
+             disk are figures of the process that serves this page." }
     }
 }
 

@@ -133,7 +133,7 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     }
     if unsure_starts > 0 {
         lines.push(row("service starts that revoked unused seals", &count(unsure_starts)));
-        lines.push(row("draws sealed again after such service starts", &count(ended)));
+        lines.push(row("draws sealed again after starts that revoked seals", &count(ended)));
     }
     lines.push(row("sealed steps of open rounds, resolved when the rounds end", &count(held)));
     if checked + unchecked > 0 {

@@ -167,8 +167,9 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    lines.push("    Figures are multiplied by the line's coins for line wins, by the total bet for".to_owned());
-    lines.push("    scatter wins, and by the bet's coins for ways wins; fs: free spins.".to_owned());
+    let pays = "A line win is its figure times the line's coins, a scatter win its figure times the total bet, a ways win \
+                its figure times the bet's coins. fs: free spins.";
+    lines.extend(wrapped(pays, ROW_WIDTH - 4).into_iter().map(|line| format!("    {line}")));
     lines
 }
 
