@@ -197,14 +197,14 @@ impl<'a> Auditing<'a> {
         let of = self.operator.get_or_insert_with(|| operator.clone());
         if of != operator {
             return Err(Fault::new(
-                "the record is from the copy of an operator other than the first record's",
+                "the record and the first record are from copies of different operators",
                 of,
                 operator,
             ));
         }
         if self.last.is_some() && self.partition != *partition {
             return Err(Fault::new(
-                "the record is from a partition other than the first record's",
+                "the record and the first record are from different partitions",
                 self.partition,
                 partition,
             ));

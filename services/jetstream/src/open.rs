@@ -29,7 +29,7 @@ pub enum OpenError {
     #[error("there is no stream {stream}")]
     Missing { stream: String },
     #[error(
-        "there is no stream {stream}, and it is not created, because {evidence}. Restore the stream; for a new log, use another data folder or \
+        "stream {stream} does not exist and is not created, because {evidence}. Restore the stream; for a new log, use another data folder or \
          another [store] stream"
     )]
     Deleted { stream: String, evidence: String },

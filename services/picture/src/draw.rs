@@ -221,7 +221,7 @@ fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) ->
     };
     let left = match (outcome.awaiting(), outcome.free_spins_left) {
         (Awaiting::FreeSpins, _) | (_, 0) => String::new(),
-        (_, left) => format!("\n  Then come {}.", counted(left.into(), "free spin")),
+        (_, left) => format!("\n  Remaining: {}.", counted(left.into(), "free spin")),
     };
     let plain = format!("  The round has won {} and waits for {waits}.", written(Pen::new(false)));
     let gap = if plain.chars().count() > 80 { "\n  " } else { " " };

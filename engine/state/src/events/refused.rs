@@ -19,7 +19,7 @@ pub enum Refused {
     WrongVersion { expected: u64, found: u64 },
     #[error("the stream belongs to partition {expected}, not to partition {found}")]
     WrongPartition { expected: u32, found: u32 },
-    #[error("the commit names position {found} as that of its stream's previous commit, expected {expected}")]
+    #[error("the commit names {found} as the position of its stream's previous commit, expected {expected}")]
     WrongPrevious { expected: u64, found: u64 },
     #[error("time {found} is before the latest commit's time {latest}")]
     TimeRanBack { latest: i64, found: i64 },
@@ -52,7 +52,7 @@ pub enum Refused {
     TransferWallet,
     #[error("a debit of this player is pending")]
     DebitOpen,
-    #[error("the player has no pending debit that matches")]
+    #[error("no pending debit of the player matches the commit")]
     NoSuchDebit,
     #[error("the debit does not match the cost of a round in the same commit")]
     DebitUnused,

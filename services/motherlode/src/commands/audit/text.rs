@@ -88,7 +88,7 @@ fn of_tail(tail: &Tail) -> String {
     match tail {
         Tail::Clean => "clean".to_owned(),
         Tail::Torn { file, offset, bytes } => {
-            format!("{bytes} bytes of an unacknowledged append, {} at byte {offset}", file.display())
+            format!("{bytes} bytes of an unacknowledged append, in {} at byte {offset}", file.display())
         }
     }
 }
@@ -112,7 +112,7 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
                 &money(voids.refunds, currency),
             ));
             lines.push(row("taken-back wins of voided rounds", &money(voids.wins_taken_back, currency)));
-            lines.push(row("spent wins of voided rounds", &money(voids.wins_left, currency)));
+            lines.push(row("wins of voided rounds that players keep", &money(voids.wins_left, currency)));
         }
         lines.extend(played.iter().filter(|of| of.currency == currency).flat_map(returns));
     }

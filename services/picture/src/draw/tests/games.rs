@@ -94,7 +94,7 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
     let told = changes(game, &figures, "EUR");
     let wanted = "3 Red Crystals; 1 Green Crystal; sum of the coin values of the Red Crystals: 0.4 EUR; 3 of the Red \
-                  Crystals as a gift; the new player's gift is given";
+                  Crystals were a gift; the new player's gift is given";
     assert_eq!(told, wanted);
 }
 
