@@ -177,10 +177,13 @@ fn figures(told: &GetGameResponse) -> Markup {
             false => format!(" at {} {}", top.coin_value, top.currency_code),
         };
         rows.push(("Highest stated win of a round, without the gamble".to_owned(), bets(&top.bets) + &at));
-        rows.push(("Highest chance of the win without the gamble".to_owned(), top.probability_at_most.clone()));
+        rows.push((
+            "Upper bound of the chance of the win without the gamble".to_owned(),
+            top.probability_at_most.clone(),
+        ));
         rows.push(("Highest stated win of a round, with the gamble".to_owned(), bets(&top.gambled_bets)));
         rows.push((
-            "Highest chance of the win with the gamble".to_owned(),
+            "Upper bound of the chance of the win with the gamble".to_owned(),
             top.gambled_probability_at_most.clone(),
         ));
         rows.push(("Meaning of the stated wins".to_owned(), top.says.clone()));

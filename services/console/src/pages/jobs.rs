@@ -169,7 +169,11 @@ fn figures(job: &Job) -> Markup {
         .wins
         .iter()
         .map(|class| {
-            (class.from.clone(), share(class.rounds), format!("wins from {}: {} rounds", class.from, count(class.rounds)))
+            (
+                class.from.clone(),
+                share(class.rounds),
+                format!("wins from {}: {} rounds", class.from, count(class.rounds)),
+            )
         })
         .collect();
     let stake = of.stake.clone().unwrap_or_default();

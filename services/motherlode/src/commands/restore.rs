@@ -159,12 +159,15 @@ async fn earlier(
     let restored: Vec<_> = found.iter().map(|(restored, ..)| restored.clone()).collect();
     let mut text = text(args, archive, &restored);
     if found.iter().zip(&ends).all(|((_, cut, _), end)| cut.kept.end == *end) {
-        return Ok(text + "The restored log ends where the archive ends, so it is the same log.\n" + last_step(args, false));
+        return Ok(text
+            + "The restored log ends where the archive ends, so it is the same log.\n"
+            + last_step(args, false));
     }
     let ends_text = undone.finish()?;
     for (partition, (restored, cut, mut store)) in (HOME..).zip(found) {
         let name = begin(args, archive, (target.number, partition), (&restored, &cut), &mut *store).await?;
-        let _ = writeln!(text, "  partition {partition} continues after position {} as a new log: {name}", cut.kept.end);
+        let _ =
+            writeln!(text, "  partition {partition} continues after position {} as a new log: {name}", cut.kept.end);
     }
     Ok(text + &ends_text + last_step(args, true))
 }

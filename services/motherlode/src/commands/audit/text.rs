@@ -70,8 +70,9 @@ fn log(report: &Report) -> Vec<String> {
     }
     if !report.checkpoints.is_empty() {
         let sizes: Vec<_> = report.checkpoints.iter().map(count).collect();
-        let tree =
-            report.tree.map_or(String::new(), |size| format!("; the tree files match the log up to record {}", count(size)));
+        let tree = report
+            .tree
+            .map_or(String::new(), |size| format!("; the tree files match the log up to record {}", count(size)));
         lines.push(format!("  checkpoints of this log: {}{tree}", sizes.join(", ")));
     }
     lines.extend([
