@@ -29,8 +29,8 @@ pub enum OpenError {
     #[error("stream {stream} does not exist")]
     Missing { stream: String },
     #[error(
-        "stream {stream} does not exist and is not created, because {evidence}. Restore the stream; for a new log, use another data folder or \
-         another [store] stream"
+        "stream {stream} does not exist and is not created, because {evidence}. Restore the stream; for a new log, use \
+         another data folder or another [store] stream"
     )]
     Deleted { stream: String, evidence: String },
     #[error("cannot use the stream key {}: {source}", path.display())]
