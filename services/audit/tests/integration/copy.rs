@@ -140,7 +140,7 @@ fn pl_30_a_forged_copy_is_found() {
     forge(settled, &|it| it.commit.time_ms -= 1_000_000, "is before its predecessor's time");
     forge(settled, &|it| it.commit.version += 1, "missing or out of place");
     forge(settled, &|it| it.commit.previous -= 1, "missing or out of place");
-    forge(settled, &|it| it.commit.position += 1, "the record's position is not the one");
+    forge(settled, &|it| it.commit.position += 1, "the record's position differs from the position stated");
     forge(settled, &|it| it.commit.stream = crate::common::pool(), "does not concern the operator");
     forge(settled, &|it| it.commit.stream = StreamId::player("other", "zoe"), "does not concern the operator");
     let id = |at: usize| logged(&copy[at]).commit.request_id;
