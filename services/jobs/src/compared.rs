@@ -185,7 +185,7 @@ impl Report {
             out.map(|(name, of)| format!("{} is {:+.2} sigma", name.replace('_', " "), of.judged)).collect();
         let from = || {
             format!(
-                "{} from its exact figure; each of the {} figures may differ from its exact figure by at most \
+                "{} from its exact value; each of the {} figures may differ from its exact value by at most \
                  {most:.2} sigma",
                 told.join(", "),
                 figures.len()
@@ -249,7 +249,7 @@ impl Report {
         }
         lines.extend([
             String::new(),
-            "  ~: sigma of the sample's spread; without ~: sigma of the exact spread".to_owned(),
+            "  sigmas marked ~ use the sample's spread, the others the exact spread".to_owned(),
             format!(
                 "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),

@@ -37,13 +37,13 @@ pub struct StartPolicy {
 pub enum StartRefused {
     #[error(
         "partition {partition}: a record at position {lost_to} was acknowledged, but the log ends at position {end} without \
-         it. Revealed draws could be dealt again, so the service does not start. Start with the newest copy of the log. If there is none, \
-         `serve --restored` accepts the loss, revokes all unused seals, and records both in the log"
+         it. Revealed draws could be dealt again, so the service does not start. Start with the newest copy of the \
+         log. Without a copy, `serve --restored` accepts the loss, revokes all unused seals, and records both in the log"
     )]
     Lost { partition: u32, lost_to: Position, end: Position },
     #[error(
         "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
-         them. Restore the file. If the file is lost, `serve --draw-keys-lost` accepts the loss: these draws are \
+         these keys. Restore the file. If the file is lost, `serve --draw-keys-lost` accepts the loss: these draws are \
          sealed again and these rounds can \
          only be voided", file.display()
     )]

@@ -56,9 +56,7 @@ enum Unusable {
     Damaged,
     #[error("the snapshot's state version differs from this program's state version, {STATE_VERSION}")]
     OtherVersion,
-    #[error(
-        "the snapshot belongs to another log: the hash of the log's record at its position differs from the snapshot's hash"
-    )]
+    #[error("the snapshot belongs to another log: at the snapshot's position, the log's record has a different hash")]
     OtherLog,
     #[error("cannot open the snapshot's players: {0}")]
     Players(#[from] ViewError),

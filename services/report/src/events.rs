@@ -40,8 +40,9 @@ pub(crate) enum Unreadable {
 impl From<Unreadable> for Refusal {
     fn from(error: Unreadable) -> Self {
         tracing::error!(%error, "failed to read significant events from their tables");
-        let message =
-            format!("significant events cannot be read from their tables: {error}; they are rebuilt from the log");
+        let message = format!(
+            "significant events cannot be read from their tables: {error}; the tables are rebuilt from the log"
+        );
         Refusal::new(Reason::EventsUnreadable, message)
     }
 }

@@ -104,7 +104,7 @@ impl Follower {
                     }
                 }
                 Err(error @ FetchError::Read(ReadError::Archived { .. })) => {
-                    tracing::error!(%error, "cannot compute the reports, because the log lacks their first records");
+                    tracing::error!(%error, "cannot compute the reports, because the log's first records are missing");
                     return;
                 }
                 Err(error) => {

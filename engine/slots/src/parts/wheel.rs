@@ -34,10 +34,12 @@ impl Wheel {
         let place = |multiple| prizes.iter().position(|p| p.0 == PrizeInfo::Multiple(multiple));
         let gives = place(lowest).ok_or_else(|| bad("no money prize"))?;
         let takes = lowest.checked_mul(2).and_then(place);
-        let takes = takes.ok_or_else(|| bad("the wheel has no money prize of twice the lowest money prize"))?;
+        let takes = takes.ok_or_else(|| bad("no money prize of the wheel is twice the lowest money prize"))?;
         let traded = data.jackpot_per_coin.checked_mul(2).and_then(|w| w.checked_mul(coins_max));
         if traded.is_none_or(|w| w > prizes[gives].1) {
-            return Err(bad("the lowest money prize has too little weight to give the jackpot its share of it"));
+            return Err(bad(
+                "the weight of the lowest money prize is less than the weight that the jackpot takes from it",
+            ));
         }
         Ok(Self { prizes, total, per_coin: data.jackpot_per_coin, gives, takes })
     }

@@ -29,10 +29,10 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
         html! {
             @if answer.totals.is_empty() { p { "No round is settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
-            p.note { "By mathematics: the expected return of the rounds played, without jackpots. Rows by round also \
-                 exclude features that players collect over "
-                "many rounds, so the expected return in these rows can be far below the published return, which \
-                 includes such features. Rows by stake include them." }
+            p.note { "The column By mathematics shows the expected return of the rounds played, without jackpots. \
+                 Rows by round also exclude features that players collect over many rounds, so the expected return in \
+                 these rows can be far below the published return, which includes such features. Rows by stake \
+                 include these features." }
             @if !game.is_empty() {
                 @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
                 (days::at_stakes(&answer.returns))

@@ -159,12 +159,15 @@ async fn earlier(
     let restored: Vec<_> = found.iter().map(|(restored, ..)| restored.clone()).collect();
     let mut text = text(args, archive, &restored);
     if found.iter().zip(&ends).all(|((_, cut, _), end)| cut.kept.end == *end) {
-        return Ok(text + "This is the archive's end, so it is the same log.\n" + last_step(args, false));
+        return Ok(text
+            + "The restored log ends where the archive ends, so it is the same log.\n"
+            + last_step(args, false));
     }
     let ends_text = undone.finish()?;
     for (partition, (restored, cut, mut store)) in (HOME..).zip(found) {
         let name = begin(args, archive, (target.number, partition), (&restored, &cut), &mut *store).await?;
-        let _ = writeln!(text, "  partition {partition} is another log after position {}: {name}", cut.kept.end);
+        let _ =
+            writeln!(text, "  partition {partition} continues after position {} as a new log: {name}", cut.kept.end);
     }
     Ok(text + &ends_text + last_step(args, true))
 }
@@ -285,12 +288,12 @@ fn text(args: &Args, archive: &Archive, restored: &[Restored]) -> String {
     for (partition, Restored { end, head, segments, signed, .. }) in restored.iter().enumerate() {
         let _ = writeln!(
             text,
-            "  partition {partition}: {end} records in {segments} segments verified\n    head {}",
+            "  partition {partition}: verified {end} records in {segments} segments\n    head {}",
             hex(head)
         );
         let _ = match (signed, &args.key) {
             (Some(signed), Some(_)) => {
-                writeln!(text, "    checkpoint of {} for {} records verified", signed.origin, signed.size)
+                writeln!(text, "    verified the checkpoint of {} for {} records", signed.origin, signed.size)
             }
             (Some(signed), None) => writeln!(
                 text,

@@ -91,7 +91,7 @@ impl<'a> Cutter<'a> {
             Ok(logged) => logged,
             Err(error) => {
                 let (partition, position) = (self.partition, found.position);
-                let what = format!("partition {partition}: the record at position {position} is no commit: {error}");
+                let what = format!("partition {partition}: the record at position {position} is not a commit: {error}");
                 self.fault = Some(Failure::found(what));
                 return false;
             }
@@ -147,11 +147,11 @@ impl<'a> Cutter<'a> {
             return Err(fault);
         }
         let kept = cut.unwrap_or(kept);
-        let step = "Name the position of partition 0 alone, and the other partitions are cut to it; or use --time";
+        let step = "Name only the position of partition 0, to which the other partitions are cut; or use --time";
         if let Some(wanted) = to.position(partition).filter(|wanted| *wanted != kept.end) {
             let why = match refers {
                 Some(refers) => format!(
-                    "its record at position {} refers to position {refers} of partition 0, but partition 0 would end at position {home_end}",
+                    "the partition's record at position {} refers to position {refers} of partition 0, but partition 0 would end at position {home_end}",
                     kept.end + 1
                 ),
                 None => format!("the last complete archive ends at position {archived}"),
@@ -162,7 +162,7 @@ impl<'a> Cutter<'a> {
         if kept.end < reported {
             let end = kept.end;
             let what = format!(
-                "partition {partition} cannot be restored to position {end}: partition 0 refers to its position {reported}"
+                "partition {partition} cannot be restored to position {end}: partition 0 refers to position {reported} of this partition"
             );
             return Err(Failure::unusable(what).with_step(step));
         }
