@@ -115,7 +115,7 @@ impl LedgerCore {
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
-            // Players are not evicted during the read lock, so a player that is neither in memory nor in the tables
+            // No player is evicted while the read lock is held, so a player that is neither in memory nor in the tables
             // does not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()

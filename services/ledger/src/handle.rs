@@ -39,9 +39,9 @@ use tokio::{
 };
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Maximum age of the store's confirmation that this process is the writer; with an older one, the writer answers no
-/// reads. A standby takes over no sooner than 2.5 s after the writer's last answer, so until then no other process can
-/// acknowledge a commit. A process with all roles is the exception, because it takes over when it starts.
+/// Maximum age of the store's confirmation that this process is the writer; with an older confirmation, the writer
+/// answers no reads. A standby takes over no sooner than 2.5 s after the writer's last answer, so until then no other
+/// process can acknowledge a commit. A process with all roles is the exception, because it takes over when it starts.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
@@ -310,8 +310,8 @@ impl Handle {
     }
 
     /// Checks a proposal before it is queued. Returns the verdict as an error if the durable commits already decide it.
-    /// Otherwise returns the request's name, a slot in the queue and the position up to which the log was checked: up
-    /// to there, it has neither the request's commit nor a commit of its [`Proposal::barrier`].
+    /// Otherwise returns the request's name, a slot in the queue and the position up to which the log has neither the
+    /// request's commit nor a commit of its [`Proposal::barrier`].
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = |why: &str| AppendError::Unknown { reason: format!("the log accepts no writes: {why}") };
         let refusal = match &*self.shared.standings.borrow() {

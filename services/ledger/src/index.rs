@@ -380,8 +380,8 @@ impl Index {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns a player's latest rounds with numbers below `below`, at least `max` if there are enough, from the
-    /// [groups](group) that start with `within`.
+    /// Returns a player's latest rounds that have a number below `below` and a [`group`] that starts with `within`.
+    /// Returns at least `max` rounds if they exist.
     pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
         let mut found = vec![];
         let runs = self.look(0, |notes| {
@@ -515,8 +515,8 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     Ok(bets)
 }
 
-/// Returns the last entries whose key is `all` followed by a number below `below`, in key order. They contain at least
-/// `max` rounds, if the run has that number; `count` returns the number of rounds in an entry.
+/// Returns the run's last entries whose key is `all` followed by a number below `below`, in key order. The entries
+/// contain at least `max` rounds if the run has them. `count` returns the number of rounds in an entry.
 fn latest(
     run: &Run,
     all: &[u8],

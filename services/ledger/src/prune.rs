@@ -15,7 +15,7 @@ pub struct PruneLimit {
     pub first: Position,
 }
 
-/// Records that the limits so far need, as the lowest position.
+/// Lowest position of the records that a limit needs.
 struct Needed<'a> {
     core: &'a LedgerCore,
     first: Position,
@@ -43,8 +43,8 @@ impl Needed<'_> {
 }
 
 impl Recovered {
-    /// Returns the limits; `None` if no base is confirmed. Records before `kept_from_ms` need not be kept for their age. The
-    /// oldest record that a limit names may already be archived.
+    /// Returns the limits; `None` if no base is confirmed. `kept_from_ms` is the time of the oldest records to keep for
+    /// their age. A limit can name an archived record.
     pub fn prune_limits(&self, kept_from_ms: i64) -> Result<Option<Vec<PruneLimit>>, FetchError> {
         let core = &*self.applier.shared;
         let Some(base) = core.books.read().confirmed_base().map(|base| base.position + 1) else { return Ok(None) };
@@ -64,7 +64,7 @@ impl Recovered {
         ]))
     }
 
-    /// Decisions in the home partition's log, of which each other partition has a copy.
+    /// Decisions in the home partition's log that the other partitions copy.
     pub fn copied_decisions(&self) -> Result<Vec<(StreamId, Position)>, FetchError> {
         let (core, mut found) = (&*self.applier.shared, vec![]);
         for stream in [StreamId::Rates, StreamId::System] {

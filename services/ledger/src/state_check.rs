@@ -18,7 +18,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// Maximum number of halvings at [`PLAYERS_MIN`] players; after that, the sample is halved only above [`PLAYERS_MAX`].
+/// Number of halvings after which the sample's limit is [`PLAYERS_MAX`] instead of [`PLAYERS_MIN`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 

@@ -122,7 +122,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
         // Each process reports its own configuration.
         Event::ConfigurationReloaded(_) => Roles::NODES,
-        // Only the writer itself commits these events, when it starts, or a restore.
+        // Only the writer at its start and a restore commit these events.
         Event::GenerationBegun(_) | Event::LogRestored(_) | Event::LogVerified { .. } => Roles::NONE,
         Event::ActedBy { .. } if is_player => Roles::NODES,
         Event::ActedBy { .. } if matches!(place.stream, StreamId::System) => SPIN.or(LEDGER),

@@ -29,7 +29,7 @@ use undone::Undone;
 
 /// Restores a log from an archive, or verifies the archive. If the command is stopped, the next run continues.
 ///
-/// Restored to an earlier position, it is another log with another origin: the records after the position are undone.
+/// A log restored to an earlier position is another log with another origin. The records after the position are undone.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Archive: a folder, or s3://BUCKET/PREFIX, as in `motherlode archive`.

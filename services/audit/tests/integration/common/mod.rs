@@ -59,7 +59,7 @@ pub struct Tale {
     /// Key of the sealed draws; `None` if the log must have no sealed draws, as in older versions.
     pub key: Option<[u8; 32]>,
     pub currency: Option<Currency>,
-    /// Rules version of bets, which also determines from which rounds a round carries over figures.
+    /// Rules version of bets. If it is set, rounds carry over figures only from rounds with this version.
     pub version: Option<&'static str>,
     /// Whether outcomes follow from the forger's seeds instead of the sealed draws.
     pub forged: bool,

@@ -32,7 +32,7 @@ impl To {
     }
 }
 
-/// Facts about the records up to the cut that the next commit needs.
+/// Facts about the kept records, for the commit that follows them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Kept {
     pub(super) end: Position,
@@ -225,7 +225,7 @@ impl Kept {
     }
 }
 
-/// Number of the restore that a record is the commit of; `None` for other records.
+/// Returns the restore's number if the record is a restore's commit.
 pub(super) fn number(found: &Record) -> Option<u64> {
     let logged = record::decode(&found.bytes).ok()?;
     logged.commit.events.iter().find_map(|event| match event {
