@@ -365,7 +365,7 @@ pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, Ch
 }
 
 /// Reads the digest of the state in the newest snapshot next to the folder `index` (PL-37). Returns `None` if no
-/// snapshot has this state version. `actor` is empty. Writes no files, so a service may use the folder.
+/// snapshot has this state version. The result's `actor` is empty. Writes no files, so a service may use the folder.
 pub fn base(index: &Path, partition: u32) -> Result<Option<BaseTaken>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();

@@ -468,13 +468,13 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // The request cannot have a commit after `checked_to` if its stream has none.
+        // The request cannot have a commit after `checked_to` if its stream has no commit there.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // The barrier's commit may be on another stream.
+        // The barrier's commit may be on another stream, so the end of the whole log is compared.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {

@@ -1,7 +1,7 @@
 //! Restores the log to the folder `restoring`, which is renamed at the end, so that an incomplete log is never served.
 //!
-//! A restore to an earlier position begins another log. Its number is in the file `restoring/request`, so that a repetition
-//! of the command continues the same restore.
+//! A restore to an earlier position begins another log. The restore's number is in the file `restoring/request`, so that
+//! a repetition of the command continues the same restore.
 
 mod cut;
 mod undone;
