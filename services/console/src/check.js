@@ -212,8 +212,8 @@ async function verify(proof, key, wanted, tell) {
   const inOrder = (all) => all.every(({ position }, at) => position > (at === 0 ? 0 : all[at - 1].position));
   const [sealing, records] = await recordsOf(found, 3, 1);
   check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
-  // The proof's own inclusion path proves the last record. Any other record needs its own path, unless a proved record
-  // contains its hash.
+  // The proof's inclusion path proves the last record. Each other record needs a path, unless a proved record contains
+  // the record's hash.
   const last = records.at(-1);
   const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
   check(ends && sealing.every(({ position }) => position < last.position), "the index belongs to another record");

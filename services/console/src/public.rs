@@ -1,5 +1,5 @@
-//! Rate limits of the public pages, per address and for all addresses together. They are checked first, because the
-//! pages need no credential.
+//! Rate limits of the public pages, per address and for all addresses together. The limits are checked first, because
+//! the pages need no credential.
 
 use crate::{document, failure::Failure};
 use axum::response::Response;
@@ -63,8 +63,8 @@ struct Buckets {
 }
 
 impl Buckets {
-    /// Takes the cost from the address's bucket and the common bucket, or refuses without a change. A new address is
-    /// refused while too many addresses are active.
+    /// Takes the cost from the address's bucket and the common bucket. If one has too little, refuses and takes nothing.
+    /// A new address is refused while too many addresses are active.
     fn take(&mut self, address: IpAddr, cost: u32, now: Instant) -> bool {
         self.all.refill(ALL, now);
         if self.all.left < cost || !self.has_room(address, now) {

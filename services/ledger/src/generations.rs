@@ -88,7 +88,8 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Returns `None` if the draw keys exist only in memory: such keys are never used twice, so no draw can be dealt again.
+/// Returns `None` if the draw keys exist only in memory, because a restart discards such keys and can deal no draw
+/// again.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,

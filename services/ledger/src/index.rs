@@ -4,13 +4,14 @@
 //! A commit is indexed when it is published, so the index is never behind the log. The newest entries ("notes") are in
 //! memory; older entries are in sorted files ("runs"). A missing, damaged or outdated run is rebuilt from the log.
 //!
-//! | keyspace | key | value |
-//! |---|---|---|
-//! | rounds | player (8-byte hash), currency, 0, game, 0, round (8) | number and bet position of up to 64 rounds |
-//! | rounds | player, 0, round (8), position (8) | positions of the round's commits after its bet |
-//! | awards | pool, 0, operator (empty for all operators), 0, position (8) | empty |
-//! | hashes | first 8 bytes of the record's hash, position (5) | empty |
-//! | names | operator and name (8-byte hash), position (5) | empty |
+//! ```text
+//! keyspace  key                                                           value
+//! rounds    player (8-byte hash), currency, 0, game, 0, round (8)         number and bet position of up to 64 rounds
+//! rounds    player, 0, round (8), position (8)                            positions of the round's commits after its bet
+//! awards    pool, 0, operator (empty for all operators), 0, position (8)  empty
+//! hashes    first 8 bytes of the record's hash, position (5)              empty
+//! names     operator and name (8-byte hash), position (5)                 empty
+//! ```
 //!
 //! Keys contain only a part of each hash, so callers compare the stream or the whole hash with the record.
 

@@ -158,7 +158,7 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
 }
 
 /// Recovers the state. `first` is the hash before the log's first record if the hash chain must be verified, or `None`.
-/// `settle` makes the log durable. It is called when nothing can refuse the log any more, and before a snapshot is
+/// `settle` makes the log durable. It is called after the last check that can refuse the log, and before a snapshot is
 /// written.
 pub(crate) fn recover(
     partition: u32,

@@ -169,7 +169,7 @@ async fn earlier(
     Ok(text + &ends_text + last_step(args, true))
 }
 
-/// Appends the first commit of the restored log, and returns the log's public key, or its origin if the key is unknown.
+/// Appends the commit after the kept records, and returns the log's public key, or its origin if the key is unknown.
 async fn begin(
     args: &Args,
     archive: &Archive,

@@ -61,7 +61,7 @@ pub struct Tale {
     pub currency: Option<Currency>,
     /// Rules version of bets. If it is set, rounds carry over figures only from rounds with this version.
     pub version: Option<&'static str>,
-    /// Whether outcomes follow from the forger's seeds instead of the sealed draws.
+    /// Whether outcomes are computed from a forger's seeds instead of the sealed draws.
     pub forged: bool,
 }
 

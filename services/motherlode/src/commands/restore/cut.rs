@@ -42,7 +42,7 @@ pub(super) struct Kept {
     restores: Restores,
 }
 
-/// Reads the records of one partition in order, and decides which the restored log keeps.
+/// Reads the records of one partition in order, and decides which of them the restored log keeps.
 pub(super) struct Cutter<'a> {
     partition: u32,
     to: &'a To,
@@ -66,7 +66,7 @@ pub(super) struct Cut {
     pub(super) kept: Kept,
     /// Last record of the archive.
     pub(super) last: Position,
-    /// Last positions of other partitions named by the kept records.
+    /// Last position in each other partition to which the kept records refer.
     pub(super) reports: BTreeMap<u32, Position>,
 }
 
@@ -188,7 +188,8 @@ impl Kept {
         }
     }
 
-    /// Makes the first record of the restored log: the restore, and a generation of draws that revokes unused seals.
+    /// Makes the record after the kept records. It states the restore, and begins a generation of draws that revokes
+    /// unused seals.
     pub(super) fn restored(
         &self,
         partition: u32,
