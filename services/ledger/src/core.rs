@@ -80,7 +80,7 @@ pub(crate) struct LedgerCore {
 
 impl LedgerCore {
     /// Publishes the oldest staged group, which must be durable. Commits and request names become visible before the
-    /// state, so that a caller that the new state refuses can find the commit that caused the refusal.
+    /// state. If the new state refuses a caller, the caller can therefore find the commit that caused the refusal.
     pub(crate) fn publish(
         &self,
         stage: &mut Stage,

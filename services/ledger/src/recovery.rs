@@ -332,7 +332,7 @@ fn replay_past(
             let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
             let hash = named.unwrap_or_else(|| hash(&stored.bytes));
             fold(reader, &mut books, &logged.commit, hash)?;
-            // The tables may be ahead of the snapshot's books.
+            // The tables may contain this commit already, because they can be ahead of the snapshot's books.
             if position > tables.requests.to() {
                 tables.requests.push(&[tables.requests.name(&logged.commit.stream, &logged.commit.request_id)]);
             }

@@ -18,7 +18,7 @@ const OPERATOR_BITS: u8 = 64;
 pub(crate) struct Events {
     counts: BTreeMap<i32, u64>,
     stretches: Arc<Vec<Stretch>>,
-    /// Number of events in run files and not in memory.
+    /// Number of events that are only in run files.
     #[serde(skip)]
     away: u64,
     #[serde(skip)]

@@ -62,7 +62,7 @@ pub fn join(
                 return head;
             }
             fetch(&asking, &folder, head.chain.position).await;
-            // The checkpoint may be ahead of the end read before, so the end is read again.
+            // The log's end is read again, because the checkpoint may be ahead of the end read before.
             asking.head().await
         });
         let Head { chain: head, partitions } = head.await.map_err(|error| OpenError::Origin(error.to_string()))?;

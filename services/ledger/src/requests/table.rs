@@ -309,8 +309,8 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// Returns the oldest names in memory and the position before them. The names reach at least `to` if there are
-    /// enough.
+    /// Returns the oldest names in memory and the position before them. If memory has enough names, they reach at least
+    /// position `to`.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
         let from = stretches().next()?.from;
