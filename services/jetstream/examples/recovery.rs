@@ -2,7 +2,7 @@
 //! servers.
 //!
 //! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians and their ratio to segment
-//! files. *Opening* verifies all records and takes over the log; *reading* replays the records.
+//! files. The phase *opening* verifies all records and takes over the log; *reading* replays the records.
 
 mod parts;
 

@@ -75,8 +75,8 @@ fn check_roles(caller: &Caller, roles: Roles) -> Result<(), Refusal> {
     }
 }
 
-/// Cancels the reservation that belongs to a grant. Must be called before the grant is cancelled; otherwise a
-/// concurrent call could reserve in between.
+/// Cancels the reservation that belongs to a grant. Must be called before the grant is cancelled; otherwise a concurrent
+/// call could reserve again.
 async fn cancel_reservation(
     ledgers: &Ledgers,
     caller: &Caller,

@@ -440,8 +440,8 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// PL-37: a void that contains its settled round is applied without earlier records. A void of an older version is
-    /// applied with the earlier records.
+    /// PL-37: a void that contains its settled round is applied without earlier records. A void of an older version
+    /// lacks the round, so its application needs the earlier records.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

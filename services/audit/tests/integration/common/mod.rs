@@ -56,7 +56,7 @@ pub struct Tale {
     pub partition: u32,
     pub request_id: Option<String>,
     pub seeds: u64,
-    /// Key of the sealed draws; `None` if the log must have no sealed draws, as in older versions.
+    /// Key of the sealed draws; `None` for a log without sealed draws, as written by older versions.
     pub key: Option<[u8; 32]>,
     pub currency: Option<Currency>,
     /// Rules version of bets. If it is set, rounds carry over figures only from rounds with this version.
