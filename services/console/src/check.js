@@ -103,7 +103,7 @@ function* fields(message) {
   }
 }
 
-// Returns the values of the fields that a path of field numbers leads to.
+// Returns the values of the fields at the end of a path of field numbers.
 function parts(message, first, ...rest) {
   const found = [];
   for (const [number, value] of fields(message)) {
@@ -114,8 +114,8 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// Decodes the records in the fields with the numbers `kinds`, and returns one list per field. A record's bytes that
-// also occur in earlier records are copied from there (ProvenRecord.copied).
+// Decodes the records in the fields with the numbers `kinds`, and returns one list per field. A record's bytes that also
+// occur in earlier records are copied from these records (ProvenRecord.copied).
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];

@@ -97,8 +97,8 @@ impl Handle {
     }
 
     /// Waits until the state includes every commit acknowledged before this call. A replica asks the writer for the end
-    /// of the log, with one request for all waiting calls. The writer waits for a confirmation that it is still the
-    /// writer if the last one is older than [`AUTHORITY_AGE_MAX`] and another process can take over. Fails with
+    /// of the log, with one request for all waiting calls. If the writer's last confirmation is older than
+    /// [`AUTHORITY_AGE_MAX`] and another process can take over, the writer waits for a new confirmation. Fails with
     /// NOT_THE_WRITER, or with NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;

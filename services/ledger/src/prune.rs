@@ -162,7 +162,7 @@ fn of_awards(core: &LedgerCore) -> Result<Position, FetchError> {
     Ok(needed.first)
 }
 
-/// The reports fold the records after their tables, and read the bets of rounds that these records name.
+/// The reports fold the records that their tables lack, and read the bets of rounds that these records name.
 fn of_reports(core: &LedgerCore) -> Result<Position, FetchError> {
     let rest: RangeInclusive<Position> = core.follower_views.to() + 1..=core.durable();
     let mut needed = Needed { core, first: *rest.start() };

@@ -168,8 +168,8 @@ impl Events {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Takes `runs`, which contain all events before `first` and the `count` events from `first` on. Returns false if the
-    /// events were rebuilt since `unwritten`.
+    /// Takes `runs`, which contain all events before `first` and the `count` events from `first` on. Returns false if
+    /// the events were rebuilt since the call of `unwritten`.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();
         if is_next {

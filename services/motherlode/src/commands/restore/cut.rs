@@ -181,7 +181,7 @@ impl Kept {
         for event in &commit.events {
             match event {
                 Event::GenerationBegun(begun) => self.generation = begun.number,
-                // The fold of the service reports a restore that cannot be recorded.
+                // The service's fold reports a restore that cannot be recorded, so the result is ignored here.
                 Event::LogRestored(restored) => _ = self.restores.add(restored, commit.position),
                 _ => {}
             }
