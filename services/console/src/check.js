@@ -159,7 +159,7 @@ function whole(number, records) {
   return { steps: steps.length, settled: has(8) };
 }
 
-// Verifies the round's draws, and returns each draw's number, seed and position of its seal. The position is null if the
+// Verifies the round's draws, and returns the number, seed and seal position of each draw. The position is null if the
 // proof lacks the seal.
 async function draws(roundId, number, settled, records, sealing) {
   const seals = new Map();

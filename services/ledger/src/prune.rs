@@ -80,7 +80,7 @@ impl Recovered {
         Ok(found)
     }
 
-    /// First decision of the home partition of which this partition has no copy.
+    /// First decision of the home partition that this partition has not copied.
     pub fn first_uncopied(&self, decisions: &[(StreamId, Position)]) -> Result<Option<Position>, FetchError> {
         let (requests, mut first) = (&self.applier.shared.requests, None);
         for (stream, position) in decisions {

@@ -154,8 +154,8 @@ impl SnapshotWriter {
             return;
         }
         self.pause = None;
-        // Eviction follows a snapshot, because only written players can be evicted. Its second pass also evicts recently
-        // used players.
+        // Eviction follows a snapshot, because only written players can be evicted. The second pass of the eviction also
+        // evicts recently used players.
         let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
         for _ in 0..rounds {
             while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}

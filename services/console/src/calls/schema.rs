@@ -24,8 +24,8 @@ const EXAMPLES: [(&str, &str); 8] = [
     ("coin_value", "0.10"),
 ];
 
-/// Schemas by name. An answer contains all fields of a message, but a request may omit some, so a message that answers
-/// and requests contain has a second schema, whose name ends in `.Input`.
+/// Schemas by name. An answer contains all fields of a message, but a request may omit some, so a message in both
+/// answers and requests has a second schema, whose name ends in `.Input`.
 pub(super) struct Schemas {
     pub(super) all: Map<String, Value>,
     answers: BTreeSet<String>,
