@@ -22,7 +22,6 @@ pub(crate) const PROOF_COST: u32 = 4;
 
 /// Limit per address: a burst of 40 pages or 10 proofs, then 1 page per second.
 const OWN: Rate = Rate { burst: 40, every: Duration::from_secs(1) };
-/// Limit for all addresses together.
 const ALL: Rate = Rate { burst: 400, every: Duration::from_millis(20) };
 const ADDRESSES_MAX: usize = 4_096;
 const AT_ONCE_MAX: usize = 16;

@@ -50,8 +50,6 @@ const SPIN: Roles = Roles::NODE_SPIN;
 const JACKPOT: Roles = Roles::NODE_JACKPOT;
 const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// Returns the roles that may propose the event.
-///
 /// The match has no default arm, so that the roles of a new kind of event must be chosen.
 fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
     let is_player = matches!(place.stream, StreamId::Player { .. });

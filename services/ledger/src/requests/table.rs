@@ -45,7 +45,7 @@ pub(crate) enum WriteError {
 }
 
 impl Requests {
-    /// Opens the table. Missing, damaged or outdated runs are rebuilt from the log.
+    /// Missing, damaged or outdated runs are rebuilt from the log.
     pub(crate) fn open(
         store: &Arc<Store>,
         checkpoint: Option<(Key, &Checkpoint)>,
