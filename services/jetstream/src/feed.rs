@@ -75,7 +75,7 @@ pub struct Feed {
 #[derive(Debug)]
 struct StreamEnd {
     last: u64,
-    /// Sequence number of the subject's last message, which only the next message states as its predecessor.
+    /// Sequence number of the subject's last message; only the first message after opening the feed states it.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }

@@ -148,7 +148,7 @@ enum Sought<'a> {
     Page(String),
     Position(Option<u32>, u64),
     Hash(Vec<u8>),
-    /// Player, request, session or campaign; of any of the caller's operators if `operator` is empty.
+    /// Id of a player, request, session or campaign. If `operator` is empty, all operators of the caller are searched.
     Id {
         operator: &'a str,
         id: &'a str,

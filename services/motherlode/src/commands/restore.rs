@@ -1,7 +1,7 @@
 //! Restores the log to the folder `restoring`, which is renamed at the end, so that an incomplete log is never served.
 //!
-//! A restore to an earlier position begins another log. Its number is in the file `restoring/request`, so that a repetition
-//! of the command continues the same restore.
+//! A restore to an earlier position begins another log. The restore's number is in the file `restoring/request`, so that
+//! a repetition of the command continues the same restore.
 
 mod cut;
 mod undone;
@@ -29,7 +29,7 @@ use undone::Undone;
 
 /// Restores a log from an archive, or verifies the archive. If the command is stopped, the next run continues.
 ///
-/// Restored to an earlier position, it is another log with another origin: the records after the position are undone.
+/// A log restored to an earlier position is another log with another origin. The records after the position are undone.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Archive: a folder, or s3://BUCKET/PREFIX, as in `motherlode archive`.
@@ -172,7 +172,7 @@ async fn earlier(
     Ok(text + &ends_text + last_step(args, true))
 }
 
-/// Appends the first commit of the restored log, and returns the log's public key, or its origin if the key is unknown.
+/// Appends the commit after the kept records, and returns the log's public key, or its origin if the key is unknown.
 async fn begin(
     args: &Args,
     archive: &Archive,

@@ -32,7 +32,7 @@ impl To {
     }
 }
 
-/// Facts about the records up to the cut that the next commit needs.
+/// Facts about the kept records, for the commit that follows them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Kept {
     pub(super) end: Position,
@@ -42,7 +42,7 @@ pub(super) struct Kept {
     restores: Restores,
 }
 
-/// Reads the records of one partition in order, and decides which the restored log keeps.
+/// Reads the records of one partition in order, and decides which of them the restored log keeps.
 pub(super) struct Cutter<'a> {
     partition: u32,
     to: &'a To,
@@ -66,7 +66,7 @@ pub(super) struct Cut {
     pub(super) kept: Kept,
     /// Last record of the archive.
     pub(super) last: Position,
-    /// Last positions of other partitions named by the kept records.
+    /// Last position in each other partition to which the kept records refer.
     pub(super) reports: BTreeMap<u32, Position>,
 }
 
@@ -181,14 +181,15 @@ impl Kept {
         for event in &commit.events {
             match event {
                 Event::GenerationBegun(begun) => self.generation = begun.number,
-                // The fold of the service reports a restore that cannot be recorded.
+                // The service's fold reports a restore that cannot be recorded, so the result is ignored here.
                 Event::LogRestored(restored) => _ = self.restores.add(restored, commit.position),
                 _ => {}
             }
         }
     }
 
-    /// Makes the first record of the restored log: the restore, and a generation of draws that revokes unused seals.
+    /// Makes the record after the kept records. It states the restore, and begins a generation of draws that revokes
+    /// unused seals.
     pub(super) fn restored(
         &self,
         partition: u32,
@@ -225,7 +226,7 @@ impl Kept {
     }
 }
 
-/// Number of the restore that a record is the commit of; `None` for other records.
+/// Returns the restore's number if the record is a restore's commit.
 pub(super) fn number(found: &Record) -> Option<u64> {
     let logged = record::decode(&found.bytes).ok()?;
     logged.commit.events.iter().find_map(|event| match event {
