@@ -67,9 +67,11 @@ impl Campaigns {
         let terms = &counted.terms;
         let left = u64::from(terms.rounds) + counted.given_back;
         if counted.begun > left || counted.cancelled || commit.time_ms >= terms.expires_ms {
-            let expected =
-                format!("at most {left} rounds, all before {} ms and none after a cancellation", terms.expires_ms);
-            let found = format!("round {} of the campaign at {} ms", counted.begun, commit.time_ms);
+            let expected = format!(
+                "at most {left} rounds, each before Unix time {} ms, and none after a cancellation",
+                terms.expires_ms
+            );
+            let found = format!("round {} of the campaign at Unix time {} ms", counted.begun, commit.time_ms);
             return Err(Fault::new(
                 format!("PL-18: the grant of campaign {campaign} does not permit this free round"),
                 expected,

@@ -31,9 +31,8 @@ pub enum ProofsError {
     Name(#[from] Malformed),
     #[error(
         "proofs: {found}. Two versions of one log must never be signed, so the service does not start. Restore the signed log from a copy, a \
-         replica or the old disk. If the signed log is lost, continue the remaining log as a new one: move the key {} \
-         away{}, so that holders of \
-         the old key see where the old log ended. Then start once with `serve --restored --new-log-key`, which prevents a revealed draw from being dealt again", key.display(), if *named { ", and name a new key file in [proofs]" } else { "" }
+         replica or the old disk. If no copy of the signed log exists, continue the log of this folder under a new key: move the key {} \
+         away{}. Then start once with `serve --restored --new-log-key`, which prevents a revealed draw from being dealt again", key.display(), if *named { ", and name a new key file in [proofs]" } else { "" }
     )]
     Contradiction { found: Contradiction, key: PathBuf, named: bool },
     #[error("proofs: cannot open the Merkle tree in {}: {error}", folder.display())]
