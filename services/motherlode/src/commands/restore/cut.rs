@@ -226,7 +226,7 @@ impl Kept {
     }
 }
 
-/// Returns the restore's number if the record is a restore's commit.
+/// Returns the number that names a restore if the record is the commit that a restore to a position added to the log.
 pub(super) fn number(found: &Record) -> Option<u64> {
     let logged = record::decode(&found.bytes).ok()?;
     logged.commit.events.iter().find_map(|event| match event {
