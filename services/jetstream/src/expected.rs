@@ -87,6 +87,6 @@ mod tests {
         assert!(expected.deviation(&good, 10).unwrap().contains("the last message is number 9"));
         let mut other = good;
         other["created"] = json!("2026-11-26T13:00:00Z");
-        assert!(expected.deviation(&other, 9).unwrap().contains("another stream"));
+        assert!(expected.deviation(&other, 9).unwrap().contains("the writer opened a stream that was created at"));
     }
 }
