@@ -122,8 +122,8 @@ export class NotSent extends Unavailable {
 /**
  * Thrown if the deadline has passed, and the request may have been applied.
  *
- * To resolve this, repeat the request with the same `requestId`, look it up by `getRequest`, or cancel it with
- * `cancelRequest`.
+ * To learn the outcome, repeat the request with the same `requestId`, or look it up by `getRequest`. `cancelRequest`
+ * cancels it.
  */
 export class OutcomeUnknown extends MotherlodeError {}
 
