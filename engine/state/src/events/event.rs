@@ -140,8 +140,8 @@ pub enum Event {
     /// Player or system stream: cancels the commit's request, for which no further commit is accepted (PL-33, PL-42).
     /// Only `ActedBy` may follow in the same commit.
     RequestCancelled,
-    /// Player or system stream: the commit is one of several of a larger request, such as an Autospin series (PL-42). The
-    /// commit is refused if that request was cancelled before.
+    /// Player or system stream: the commit is one of several commits of one request, such as an Autospin series (PL-42).
+    /// The commit is refused if that request was cancelled before.
     PartOf {
         request_id: SmolStr,
     },
@@ -344,7 +344,7 @@ pub enum Event {
         /// Position of `ChangeProposed` or `VoidProposed`.
         change: u64,
         proposed_by: String,
-        /// Credential of the approver, which must differ from the proposer.
+        /// Credential of the approver, which must not be the proposer's.
         actor: String,
     },
     /// Rejection or withdrawal of a proposed change (system stream, PL-27) or void (player's stream, PL-38).
@@ -417,7 +417,7 @@ impl Event {
         })
     }
 
-    /// Returns the change with the figures that depend on its log position set to 0.
+    /// Returns the change with 0 in each figure that is known only when the change is applied.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();

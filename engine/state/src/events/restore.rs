@@ -5,7 +5,7 @@ use crate::values::RecordHash;
 /// The log was restored to an earlier position, and continues as another log (PL-37).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRestored {
-    /// Random number of the restore, above 0; the same in all partitions.
+    /// Random number that identifies the restore, above 0; the same in all partitions.
     pub number: u64,
     /// Position before this commit.
     pub position: u64,
