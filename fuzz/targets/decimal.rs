@@ -1,4 +1,4 @@
-//! If a decimal is accepted, its output must parse to the same number.
+//! If a text is accepted as a decimal, formatting the number must give a text that parses to the same number.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

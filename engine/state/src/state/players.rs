@@ -22,7 +22,7 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Number of the first snapshot that contains the player's last change; 0 if the player has not changed since it was loaded.
+    /// Number of the first snapshot that contains the player's last change; 0 if the player is unchanged since its load.
     changed: u32,
     used: u32,
 }

@@ -32,8 +32,8 @@ impl Switches {
         self.off().find(|(switch, _)| switch.covers(operator, game, rules_version))
     }
 
-    /// Switches off everything that `switch` matches; if `off` is `None`, switches everything that it matches on. The platform can replace a
-    /// switch that an operator set.
+    /// Switches everything that `switch` matches off, or on if `off` is `None`. The platform can replace a switch that an
+    /// operator set.
     pub fn set(&mut self, switch: &Switch, off: Option<SwitchedOff>) -> Result<(), Refused> {
         if !switch.is_valid() {
             return Err(Refused::BadSwitch);

@@ -84,7 +84,7 @@ fn bw_16_a_win_takes_its_share_and_the_rest_joins_the_reserve() {
     world.play("alice", 1_234_567, "1", 0); // K 61.72835
     world.hit("alice", Currency::EUR, 1_000, "2.5");
     let awards = world.settle_pool();
-    // P x 0.25 = 20,061.77835 / 4 = 5,015.4445875 -> 5,015.44
+    // pool x 0.25 = 20,061.77835 / 4 = 5,015.4445875 -> 5,015.44
     let award = &awards[0];
     assert_eq!(award.amount, Minor(501_544));
     assert!(!award.collision);
