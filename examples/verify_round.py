@@ -112,8 +112,8 @@ def one(message, *path):
 
 
 def records_of(extra, *kinds):
-    """Returns, for each field number in `kinds`, position, bytes and path of each of its records. ProvenRecord.copied
-    defines how copied parts are restored."""
+    """Returns, for each field in `kinds`, position, bytes and path of each record; ProvenRecord.copied defines how copied
+    parts are restored."""
     text, found = b"", []
     for kind in kinds:
         found.append([])

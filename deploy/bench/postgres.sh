@@ -1,8 +1,8 @@
 #!/bin/sh
 # Compares Motherlode with PostgreSQL 15, alternately on one machine and disk.
 #
-# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. All rounds update the same jackpot row; each
-# updates it as its last step, so that the row is locked briefly. Two variants are measured: separate statements, and one
+# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. Its last step
+# updates the only jackpot row, which is therefore locked briefly. Two variants are measured: separate statements, and one
 # stored function. PostgreSQL does not draw or evaluate spins.
 #
 #     deploy/bench/postgres.sh [turns] [seconds per turn]

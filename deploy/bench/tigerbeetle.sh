@@ -52,7 +52,7 @@ rounds_of_tigerbeetle() {
     grep -q '^load accepted' "$work/tigerbeetle.out" || { cat "$work/tigerbeetle.out" "$work/tigerbeetle.log" >&2; return 1; }
 }
 # TigerBeetle's benchmark takes a number of transfers instead of a duration. On two cores, these numbers of transfers
-# take about as long as one turn of Motherlode.
+# take about as long as one turn.
 single=$((6000 * seconds)) batched=$((300000 * seconds))
 for turn in $(seq "$turns"); do
     for nth in 0 1 2; do

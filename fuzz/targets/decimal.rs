@@ -1,4 +1,4 @@
-//! If a text is accepted as a decimal, formatting the number must give a text that parses to the same number.
+//! An accepted decimal, formatted and parsed again, must give the same number.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

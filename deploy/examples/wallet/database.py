@@ -1,6 +1,6 @@
 """Database of the wallet: a SQLite file or PostgreSQL.
 
-A transaction first locks the player, so that the data that it reads does not change before its end.
+A transaction first locks its player, whose data then cannot change before the transaction ends.
 """
 
 import queue

@@ -30,8 +30,8 @@ impl Checkpoint {
         }
     }
 
-    /// Opens a checkpoint of the key's log, or of a log that continues it after a restore to an earlier position. The
-    /// origins of these logs differ only in a suffix `/r<number>`.
+    /// Opens a checkpoint of the key's log, or of the log after a restore, whose origin differs only in a suffix
+    /// `/r<number>`.
     pub fn open_restored(note: &Note, key: &VerifierKey) -> Result<Self, NoteError> {
         let claimed: Self = note.text().parse()?;
         match without_restore(&claimed.origin) == without_restore(key.name()) {

@@ -99,7 +99,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Computes the digest of the state at a position from the digests of `players`. `books` must not contain players yet.
+    /// Computes the digest of the state. `books` must not contain players yet.
     pub(crate) fn digest<'d>(
         &mut self,
         position: Position,

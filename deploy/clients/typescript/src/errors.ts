@@ -14,7 +14,7 @@ const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded
 // applied.
 const AT_THE_DOOR: ReadonlySet<Code> = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.ResourceExhausted]);
 
-/** Error of a call. `requestId` is empty for calls without a request id. */
+/** `requestId` is empty for calls without a request id. */
 export class MotherlodeError extends Error {
   readonly requestId: string;
 

@@ -25,7 +25,7 @@ export interface Policy {
 
 export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, firstWaitMs: 50, waitMsMax: 2_000 };
 
-// Longest permitted timeout: one day, which is within the range of JavaScript's timers and the protocol's deadlines.
+// Longest permitted timeout: one day, which JavaScript's timers and the protocol's deadlines can represent.
 const DAY_MS = 86_400_000;
 
 function isTime(ms: number): boolean {

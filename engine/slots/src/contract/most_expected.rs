@@ -1,4 +1,4 @@
-//! Mean return of a round in the best state, which is the player's state with the highest mean return.
+//! Highest mean return of a round over all states of a player.
 
 use crate::contract::par::{Exact, exact, ratio};
 

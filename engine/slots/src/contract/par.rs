@@ -190,7 +190,7 @@ pub fn chance_text(value: &Exact, places: usize) -> String {
     if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
 }
 
-/// Formats a positive number in scientific notation with `places` decimals, rounded up.
+/// Formats a positive number in scientific notation, rounded up.
 #[must_use]
 pub fn scientific(value: &Exact, places: u32) -> String {
     if !value.is_positive() {

@@ -116,7 +116,7 @@ impl Players {
         std::mem::take(&mut self.changed)
     }
 
-    /// Returns the players with the name hash `place` that the running snapshot must write, as of its start.
+    /// Returns players with the name hash `place`, as of the snapshot's start.
     pub fn frozen(&self, place: u64, watch: Watch) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let unchanged = self.places.get(&place).into_iter().flatten();
         let unchanged = unchanged.filter(move |slot| slot.changed > watch.written && slot.changed < watch.age);

@@ -13,7 +13,7 @@ impl Restores {
         self.0.last().map_or(0, |(_, number)| *number)
     }
 
-    /// Number that names the latest restore before the record at `position` was written; 0 if there was none.
+    /// Number that names the latest restore before the record at `position`.
     #[must_use]
     pub fn number_at(&self, position: u64) -> u64 {
         let before = self.0.partition_point(|(restored, _)| *restored <= position);

@@ -17,7 +17,7 @@ NO_CONNECTION = ("failed to connect to all addresses", "errors resolving ", "DNS
 
 
 class MotherlodeError(Exception):
-    """Error of a call. `request_id` is empty for calls without a request id."""
+    """`request_id` is empty for calls without a request id."""
 
     def __init__(self, message: str, request_id: str = "") -> None:
         super().__init__(message)

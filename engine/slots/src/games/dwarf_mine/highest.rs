@@ -1,4 +1,4 @@
-//! Highest win of a round: the sum of the highest wins of its paid spin, free spins and collections. The win of a collection
+//! Highest win of a round: the sum of the highest wins of paid spin, free spins and collections. The win of a collection
 //! also depends on the coin values of earlier rounds (DM-12, PL-43).
 
 use num_traits::Zero;

@@ -9,8 +9,7 @@ use crate::parts::reels::{Column, REELS};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
-    /// For each length of a run of Treasures, the number of windows with this run on a line; the number is the same for all
-    /// lines.
+    /// Number of windows per length of the run of Treasures on a line; equal for all lines.
     pub runs: [u64; REELS + 1],
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,
