@@ -161,7 +161,7 @@ pub enum Event {
         /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
-    /// Decision to roll a debit back, even if the wallet confirms it later.
+    /// Decision to roll a debit back, even if the wallet confirms the debit later.
     RollbackAsked {
         request_id: SmolStr,
         reason: String,
@@ -186,7 +186,7 @@ pub enum Event {
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
-        /// If the held call reports a round's end, the number of that round; 0 if the held call is a credit.
+        /// Number of the round whose end the held call reports; 0 if the held call is a credit.
         close: u64,
         reason: String,
         code: u32,

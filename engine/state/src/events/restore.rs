@@ -7,7 +7,7 @@ use crate::values::RecordHash;
 pub struct LogRestored {
     /// Random number that identifies the restore, above 0; the same in all partitions.
     pub number: u64,
-    /// Position before this commit.
+    /// Last position before this commit.
     pub position: u64,
     /// Hash of the record at `position`; the genesis hash if `position` is 0.
     pub record_hash: RecordHash,
