@@ -46,7 +46,7 @@ pub enum Event {
     },
     RoundStarted(Arc<RoundStarted>),
     StepResolved(Box<StepResolved>),
-    /// Jackpot hit by the step before this event in the commit. A commit contains at most one hit (BW-15).
+    /// The step before this event in the commit hit a jackpot. A commit contains at most one hit (BW-15).
     JackpotHit {
         round: u64,
         pool: SmolStr,
@@ -137,8 +137,8 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Player or system stream: cancels the commit's request, for which no further commit is accepted (PL-33, PL-42).
-    /// Only `ActedBy` may follow in the same commit.
+    /// Player or system stream: cancels the commit's request, whose further commits are refused (PL-33, PL-42). Only
+    /// `ActedBy` may follow in the same commit.
     RequestCancelled,
     /// Player or system stream: the commit is one of several commits of one request, such as an Autospin series (PL-42).
     /// The commit is refused if that request was cancelled before.
