@@ -122,8 +122,8 @@ export class NotSent extends Unavailable {
 /**
  * Thrown if the deadline has passed, and the request may have been applied.
  *
- * To learn the outcome, repeat the request with the same `requestId`, or look it up by `getRequest`. `cancelRequest`
- * cancels it.
+ * To learn the outcome, repeat the request with the same `requestId`, or call `getRequest`. `cancelRequest` cancels
+ * the request.
  */
 export class OutcomeUnknown extends MotherlodeError {}
 

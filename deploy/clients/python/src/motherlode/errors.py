@@ -104,8 +104,8 @@ class NotSent(Unavailable):
 class OutcomeUnknown(MotherlodeError):
     """Raised if the deadline has passed, and the request may have been applied.
 
-    To learn the outcome, repeat the request with the same `request_id`, or look it up by `GetRequest`. `CancelRequest`
-    cancels it.
+    To learn the outcome, repeat the request with the same `request_id`, or call `GetRequest`. `CancelRequest` cancels
+    the request.
     """
 
 

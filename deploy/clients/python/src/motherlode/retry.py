@@ -1,4 +1,4 @@
-"""Retry rules, which do no I/O. All attempts of a call have the same request id and message, so the call has one effect (PL-11)."""
+"""Retry rules without I/O. All attempts of a call share one request id and message, so the call has one effect (PL-11)."""
 
 from __future__ import annotations
 
