@@ -30,7 +30,7 @@ pub struct DayLimits {
     pub loss_eur_max: Option<NonZeroU32>,
     /// Loss limits of the day, at most one per currency; each limit counts the losses in all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
-    /// Bet limits of a round, at most one per currency; bets in other currencies are converted.
+    /// Bet limits of a round, at most one per currency; each limit is converted to the bet's currency.
     pub bets_max: Vec<(Currency, Minor)>,
 }
 
