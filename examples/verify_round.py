@@ -112,8 +112,8 @@ def one(message, *path):
 
 
 def records_of(extra, *kinds):
-    """Returns position, bytes and path of each record in these fields; ProvenRecord.copied defines how copied parts are
-    restored."""
+    """Returns, for each field in `kinds`, position, bytes and path of each record; ProvenRecord.copied defines how copied
+    parts are restored."""
     text, found = b"", []
     for kind in kinds:
         found.append([])
@@ -149,8 +149,8 @@ def whole(number, records):
 
 
 def draws(round_id, records, sealing):
-    """Returns, for each sealed step of the round, the draw's number, seed, and position of the seal, or None if the proof
-    lacks the seal."""
+    """Returns, for each revealed draw of the round, its number, its seed, and the position of its seal (None if the proof
+    lacks the seal)."""
     number, seals, used, dealt, lost = int(round_id.rpartition("/")[2]), {}, [], [], False
     settled = whole(number, records)
     for position, record in sealing + records:

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Compares Motherlode with PostgreSQL 15, alternately on one machine and disk.
 #
-# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. The transaction updates the only jackpot row
-# last, so that this row is locked briefly. Two variants are measured: separate statements, and one stored function.
-# PostgreSQL does not draw or evaluate spins.
+# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. Its last step
+# updates the only jackpot row, which is therefore locked briefly. Two variants are measured: separate statements, and one
+# stored function. PostgreSQL does not draw or evaluate spins.
 #
 #     deploy/bench/postgres.sh [turns] [seconds per turn]
 #

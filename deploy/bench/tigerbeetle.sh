@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares Motherlode with TigerBeetle's own benchmark. Both run alternately on one disk.
+# Compares Motherlode with TigerBeetle's own benchmark. The two programs run alternately on one disk.
 #
 # A round is three transfers: bet, win and contribution. In the first variant, 32 clients each send the transfers of one
 # round and wait. In the second variant, one client sends full batches of 8,189 transfers. TigerBeetle does not draw or
@@ -51,8 +51,8 @@ rounds_of_tigerbeetle() {
         sed -n 's/^load accepted = \([0-9.]*\) tx.*/\1/p' | awk '{ print $1 / 3 }'
     grep -q '^load accepted' "$work/tigerbeetle.out" || { cat "$work/tigerbeetle.out" "$work/tigerbeetle.log" >&2; return 1; }
 }
-# TigerBeetle's benchmark takes a number of transfers instead of a duration. On two cores, these numbers of transfers take
-# about one turn.
+# TigerBeetle's benchmark takes a number of transfers instead of a duration. On two cores, these numbers of transfers
+# take about as long as one turn.
 single=$((6000 * seconds)) batched=$((300000 * seconds))
 for turn in $(seq "$turns"); do
     for nth in 0 1 2; do

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Boots systemd with the unit in a container. Checks the start, readiness, restored files, and a broken configuration.
+"""Boots systemd with the service's unit in a container. Checks the start, readiness, restored files, and a broken
+configuration.
 
     deploy/systemd/check.py --binary FILE
 

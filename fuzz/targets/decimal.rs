@@ -1,4 +1,4 @@
-//! If a decimal is accepted, its output must parse to the same number.
+//! An accepted decimal, formatted and parsed again, must give the same number.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

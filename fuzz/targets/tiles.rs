@@ -1,4 +1,5 @@
-//! Parses arbitrary texts. If a text is accepted, formatting it must give the same text, and it must not be a valid proof.
+//! Parses arbitrary texts. If a text is accepted, formatting the value must give the same text. No text may have a valid
+//! signature.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;

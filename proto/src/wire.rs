@@ -35,8 +35,7 @@ macro_rules! wire {
 
 include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
-/// Request message of a call, which is logged if the call is refused. The value is set only for calls with a single request
-/// message.
+/// Request message of a call, which is logged if the call is refused; unset if the call has a stream of requests.
 #[derive(Debug, Clone, Default)]
 pub struct RequestOf(Arc<OnceLock<(Bytes, u32)>>);
 

@@ -44,7 +44,7 @@ class Pam:
         return self.result(request, self.send(request, kind, request.amount))
 
     def jackpot(self, request):
-        # The transaction is not a DEPOSIT, because a jackpot may be paid after the round's close, when the PAM refuses a
+        # A jackpot is sent as a PROMODEPOSIT, because it may be paid after the round's close, when the PAM refuses a
         # DEPOSIT.
         jackpot = {"jackpotId": short(request.jackpot.pool_id), "jackpotReference": short(request.jackpot.award_id)}
         jackpot["jackpotAmount"] = major(request, request.amount)

@@ -22,7 +22,7 @@ class Round:
 
     @staticmethod
     def of(round, credited, jackpots):
-        """Converts a Played or a Round, which have the same field names."""
+        """`round` is a Played or a Round, which have the same field names."""
         is_open = round.state == round_pb2.ROUND_STATE_OPEN
         return Round(round.bet.amount_minor, round.win.amount_minor, credited, jackpots, is_open, round.campaign_id)
 

@@ -1,4 +1,4 @@
-"""Checks that the service chose no outcome after it knew the request."""
+"""Checks that the service fixed its part of each draw before it knew the request."""
 
 import hashlib
 

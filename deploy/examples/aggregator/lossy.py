@@ -10,8 +10,8 @@ PIECE = 1 << 16
 
 class Lossy:
     def __init__(self, target, pieces, silence_s):
-        """Forwards about `pieces` chunks per connection, then cuts it; every third connection is silent for `silence_s`
-        first."""
+        """Forwards about `pieces` chunks per connection, then cuts the connection; every third connection is silent for
+        `silence_s` seconds before the cut."""
         self.target, self.pieces, self.silence_s = target, pieces, silence_s
         self.random = random.Random(pieces)
         self.cut = 0

@@ -1,6 +1,6 @@
 """Connection to Motherlode with TLS, a token and retries.
 
-`ask` sends the same message and request id until it is answered (PL-11).
+`ask` sends the same message and request id until the service answers (PL-11).
 """
 
 import threading
@@ -71,7 +71,7 @@ class Service:
         self.channel.close()
 
     def ask(self, call, request):
-        """Makes a call with retries; raises Refused if the service refuses it."""
+        """Makes a call with retries; raises Refused if the service refuses the call."""
         for wait_s in waits():
             try:
                 return call(request, timeout=self.answer_s, wait_for_ready=True)

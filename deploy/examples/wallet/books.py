@@ -22,7 +22,7 @@ class Books:
         """Applies a debit (amount below 0), a credit, or a call without money (amount 0). Returns outcome, balance and
         reason.
 
-        `note` stores the round of an applied call in the same transaction."""
+        If the call is applied, `note` stores its round in the same database transaction."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)

@@ -1,6 +1,6 @@
 """Database of the wallet: a SQLite file or PostgreSQL.
 
-A transaction first locks its player, so that the transaction's reads stay valid until its end.
+A transaction first locks its player, whose data then cannot change before the transaction ends.
 """
 
 import queue

@@ -1,5 +1,5 @@
 //! Plays random rounds and prints one JSON line per step, which `tests/independent` checks. The first line contains the
-//! game's data file name; if ROUNDS is 0, the first line also contains the game's exact returns.
+//! name of the game's data file; if ROUNDS is 0, the first line also contains the game's exact returns.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
 

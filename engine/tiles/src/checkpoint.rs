@@ -13,7 +13,7 @@ pub struct Checkpoint {
     pub root: Hash,
 }
 
-/// Returns the origin of a log without the number of a restore.
+/// Returns the origin without the suffix `/r<number>`, which names a restore.
 #[must_use]
 pub fn without_restore(origin: &str) -> &str {
     let is_number = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -30,8 +30,8 @@ impl Checkpoint {
         }
     }
 
-    /// Opens a checkpoint of the key's log, or of its continuation after a restore to an earlier position, whose origin
-    /// differs only in a suffix `/r<number>`.
+    /// Opens a checkpoint of the key's log, or of the log after a restore, whose origin differs only in a suffix
+    /// `/r<number>`.
     pub fn open_restored(note: &Note, key: &VerifierKey) -> Result<Self, NoteError> {
         let claimed: Self = note.text().parse()?;
         match without_restore(&claimed.origin) == without_restore(key.name()) {

@@ -7,7 +7,7 @@ use crate::{
 use motherlode_log::{Position, Reader, Record, Unsealer};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Returns the first position at which a later upload reads the log: the start of the last archived segment, or 1.
+/// Returns the position from which the next upload reads the log: the start of the last archived segment, or 1.
 pub async fn needed_from(archive: &Archive, partition: u32) -> Result<Position, ArchiveError> {
     let last = match archive.tail(partition).await? {
         Some(tail) => Some(tail),

@@ -67,7 +67,7 @@ pub async fn restore_while<'a, 'k>(
     walk.end(segments)
 }
 
-/// Returns the archived checkpoint, which may have been signed after a restore.
+/// Returns the archived checkpoint, whose origin may contain the number of a restore.
 pub async fn checkpoint(
     archive: &Archive,
     partition: u32,

@@ -217,7 +217,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Attacks change only first steps of rounds, because a later step may draw the same card from a different seed.
+/// Attacks change only first steps of rounds: in a later step, a changed seed may draw the same card.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }

@@ -124,7 +124,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         return Err(Unusable::NoLog(options.log.clone()));
     }
     // If the books refuse a commit that also has a wrong outcome, the audit reports the refusal, because a misplaced event
-    // can cause both.
+    // can cause both faults.
     let mut found: Vec<_> = [folded].into_iter().chain(played).chain([read]).filter_map(Result::err).collect();
     if found.is_empty() {
         let whole =

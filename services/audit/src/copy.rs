@@ -87,7 +87,7 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
     Ok(digesting.for_operator(operator))
 }
 
-/// If there is a divergence, the figures cover only the records before it.
+/// If there is a divergence, the figures cover only the records before the divergence.
 #[derive(Debug)]
 pub struct CopyReport {
     pub partition: u32,

@@ -99,7 +99,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Digests the state at a position, before `books` contains any player.
+    /// Computes the digest of the state. `books` must not contain players yet.
     pub(crate) fn digest<'d>(
         &mut self,
         position: Position,

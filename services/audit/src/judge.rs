@@ -1,5 +1,5 @@
 //! Applies each player's commit to the auditor's books, which refuse a commit that violates an invariant
-//! ([`Share::apply_recorded`], PL-09). Also checks stated balances, campaigns and play money.
+//! ([`Share::apply_recorded`], PL-09). Also checks logged balances, campaigns and play money.
 
 use crate::{
     campaigns::Campaigns,

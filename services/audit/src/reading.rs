@@ -21,7 +21,7 @@ const BATCH: usize = 512;
 pub(crate) struct RecordBatch {
     pub(crate) of_partition: bool,
     pub(crate) follows: bool,
-    /// Whether the worker digests its players after this batch.
+    /// Whether the worker computes digests of its players after this batch.
     pub(crate) digests: bool,
     pub(crate) records: Vec<(Record, Hash)>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct RecordBatch {
 pub(crate) struct Route {
     pub(crate) threads: Vec<u8>,
     pub(crate) changes: bool,
-    /// Hash of the batch's last record, if the state is digested at that record.
+    /// Hash of the batch's last record, if a digest of the state is computed at that record.
     pub(crate) base: Option<Hash>,
 }
 

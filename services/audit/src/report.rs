@@ -5,7 +5,7 @@ use motherlode_state::{
 };
 use std::collections::BTreeMap;
 
-/// If there is a divergence, the figures prove nothing and may include a few records after it.
+/// If there is a divergence, the figures prove nothing and may include a few records after the divergence.
 #[derive(Debug)]
 pub struct Report {
     pub partition: u32,

@@ -14,7 +14,7 @@ const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded
 // applied.
 const AT_THE_DOOR: ReadonlySet<Code> = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.ResourceExhausted]);
 
-/** Error of a call. `requestId` is empty for calls without a request id. */
+/** `requestId` is empty for calls without a request id. */
 export class MotherlodeError extends Error {
   readonly requestId: string;
 
@@ -122,8 +122,8 @@ export class NotSent extends Unavailable {
 /**
  * Thrown if the deadline has passed, and the request may have been applied.
  *
- * To resolve this, repeat the request with the same `requestId`, look it up by `getRequest`, or cancel it with
- * `cancelRequest`.
+ * To learn the outcome, repeat the request with the same `requestId`, or call `getRequest`. `cancelRequest` cancels
+ * the request.
  */
 export class OutcomeUnknown extends MotherlodeError {}
 

@@ -1,4 +1,4 @@
-/** Retry rules, which do no I/O. All attempts of a call have the same request id and message, so it has one effect (PL-11). */
+/** Retry rules without I/O. All attempts of a call share one request id and message, so the call has one effect (PL-11). */
 
 import { clone, create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
@@ -7,7 +7,7 @@ import { OutcomeUnknown, type Refused } from "./errors.js";
 
 // Calls that are safe to repeat without a request id.
 const REPEATABLE = /^(Get|List|Read|CloseSession|CancelJob|AcknowledgeRealityCheck|RunSelfCheck)/;
-// Calls that use the request id of an earlier request.
+// Calls whose `requestId` names an earlier request.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
 /** A caller that stores the id before sending can look up the request after a crash. */
@@ -25,7 +25,7 @@ export interface Policy {
 
 export const POLICY: Policy = { totalMs: 30_000, attemptMs: 5_000, firstWaitMs: 50, waitMsMax: 2_000 };
 
-// Longest permitted timeout, one day, which JavaScript's timers and the protocol's deadlines can represent.
+// Longest permitted timeout: one day, which JavaScript's timers and the protocol's deadlines can represent.
 const DAY_MS = 86_400_000;
 
 function isTime(ms: number): boolean {

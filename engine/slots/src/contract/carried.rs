@@ -19,8 +19,8 @@ impl Carried {
 pub struct Carries {
     pub keys: &'static [&'static str],
     pub scope: CarriedScope,
-    /// Keys of figures that are shared by all real-money currencies: of a player's values in these currencies, the highest
-    /// counts (DM-14).
+    /// Keys of figures that all real-money currencies share: the highest of a player's values in these currencies is used
+    /// (DM-14).
     pub shared: &'static [&'static str],
 }
 

@@ -114,8 +114,8 @@ pub trait Game: Sync + Send {
     fn interruption_hours(&self) -> Option<u32> {
         None
     }
-    /// Reverts the change of a voided round, from `before` to `after`, in the current figures `now` (PL-04). Figures that
-    /// later rounds have used do not change.
+    /// Returns a player's current figures, `now`, without a voided round's change from `before` to `after` (PL-04). Figures
+    /// that later rounds have used do not change.
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         now.without(before, after)
     }

@@ -8,10 +8,10 @@ pub struct HighestWin {
     /// The probability of this win is at most 10 to the power of this exponent.
     pub chance_exponent: i32,
     /// Whether free spins can award free spins without limit. If true, `bets` is the highest win of rounds in which free
-    /// spins award none.
+    /// spins award no free spins.
     pub unlimited: bool,
-    /// Highest windows of a game that pays some spins at the mean coin value of earlier rounds; they give the highest
-    /// win if the coin value changes. `bets` assumes a constant coin value.
+    /// Windows with the highest wins, if the game pays some spins at the mean coin value of several rounds. `bets` assumes
+    /// a constant coin value; these windows give the highest win if the coin value changes.
     pub collected: Option<CollectedTop>,
     pub gamble: Option<GambleTop>,
 }
@@ -20,7 +20,7 @@ pub struct HighestWin {
 pub struct CollectedTop {
     pub own: Vec<TopWindows>,
     pub collected: Vec<TopWindows>,
-    /// Number of earlier rounds over which the coin value is averaged.
+    /// Number of earlier rounds whose coin values are averaged with the current round's.
     pub earlier: u32,
 }
 

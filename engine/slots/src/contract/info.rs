@@ -96,8 +96,8 @@ pub enum SymbolRole {
 pub struct PayRow {
     pub symbol: u8,
     pub count: u8,
-    /// Factor by which the coins per line (line wins), the total bet (scatter wins) or the number of ways (ways wins) is
-    /// multiplied.
+    /// Pay as a multiple of the coins per line (line wins) or of the total bet (scatter wins), or in coins per way (ways
+    /// wins).
     pub pays: u64,
     pub free_spins: u32,
     pub scatter: bool,

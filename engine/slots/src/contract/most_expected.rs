@@ -1,4 +1,4 @@
-//! Mean return of a round in the player's best state.
+//! Highest mean return of a round over all states of a player.
 
 use crate::contract::par::{Exact, exact, ratio};
 
@@ -11,7 +11,7 @@ pub struct MostExpected {
     /// (DM-12).
     pub collected: Exact,
     pub collected_windows: Exact,
-    /// Number of earlier rounds over which the coin value is averaged.
+    /// Number of earlier rounds whose coin values are averaged with the current round's.
     pub earlier: u32,
 }
 
@@ -21,7 +21,7 @@ impl MostExpected {
         Self { own: rtp, collected: exact(0), collected_windows: exact(0), earlier: 0 }
     }
 
-    /// Returns the mean return in the best state at coin value `coin_micros`, if every earlier round's coin value was at
+    /// Returns the highest possible mean return at coin value `coin_micros`, if every earlier round's coin value was at
     /// most `carried_micros`.
     #[must_use]
     pub fn rtp(&self, coin_micros: u64, carried_micros: u64) -> Exact {

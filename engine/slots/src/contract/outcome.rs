@@ -1,4 +1,4 @@
-//! Outcome of a step. Its buffers can be reused for the next step. Wins are in whole coins and include multipliers.
+//! Outcome of a step. The next step can reuse the outcome's buffers. Wins are in whole coins and include multipliers.
 
 use std::ops::Range;
 
@@ -80,7 +80,7 @@ pub enum Awaiting {
     Pick,
     FreeSpins,
     Feature,
-    /// The round waits for a guess, Collect or Halve.
+    /// The round waits for the player to guess, collect or halve.
     Double,
 }
 

@@ -15,7 +15,7 @@ pub struct Par {
     pub rules_version: &'static str,
     pub model_hash: [u8; 32],
     pub bet_coins: u64,
-    /// Return including the jackpot's seed, but not its increments.
+    /// Return including the jackpot's seed, but not the jackpot's increments.
     pub rtp: Exact,
     pub rtp_without_jackpot: Exact,
     pub parts: Vec<ReturnPart>,
@@ -190,7 +190,7 @@ pub fn chance_text(value: &Exact, places: usize) -> String {
     if value.is_zero() || *value >= smallest { decimal(value, places) } else { scientific(value, 2) }
 }
 
-/// Formats a positive number, rounded up.
+/// Formats a positive number in scientific notation, rounded up.
 #[must_use]
 pub fn scientific(value: &Exact, places: u32) -> String {
     if !value.is_positive() {

@@ -6,7 +6,7 @@ use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Whether the pool is open. While the pool is closed, the jackpot's probability is added to that of money prizes.
+    /// Whether the jackpot's pool is open. While it is closed, money prizes take over the jackpot's probability.
     pub jackpot: bool,
     /// Whether the player may gamble a win (BW-23, ME-14).
     pub double: bool,

@@ -12,7 +12,7 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Fractional coin values at which the return after rounding is still the published return (DM-19).
+/// Coin values in fractions of a minor unit, whose return after rounding is the published return (DM-19).
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",
@@ -44,8 +44,8 @@ impl Ladders {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// Creates the coin ladders of the enabled currencies (`None`: all) and of play money: the ladders in `replaced`,
-    /// otherwise the standard ladders. [`Self::check`] checks `replaced`.
+    /// Creates the coin ladders of the enabled currencies (`None`: all) and of play money. A ladder in
+    /// `replaced` is checked, and replaces the standard ladder of its game and currency.
     pub fn new(
         enabled: Option<&[String]>,
         replaced: &LaddersData,

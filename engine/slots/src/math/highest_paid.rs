@@ -65,8 +65,7 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// A card that wins more than half of the limit raises the win above the limit and ends the gamble, so only the
-    /// last card can win that much.
+    /// Each card but the last wins at most half of the limit, because a win above the limit ends the gamble.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

@@ -86,8 +86,8 @@ impl Collections {
     }
 
     /// Reverts a voided round's change to each colour, from `before` to `after` (PL-04). Completed collections and used
-    /// gifts are not reverted. Each colour keeps fewer than `needs` crystals. `coins` limits a colour's mean coin value; if
-    /// it is `None`, the existing mean values are the limits.
+    /// gifts are not reverted. Each colour keeps fewer than `needs` crystals. `coins` is the permitted range
+    /// of a colour's mean coin value; if it is `None`, the existing mean values are the limits.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;
@@ -126,8 +126,8 @@ impl Collections {
         (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
-    /// Adds a crystal. If the crystal completes the collection of its colour, resets the colour and returns its mean coin
-    /// value (DM-12).
+    /// If the crystal completes its colour's collection, empties the collection and returns the mean coin value of its
+    /// crystals (DM-12).
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);

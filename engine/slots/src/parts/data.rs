@@ -104,7 +104,7 @@ pub struct PrizeData {
     pub weight: u64,
 }
 
-/// `short` contains symbols' short names for older data files, which do not have them.
+/// `short` contains the symbols' short names, which older data files lack.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
     let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());

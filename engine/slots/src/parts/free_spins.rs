@@ -1,4 +1,4 @@
-/// Maximum number of free spins in a step; a longer series continues in the next step.
+/// Maximum number of free spins in a step; the next step contains further free spins.
 pub const FREE_SPINS_PER_STEP: u32 = 100;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

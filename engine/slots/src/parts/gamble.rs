@@ -55,7 +55,7 @@ pub enum LimitOn {
     /// The limit applies to the win after a correct guess: if that win would exceed the limit, no further card is offered.
     #[default]
     Result,
-    /// The limit applies to the risked amount (ME-14): a win above the limit ends the gamble (ME-15).
+    /// The limit applies to the amount at risk (ME-14), so a win above the limit cannot be gambled again (ME-15).
     Win,
 }
 

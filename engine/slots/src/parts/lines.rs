@@ -1,4 +1,4 @@
-//! Paylines: the highest win per line, from left to right (BW-01, BW-03).
+//! Paylines: each line, read from left to right, pays only its highest win (BW-01, BW-03).
 //!
 //! Bit masks per reel, stop and symbol select the few winning lines, so that only these lines are read cell by cell.
 

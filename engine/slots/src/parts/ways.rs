@@ -5,7 +5,7 @@ use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, STOPS_MAX, StopsAt};
 
-/// Number of counted symbols; symbols with higher indexes are ignored.
+/// Symbols with this index or a higher index are not counted.
 pub const WAYS_SYMBOLS_MAX: usize = 16;
 pub const WAYS_ROWS_MAX: usize = 7;
 

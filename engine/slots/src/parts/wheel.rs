@@ -1,8 +1,8 @@
-//! Bonus wheel. The weight of its jackpot is proportional to the coins staked (BW-15).
+//! Bonus wheel. The jackpot's weight is proportional to the coins staked (BW-15).
 //!
-//! For each coin staked, the weight of the lowest money prize falls by twice `jackpot_per_coin`: half of it goes to the
-//! jackpot, half to the money prize of twice that amount. This changes neither the total weight nor the mean money
-//! prize.
+//! For each coin staked, the lowest money prize loses twice `jackpot_per_coin` of its weight: half of this weight goes to
+//! the jackpot, half to the money prize that is twice the lowest. Neither the total weight nor the mean money prize
+//! changes.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;
@@ -19,8 +19,8 @@ pub struct Wheel {
 }
 
 impl Wheel {
-    /// Fails if no money prize is twice the lowest one, or if the weight of the lowest is below the weight that `coins_max`
-    /// coins take from it.
+    /// Fails if no money prize is twice the lowest, or if `coins_max` staked coins would take more than the weight of the
+    /// lowest money prize.
     pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
         let bad = |what: &str| ModelError::part("wheel", what);
         let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;

@@ -57,7 +57,7 @@ fn pl_14_range_reduction_rejects_biased_words() {
     assert!(rejected > 200, "rejected {rejected}");
 }
 
-/// PL-14: chi-square test with 31 degrees of freedom, whose 1 - 1e-6 quantile is about 82.
+/// PL-14: chi-square test; the 1 - 1e-6 quantile for 31 degrees of freedom is about 82.
 #[test]
 fn pl_14_each_stop_is_equally_likely() {
     let mut draws = Draws::from_seed(*b"chi-square of the stops of reels");

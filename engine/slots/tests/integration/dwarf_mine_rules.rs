@@ -144,7 +144,7 @@ fn dm_07_each_bonus_adds_a_row_below_the_strips_window() {
     assert!(grown.iter().all(|&n| n > 50), "{grown:?}");
 }
 
-/// DM-08: chi-square test with 7 degrees of freedom, whose 1 - 1e-6 quantile is about 41.
+/// DM-08: chi-square test; the 1 - 1e-6 quantile for 7 degrees of freedom is about 41.
 #[test]
 fn dm_08_expanded_cells_are_drawn_from_weights() {
     let naive = Naive::read(FILE);
@@ -201,7 +201,7 @@ fn dm_09_crystals_land_on_expanded_rows_each_colour_once_a_spin() {
         landed[shown.len()] += 1;
     }
     assert!(landed.iter().all(|&n| n > 50), "{landed:?}");
-    // Chi-square test with 3 degrees of freedom, whose 1 - 1e-6 quantile is about 30.8.
+    // The 1 - 1e-6 quantile of chi-square for 3 degrees of freedom is about 30.8.
     let mut colours = BTreeMap::<u8, u32>::new();
     for (_, steps) in rounds(60_000, 9) {
         for crystal in crystals(&steps[0]) {
@@ -440,7 +440,7 @@ fn dm_23_the_rules_are_1_0_of_14_march_2019() {
     assert_eq!(game.model_hash(), <[u8; 32]>::from(Sha256::digest(FILE.as_bytes())));
 }
 
-/// DM-24: chi-square test with at most 45 degrees of freedom, whose 1 - 1e-6 quantile is about 104.
+/// DM-24: chi-square test; the 1 - 1e-6 quantile for 45 degrees of freedom, the maximum, is about 104.
 #[test]
 fn dm_24_every_stop_of_every_reel_is_equally_likely() {
     let naive = Naive::read(FILE);

@@ -119,7 +119,7 @@ fn bw_15_the_wheel_turns_by_its_weights() {
             chi_square += (count as f64 - expected).powi(2) / expected;
         }
         assert!(counts.is_empty());
-        // Chi-square test with 18 degrees of freedom, whose 1 - 1e-6 quantile is about 60.
+        // The 1 - 1e-6 quantile of chi-square for 18 degrees of freedom is about 60.
         assert!(chi_square < 60.0, "{coins} coins: {chi_square}");
     }
 }

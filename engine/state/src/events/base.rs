@@ -2,13 +2,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::RecordHash;
 
-/// Claim of a state digest at a log position (PL-37).
+/// Digest of the state at a log position, claimed by the writer (PL-37).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseTaken {
     pub position: u64,
     /// Hash of the record at `position`.
     pub record_hash: RecordHash,
-    /// Version of the digest, see [`StateDigest`](crate::StateDigest).
+    /// Version of the digest's definition, see [`StateDigest`](crate::StateDigest).
     pub form: u32,
     pub digest: [u8; 32],
     pub actor: String,

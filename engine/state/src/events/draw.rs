@@ -50,8 +50,8 @@ pub struct DrawSealed {
 pub enum SealReason {
     Opened,
     Unsealed,
-    /// The key of the previous draw is lost. The audit reports each such draw, because replacing a draw could hide an
-    /// outcome that the player had not seen.
+    /// The key of the previous draw is lost. The audit reports each draw with this reason, because replacing a draw could
+    /// hide an outcome that the player had not seen.
     KeyLost,
     /// The unused seals of earlier draw generations were revoked at a restart (PL-40).
     SealsEnded,

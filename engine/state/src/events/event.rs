@@ -46,7 +46,7 @@ pub enum Event {
     },
     RoundStarted(Arc<RoundStarted>),
     StepResolved(Box<StepResolved>),
-    /// Jackpot hit by the step before this event in the commit. A commit contains at most one hit (BW-15).
+    /// The step before this event in the commit hit a jackpot. A commit contains at most one hit (BW-15).
     JackpotHit {
         round: u64,
         pool: SmolStr,
@@ -137,11 +137,11 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Player or system stream: cancels the commit's request, for which no further commit is accepted (PL-33, PL-42).
-    /// Only `ActedBy` may follow in the same commit.
+    /// Player or system stream: cancels the commit's request, whose further commits are refused (PL-33, PL-42). Only
+    /// `ActedBy` may follow in the same commit.
     RequestCancelled,
-    /// Player or system stream: the commit is one of several of a larger request, such as an Autospin series (PL-42). The
-    /// commit is refused if that request was cancelled before.
+    /// Player or system stream: the commit is one of several commits of one request, such as an Autospin series (PL-42).
+    /// The commit is refused if that request was cancelled before.
     PartOf {
         request_id: SmolStr,
     },
@@ -161,7 +161,7 @@ pub enum Event {
         /// Number in `motherlode.wallet.v1.ReasonCode`; 0 if the wallet gave no reason.
         code: u32,
     },
-    /// Decision to roll a debit back, even if the wallet confirms it later.
+    /// Decision to roll a debit back, even if the wallet confirms the debit later.
     RollbackAsked {
         request_id: SmolStr,
         reason: String,
@@ -186,7 +186,7 @@ pub enum Event {
     WalletCallHeld {
         request_id: SmolStr,
         currency: Currency,
-        /// If the held call reports a round's end, the number of that round; 0 if the held call is a credit.
+        /// Number of the round whose end the held call reports; 0 if the held call is a credit.
         close: u64,
         reason: String,
         code: u32,
@@ -344,7 +344,7 @@ pub enum Event {
         /// Position of `ChangeProposed` or `VoidProposed`.
         change: u64,
         proposed_by: String,
-        /// Credential of the approver, which must differ from the proposer.
+        /// Credential of the approver, which must not be the proposer's.
         actor: String,
     },
     /// Rejection or withdrawal of a proposed change (system stream, PL-27) or void (player's stream, PL-38).
@@ -417,7 +417,7 @@ impl Event {
         })
     }
 
-    /// Returns the change with the figures that depend on its log position set to 0.
+    /// Returns the change with 0 in each figure that is known only when the change is applied.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();

@@ -1,10 +1,10 @@
 //! Events by which partitions exchange data about a pool.
 //!
 //! Hits and voids of a pool are decided only on the pool's stream in the home partition, `HOME`. Each other partition
-//! *reports* its contributions, hits and voids ([`PartitionReported`]). It accepts bets according to the *mirror*
+//! *reports* its contributions, hits and voids ([`PartitionReported`]). The partition accepts bets according to the *mirror*
 //! ([`PoolMirrored`]), its copy of the pool's terms and status. A pool can retire once all partitions have confirmed its
-//! suspension (BW-20). Money between partitions is in `Account::Interpartition`, so the postings of each partition sum to
-//! zero (PL-09).
+//! suspension (BW-20). Money that one partition owes another is in `Account::Interpartition`, so the postings of each
+//! partition sum to zero (PL-09).
 
 use serde::{Deserialize, Serialize};
 

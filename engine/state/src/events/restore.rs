@@ -5,9 +5,9 @@ use crate::values::RecordHash;
 /// The log was restored to an earlier position, and continues as another log (PL-37).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRestored {
-    /// Random number of the restore, above 0; the same in all partitions.
+    /// Random number that identifies the restore, above 0; the same in all partitions.
     pub number: u64,
-    /// Position before this commit.
+    /// Last position before this commit.
     pub position: u64,
     /// Hash of the record at `position`; the genesis hash if `position` is 0.
     pub record_hash: RecordHash,

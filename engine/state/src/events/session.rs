@@ -24,13 +24,13 @@ pub struct SessionOpened {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time played in ms; once it is reached, bets are refused.
+    /// Maximum time played in ms; at this time, bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
     /// In whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// Maximum loss of the day, per currency of the limit; each limit counts losses in all currencies.
+    /// Loss limits of the day, at most one per currency; each limit counts the losses in all currencies.
     pub losses_max: Vec<(Currency, Minor)>,
-    /// Highest bet of a round, per currency of the limit; bets in other currencies are converted.
+    /// Bet limits of a round, at most one per currency; each limit is converted to the bet's currency.
     pub bets_max: Vec<(Currency, Minor)>,
 }
 

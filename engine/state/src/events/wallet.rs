@@ -27,7 +27,7 @@ pub struct DebitFacts {
     pub stake: Minor,
 }
 
-/// Parts of the wallet's answer, logged together with its reported balance.
+/// Parts of the wallet's answer that are logged with the reported balance.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WalletAnswer {
     /// Id that the wallet gave the transaction; empty if the wallet sent none.

@@ -12,7 +12,7 @@ use crate::state::{
 };
 use crate::values::{Currency, End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Effects of a commit. Each changed object replaces the earlier object, and differences are added to totals.
+/// Effects of a commit. A changed object replaces its earlier version, and differences are added to totals.
 #[derive(Default)]
 pub(super) struct Delta {
     pub end: End,

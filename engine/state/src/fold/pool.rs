@@ -29,7 +29,8 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Adds contributions to the pool, each contribution once, in log order relative to hits and voids (BW-11).
+    /// Adds contributions to the pool, each contribution once. Hits and voids before a contribution must be decided first
+    /// (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;

@@ -4,7 +4,7 @@ use crate::events::{Award, CollisionShare, Hit, TakeBack};
 use crate::state::PoolState;
 use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
-/// Returns the jackpot to display (BW-13), P x coin / base coin, in the player's currency, rounded down to 1e-9.
+/// Returns the jackpot to display (BW-13), pool x coin / base coin, in the player's currency, rounded down to 1e-9.
 pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
     pool.base()
         .0

@@ -129,7 +129,7 @@ impl<'s> Transition<'s, '_> {
         amount: Minor,
         reported: Reported<'_>,
     ) -> Result<(), Refused> {
-        // A logged balance of 0 comes from an older log, which lacks the balance: after a credit, a balance is above 0.
+        // After a credit, a balance is above 0; a reported balance of 0 means that an older log lacks the balance.
         if reported.0 != Minor::ZERO {
             self.note_balance(currency, reported)?;
         }

@@ -7,8 +7,8 @@ use crate::events::{Commit, Refused, SettledRound};
 use crate::state::{Books, PlayerState};
 use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
-/// Groups of decided commits that are not durable yet. Each group is decided on the state after the previous group, the
-/// oldest group on the durable [`Books`]. After a failed write, the stage is invalid.
+/// Groups of decided commits that are not durable yet. The oldest group is decided on the durable [`Books`], each
+/// later group on the state after the previous group. After a failed write, the stage is invalid.
 ///
 /// ```
 /// # use motherlode_state::{Books, Commit, Refused, Stage};

@@ -6,8 +6,8 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes made by a group of commits. Changed objects replace objects of older groups; amounts are added to the
-/// amounts of older groups.
+/// Changes made by a group of commits. A changed object replaces its version in older groups; amounts are added to
+/// the amounts of older groups.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
@@ -60,7 +60,7 @@ impl<'a> View<'a> {
         self.staged().find_map(|books| books.pool(pool)).or_else(|| self.durable.pool(pool))
     }
 
-    /// Returns the pools of all layers, including older versions of changed pools.
+    /// Returns each pool in its newest version; a pool that is in several groups occurs several times.
     pub fn pools(self) -> impl Iterator<Item = &'a PoolState> {
         let names = self.durable.pools.keys().chain(self.staged().flat_map(|books| books.pools.keys()));
         names.filter_map(move |name| self.pool(name))

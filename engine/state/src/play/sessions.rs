@@ -67,7 +67,7 @@ pub enum SessionRefused {
     Full,
 }
 
-/// Sessions of a process. `K` is the handle of a connection, which is dropped when its session ends.
+/// Sessions of a process. A session holds a `K`, the handle of its connection, until the session ends.
 #[derive(Debug)]
 pub struct Sessions<K> {
     limits: SessionLimits,

@@ -10,7 +10,7 @@
 //! r COUNT NAMES AND VALUES       record                 v NAME VALUE    variant
 //! ```
 //!
-//! Counts and lengths are 8 bytes, big-endian; the length of an integer is one byte.
+//! A count or length is 8 bytes, big-endian; only the length of an integer is one byte.
 
 use core::fmt;
 

@@ -18,7 +18,7 @@ pub struct Generation {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generations {
     salts: Vec<Salt>,
-    /// First generation of which unused seals are still valid.
+    /// First generation whose unused seals are still valid.
     first_usable: u64,
     /// Position of the last commit whose loss was accepted at a start; 0 if no loss was accepted.
     lost_to: u64,

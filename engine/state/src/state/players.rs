@@ -22,7 +22,7 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Number of the first snapshot with the player's last change; 0 if the player has not changed since it was loaded.
+    /// Number of the first snapshot that contains the player's last change; 0 if the player is unchanged since its load.
     changed: u32,
     used: u32,
 }
@@ -116,7 +116,7 @@ impl Players {
         std::mem::take(&mut self.changed)
     }
 
-    /// Returns the players at a place, as of the snapshot's start.
+    /// Returns players with the name hash `place`, as of the snapshot's start.
     pub fn frozen(&self, place: u64, watch: Watch) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
         let unchanged = self.places.get(&place).into_iter().flatten();
         let unchanged = unchanged.filter(move |slot| slot.changed > watch.written && slot.changed < watch.age);
@@ -129,8 +129,8 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts unchanged players without open rounds if their last use was at a `Watch::age` below `used`. Returns the
-    /// place at which the next call should start.
+    /// Evicts players without unwritten changes or open rounds that were last used at a `Watch::age` below `used`. Returns
+    /// the name hash at which the next call should start.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let mut empty = vec![];

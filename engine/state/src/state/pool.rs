@@ -145,7 +145,8 @@ impl PoolState {
         self.pending_terms.as_ref().unwrap_or(&self.terms).version.saturating_add(1)
     }
 
-    /// Returns whether contributions + H + moved_in = paid + moved_out + K + R, and no figure is negative (BW-18).
+    /// Returns whether contributions + house_funding + moved_in = paid + moved_out + increments + reserve, and no figure is
+    /// negative (BW-18).
     #[must_use]
     pub fn is_balanced(&self) -> bool {
         let sources = self.contributions.0 + self.house_funding.0 + self.moved_in.0;

@@ -1,5 +1,5 @@
 //! Credits due to a seamless wallet (PL-31, PL-34). In a statement, a due credit remains part of the balance until its
-//! `Credit` transaction, so that each balance is the previous balance plus the amount of the transaction.
+//! `Credit` transaction: each balance is the previous balance plus the amount of the transaction.
 
 use std::collections::BTreeMap;
 

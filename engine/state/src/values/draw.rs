@@ -1,7 +1,7 @@
 //! Sealed draws: no one can choose the seed of a step, and everyone can verify it afterwards.
 //!
 //! A *dealt value* can be computed only by the holder of the draw key. The *seal* of a dealt value is logged before the
-//! request that uses the draw. The *seed* of a step depends only on dealt value, client seed, round and step. After the
+//! request that uses the value. The *seed* of a step depends only on dealt value, client seed, round and step. After the
 //! round, the dealt value is *revealed*. All hashes are SHA-256 of lines of text, so `printf` and `sha256sum` can reproduce
 //! them.
 

@@ -46,8 +46,8 @@ impl StreamId {
         Self::Pool(pool.into())
     }
 
-    /// Returns the partition of the stream. For a player: the first 8 bytes, big-endian, of the SHA-256 of operator, zero
-    /// byte and player, modulo `partitions`. For other streams: [`HOME`].
+    /// For a player, returns the first 8 bytes, big-endian, of the SHA-256 of operator, zero byte and player, modulo
+    /// `partitions`; for another stream, returns [`HOME`].
     #[must_use]
     pub fn partition(&self, partitions: u32) -> u32 {
         let Self::Player { operator, player } = self else { return HOME };

@@ -81,10 +81,10 @@ fn bw_13_each_coin_value_has_its_figure() {
 #[test]
 fn bw_16_a_win_takes_its_share_and_the_rest_joins_the_reserve() {
     let mut world = World::with_players(&["alice"]);
-    world.play("alice", 1_234_567, "1", 0); // K 61.72835
+    world.play("alice", 1_234_567, "1", 0); // increments: 61.72835
     world.hit("alice", Currency::EUR, 1_000, "2.5");
     let awards = world.settle_pool();
-    // P x 0.25 = 20,061.77835 / 4 = 5,015.4445875 -> 5,015.44
+    // pool x 0.25 = 20,061.77835 / 4 = 5,015.4445875 -> 5,015.44
     let award = &awards[0];
     assert_eq!(award.amount, Minor(501_544));
     assert!(!award.collision);
@@ -98,7 +98,7 @@ fn bw_16_a_win_takes_its_share_and_the_rest_joins_the_reserve() {
 #[test]
 fn bw_16_the_seed_share_comes_from_the_reserve_first() {
     let mut world = World::with_players(&["alice"]);
-    world.play("alice", 40_000_000, "1", 0); // K 2,000
+    world.play("alice", 40_000_000, "1", 0); // increments: 2,000
     world.hit("alice", Currency::EUR, 200, "0.2");
     world.settle_pool();
     world.now_ms += 3_000;
@@ -119,8 +119,8 @@ fn bw_16_a_foreign_win_is_the_figure_of_its_coin_and_the_rate_cancels() {
     let set = Event::RateSet { currency: Currency::SEK, rate, source: "test".into() };
     world.write(StreamId::Rates, vec![set]);
     world.open_account("sven", Currency::SEK, 1_000_000);
-    world.play("alice", 9_999_999, "1", 0); // K 499.99995
-    world.hit("sven", Currency::SEK, 777, "5"); // 7.77 x 0.0871 x 0.005 = 0.003383835 (K 500.003333835)
+    world.play("alice", 9_999_999, "1", 0); // increments: 499.99995
+    world.hit("sven", Currency::SEK, 777, "5"); // 7.77 x 0.0871 x 0.005 = 0.003383835 (increments: 500.003333835)
     let award = world.settle_pool().remove(0);
     // 20,500.003333835 x 5 / 10 SEK = 10,250.0016669175 -> 10,250.00 SEK
     assert_eq!(award.amount, Minor(1_025_000));
@@ -145,7 +145,7 @@ fn bw_16_no_coin_is_worth_more_than_the_base_coin() {
 #[test]
 fn bw_16_a_hit_is_priced_as_of_its_place_in_the_log() {
     let mut world = World::with_players(&["alice", "bob"]);
-    world.hit("alice", Currency::EUR, 1_000, "10"); // K 0.05
+    world.hit("alice", Currency::EUR, 1_000, "10"); // increments: 0.05
     world.play("bob", 90_000_000, "10", 0);
     let award = world.settle_pool().remove(0);
     assert_eq!(award.amount, Minor(2_000_005));
@@ -360,7 +360,7 @@ fn bw_19_else_from_the_reserve_else_from_the_house() {
     world.hit("alice", Currency::EUR, 1_000, "1");
     world.settle_pool();
     assert_eq!(figures(&world), ["0.00", "4.59", "2000.00", "2000.51"]);
-    world.play("alice", 1_000, "1", 0); // K 0.05 stays
+    world.play("alice", 1_000, "1", 0); // the increments of 0.05 stay
     world.void("alice", first, 1_000, 0).unwrap();
     world.settle_pool();
     assert_eq!(figures(&world), ["0.05", "4.54", "2000.00", "2000.51"]);
@@ -487,7 +487,7 @@ fn bw_20_a_retired_pool_hands_its_money_over_once() {
     world.write(StreamId::pool("heir"), vec![Event::PoolOpened { pool: "heir".into(), terms: terms(1) }]);
     world.play("alice", 100_000, "1", 0);
     world.hit("alice", Currency::EUR, 1_000, "1"); // R 4.545
-    world.play("alice", 100_000, "1", 0); // K 5
+    world.play("alice", 100_000, "1", 0); // increments: 5
     world.settle_pool();
     let (increments, reserve) = (world.pool().increments, world.pool().reserve);
     assert_eq!((increments, reserve), (nano("5"), nano("4.55")), "4.545 of K and 0.005 of a cent");

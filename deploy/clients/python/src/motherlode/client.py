@@ -63,8 +63,8 @@ class Client:
 
 
 class _Unregistered:
-    """Creates calls without registered handles. Otherwise grpcio would register a handle per intercepted call, and
-    crash if the channel is closed."""
+    """Creates calls that are not registered in grpcio, which would register a handle per intercepted call, and crash if
+    the channel is closed."""
 
     def __init__(self, channel: grpc.Channel) -> None:
         self._channel = channel

@@ -48,7 +48,7 @@ class Target:
             raise ValueError("a plain connection has no certificates")
         if (self.certificate is None) != (self.key is None):
             raise ValueError("a client certificate needs both certificate and key")
-        # Tokens read from files end with a newline.
+        # Tokens read from files may end with a newline.
         object.__setattr__(self, "token", self.token.strip())
         if not self.token.isascii() or any(character.isspace() for character in self.token):
             raise ValueError("the token has whitespace or non-ASCII characters")

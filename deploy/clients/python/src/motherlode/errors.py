@@ -17,7 +17,7 @@ NO_CONNECTION = ("failed to connect to all addresses", "errors resolving ", "DNS
 
 
 class MotherlodeError(Exception):
-    """Error of a call. `request_id` is empty for calls without a request id."""
+    """`request_id` is empty for calls without a request id."""
 
     def __init__(self, message: str, request_id: str = "") -> None:
         super().__init__(message)
@@ -104,8 +104,8 @@ class NotSent(Unavailable):
 class OutcomeUnknown(MotherlodeError):
     """Raised if the deadline has passed, and the request may have been applied.
 
-    To resolve this, repeat the request with the same `request_id`, look it up by `GetRequest`, or cancel it with
-    `CancelRequest`.
+    To learn the outcome, repeat the request with the same `request_id`, or call `GetRequest`. `CancelRequest` cancels
+    the request.
     """
 
 

@@ -1,4 +1,4 @@
-"""Retry rules, which do no I/O. All attempts of a call have the same request id and message, so it has one effect (PL-11)."""
+"""Retry rules without I/O. All attempts of a call share one request id and message, so the call has one effect (PL-11)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AT_THE_DOOR = frozenset(
 )
 # Calls that are safe to repeat without a request id.
 REPEATABLE = ("Get", "List", "Read", "CloseSession", "CancelJob", "AcknowledgeRealityCheck", "RunSelfCheck")
-# Calls that use the request id of an earlier request.
+# Calls whose `request_id` names an earlier request.
 LOOK_UPS = ("Get", "List", "CancelRequest")
 
 

@@ -1,5 +1,5 @@
-//! Highest win of a round: its highest window, with all features and free spins. The win of a collection also depends on the
-//! coin values of earlier rounds (DM-12, PL-43).
+//! Highest win of a round: the sum of the highest wins of paid spin, free spins and collections. The win of a collection
+//! also depends on the coin values of earlier rounds (DM-12, PL-43).
 
 use num_traits::Zero;
 

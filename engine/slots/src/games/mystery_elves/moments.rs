@@ -1,5 +1,5 @@
-//! Exact mean and variance of a round. This is an independent check, so it does not use the code of
-//! [`crate::parts::hold_and_win`].
+//! Exact mean and variance of a round, computed without [`crate::parts::hold_and_win`], so that they check its code
+//! independently.
 //!
 //! Bonus symbols on the outer reels and on the middle reel are counted separately, since only the middle reel can have
 //! Multiplying symbols. The feature's win depends only on the symbols `h` held at its end. If `s` is the probability that a

@@ -13,7 +13,7 @@ pub struct MysteryElvesRound<'a> {
     model: &'a Model,
     bet: LineBet,
     bought: bool,
-    /// Highest amount for a gamble; 0 if no gamble is offered.
+    /// Limit of the gamble in minor units; 0 if no gamble is offered.
     gamble_max_minor: u64,
     awaiting: Awaiting,
     board: Board,

@@ -1,5 +1,5 @@
-//! Exact sums of the numbers of objects in picks, over all stop combinations. This is an independent check, so it does not
-//! use the code that evaluates rounds.
+//! Exact sums of the numbers of objects in picks, over all stop combinations. To check the code that evaluates rounds
+//! independently, this module does not use that code.
 
 use super::model::Model;
 use crate::math::moments::{self, read_reels};
@@ -9,7 +9,7 @@ use crate::parts::reels::{Column, REELS};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
-    /// Number of windows for each length of a line's run of Treasures; all lines have equal numbers.
+    /// Number of windows per length of the run of Treasures on a line; equal for all lines.
     pub runs: [u64; REELS + 1],
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,

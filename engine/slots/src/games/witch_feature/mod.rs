@@ -99,7 +99,7 @@ impl Game for WitchFeature {
         highest::win(&self.model, stake)
     }
 
-    /// Returns the mean return in the best state, in which one Potion completes the best feature.
+    /// Returns the mean return in the best state, in which the next Potion starts the best feature.
     fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
         self.model.limits.check(stake)?;
         Ok(MostExpected::of_return(Chain::new(&self.model, &Means::new(&self.model)).most_expected()))
