@@ -111,7 +111,7 @@ impl Verifier {
         match head == self.last {
             true => Ok(true),
             false => Err(OpenError::Chain(format!(
-                "the record at position {unread} differs from the record read at startup"
+                "the record at position {unread} is not the record that this process read there at startup"
             ))),
         }
     }

@@ -79,7 +79,7 @@ fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
         lines.extend([
             row("without the jackpot", &percent(&par.rtp_without_jackpot, PERCENT_PLACES)),
             row("RETURN without the jackpot's increments", &whole),
-            row("the jackpot's increments at this coin value", &percent(&par.part(INCREMENTS), PERCENT_PLACES)),
+            row("the jackpot's increments at the coin value above", &percent(&par.part(INCREMENTS), PERCENT_PLACES)),
             row("with the jackpot's increments", &percent(&par.rtp_with_increments(), PERCENT_PLACES)),
         ]);
         let assumes = format!("The jackpot's share assumes: {}.", info.jackpot_assumes);
@@ -104,7 +104,7 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
     lines.extend(cash::lines(&reports).iter().map(|(coins, rtp)| row(coins, &shifted(rtp))));
     if let Some(mixed) = reports.iter().find(|of| of.mixed_at_most.bytes().any(|digit| matches!(digit, b'1'..=b'9'))) {
         let label = format!(
-            "maximum change of the return after bets at other coin values (at coin value {} {}; smaller at higher values)",
+            "maximum change of the return if a player changes the coin value (at coin value {} {}; smaller at higher coin values)",
             mixed.currency, mixed.coin_value
         );
         lines.push(row(&label, &shifted(&mixed.mixed_at_most)));
