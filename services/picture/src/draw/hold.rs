@@ -32,7 +32,7 @@ pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<
     }
     if last.multiplier > 1 {
         let text = format!(
-            "All {} positions hold a Bonus symbol: the win counts times {}!",
+            "All {} positions hold a Bonus symbol: the win is multiplied by {}!",
             last.cells.len(),
             last.multiplier
         );

@@ -59,8 +59,8 @@ pub struct CashReport {
 }
 
 pub const CASH_PROOF: &str = "wins are whole coins, so a coin of whole minor units needs no rounding, and the return in cash \
-     equals the return in coins; otherwise the effect of rounding, half to even, is computed over all possible windows, at a \
-     constant coin value";
+     equals the return in coins; for other coins, the effect of rounding, half to even, is computed over all possible windows, \
+     at a constant coin value";
 
 /// Key of the return from the jackpot's increments, which [`Par::rtp`] does not include.
 pub const INCREMENTS: &str = "jackpot_increments";

@@ -138,7 +138,7 @@ fn me_05_me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_scre
   A Mystery Bonus reveals GRAND: 1,000 total bets.
   A Multiplying Bonus multiplies every other Bonus by 2.
   Then each of these symbols turns into a value, which also pays.
-  All 15 positions hold a Bonus symbol: the win counts times 2!
+  All 15 positions hold a Bonus symbol: the win is multiplied by 2!
   Hold and Win gives 4,092 times the total bet: 40,920 coins
   The round wins 40,920 coins, 409.20 EUR.
 ";
@@ -262,7 +262,7 @@ fn wf_09_respins_until_a_win_stand_beside_each_other() {
     let spins = [vec![window(game, SpinKind::Base, &WITCHES)], respins].concat();
     let drawn = drawn_of(game, spins, Outcome::default());
     assert!(drawn.contains(
-        "\n  Multiplier Respins, line wins times 8\n\n  #1           ·     #2           ·     #3        +160\n"
+        "\n  Multiplier Respins, line wins multiplied by 8\n\n  #1           ·     #2           ·     #3        +160\n"
     ));
     assert!(drawn.contains("\n  3 multiplier respins won 160 coins.\n"), "{drawn}");
 }
