@@ -109,7 +109,7 @@ impl Before<'_> {
         };
         if started.round != step.round {
             return Err(Mismatch::differs(format!(
-                "the step belongs to round {}, but the bet in its commit belongs to a different round",
+                "the step belongs to round {}, but the bet in the same commit belongs to a different round",
                 step.round
             )));
         }
