@@ -66,7 +66,7 @@ pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyErro
         true if end > 0 && !config.proofs.accept_new_key => return Err(KeyError::Missing { path, end }),
         true => {
             let key = make(&path, wanted, KeyKind::Log)?;
-            tracing::info!(file = %path.display(), name = key.verifier().name(), "created a key for checkpoints: back it up");
+            tracing::info!(file = %path.display(), name = key.verifier().name(), "created a key for checkpoints: back up the file");
             key
         }
         false => load(&path)?,

@@ -114,7 +114,10 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     match named[..] {
         [] => say("inclusion", in_log, "assumes that SHA-256 has no collisions"),
         _ => {
-            let found = format!("{in_log}; records proven by their hashes in later records: {}", places(named.clone()));
+            let found = format!(
+                "{in_log}; its records at positions {} are proven by their hashes in later records",
+                places(named.clone())
+            );
             say(
                 "inclusion",
                 found,

@@ -173,7 +173,7 @@ fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Option<String> {
         line.push_str(&format!(" and {}", pen.bold(Hue::Cyan, &counted(awarded, "more free spin"))));
     }
     if left > 0 && is_free(first) {
-        line.push_str(&format!("; {left} still to play"));
+        line.push_str(&format!("; {left} are still to be played"));
     }
     Some(format!("{line}."))
 }

@@ -142,7 +142,7 @@ fn free_spins_stand_beside_each_other_with_their_sum() {
 
   wi Wild  me Merlin  dw Dark Witch  ca Black Cat  ra Raven  re Red Potion
   gr Green Potion  bl Blue Potion  pu Purple Potion
-  5 free spins won 1,200 coins; 3 still to play.
+  5 free spins won 1,200 coins; 3 are still to be played.
   The round has won 1,265 coins, 6.33 EUR and waits for a pick of 3 out of 6.
   Remaining: 3 free spins.
 ";

@@ -9,8 +9,8 @@ use std::fmt;
 
 pub const PLACES: usize = 9;
 pub const PERCENT_PLACES: usize = PLACES - 2;
-pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18 places, or nine significant digits; bets: 6 \
-                        places; rounded half to even, except rtp_parts, which are rounded by the largest remainders so \
+pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18 places, or more for nine significant \
+                        digits; bets: 6 places; rounded half to even, except rtp_parts, which are rounded by the largest remainders so \
                         that they add up to rtp";
 
 #[derive(Debug, Serialize)]
