@@ -81,7 +81,7 @@ impl Verifier {
             };
             records.retain(|record| record.position <= unread);
             let Some(last) = records.last() else {
-                return Err(OpenError::Chain(format!("record {} is missing", verified + 1)));
+                return Err(OpenError::Chain(format!("the record at position {} is missing", verified + 1)));
             };
             head = verify(head, &records)?;
             (verified, tries) = (last.position, 0);

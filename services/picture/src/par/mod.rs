@@ -233,7 +233,7 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
     let titles = BANDS.map(|(errors, percent)| format!("{percent} % (± {errors:.3})"));
     let [widest, middle, narrowest] = titles.each_ref().map(String::as_str);
     let spread = list([
-        ("standard deviation of a round", format!("{:.6} bets", par.std_dev).render()),
+        ("standard deviation of a round's win", format!("{:.6} bets", par.std_dev).render()),
         ("variance", format!("{:.6} bets²", par.std_dev * par.std_dev).render()),
         ("volatility index (1.96 σ)", format!("{:.4} bets", par.std_dev * BANDS[1].0).render()),
         (

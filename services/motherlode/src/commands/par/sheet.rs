@@ -104,7 +104,8 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
     lines.extend(cash::lines(&reports).iter().map(|(coins, rtp)| row(coins, &shifted(rtp))));
     if let Some(mixed) = reports.iter().find(|of| of.mixed_at_most.bytes().any(|digit| matches!(digit, b'1'..=b'9'))) {
         let label = format!(
-            "maximum change of the return if a player changes the coin value (at coin value {} {}; smaller at higher coin values)",
+            "maximum change of the return if a player changes the coin value (at coin value {} {}; smaller at higher \
+             coin values)",
             mixed.currency, mixed.coin_value
         );
         lines.push(row(&label, &shifted(&mixed.mixed_at_most)));
@@ -120,7 +121,7 @@ fn spread(par: &Par) -> Vec<String> {
             "chance that a paid spin wins",
             &format!("{}, {}", percent(&par.hit_frequency, 4), once_in(&par.hit_frequency, 2)),
         ),
-        row("standard deviation of a round", &format!("{:.4} bets", par.std_dev)),
+        row("standard deviation of a round's win", &format!("{:.4} bets", par.std_dev)),
         row("volatility index, 1.96 standard deviations", &format!("{:.4}", par.volatility_index())),
         row("highest win of one spin of the reels", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
         row("frequency of the highest win", &format!("{} spins", once_in(&par.max_win_probability, 0))),
