@@ -165,7 +165,7 @@ def test_uf_01_an_award_that_is_set_aside_says_so(browser, start):
     page = enter(context, service.console)
     assert "award set aside" in page.get_by_role("main").inner_text().lower(), "the message must have the role alert"
     page.goto(f"{service.console}round/{round_id}")
-    assert "set aside until the account has room for it" in page.get_by_role("main").inner_text()
+    assert "set aside until it fits below the account's maximum balance" in page.get_by_role("main").inner_text()
     look(page, "platform-set-aside")
     context.close()
     client.close()

@@ -111,7 +111,7 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     assert len(file.read_text()) < 2500
     shown = motherlode("verify", file, "--key", vkey, "--policy", policy)
     assert "example.com/motherlode/log/0 signed a log of" in shown
-    assert "1 of 1 witnesses have cosigned" in shown
+    assert "1 of 1 witnesses have cosigned this checkpoint" in shown
     assert "gives the bytes of its record" in shown
     assert motherlode("verify", file, "--policy", policy) == shown
     example = [sys.executable, ROOT / "examples/verify_round.py", file, vkey]

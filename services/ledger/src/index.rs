@@ -315,7 +315,7 @@ impl Index {
             let count = usize::try_from(to - notes.to()).unwrap_or(usize::MAX);
             let records = self.reader.read(next, count, BYTES)?;
             if records.is_empty() {
-                return Err(OpenError::Chain(format!("record {next} is missing")).into());
+                return Err(OpenError::Chain(format!("the record at position {next} is missing")).into());
             }
             for stored in records {
                 let position = stored.position;

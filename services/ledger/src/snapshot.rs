@@ -238,7 +238,7 @@ impl SnapshotWriter {
             ChainHead { position: head, hash } if head == position => Some(hash),
             _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
         };
-        let hash = hash.ok_or_else(|| io::Error::other(format!("record {position} is missing in the log")))?;
+        let hash = hash.ok_or_else(|| io::Error::other(format!("the log has no record at position {position}")))?;
         let before = (self.provenance.program(), shared.requests.key());
         let state = postcard::to_extend(&before, vec![]).map_err(io::Error::other)?;
         let mut checkpoint = Checkpoint {

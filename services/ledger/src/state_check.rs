@@ -34,7 +34,7 @@ pub(crate) struct StateCheck {
 enum Unchecked {
     #[error("the ledger is shutting down")]
     Closing,
-    #[error("record {0} is missing in the log")]
+    #[error("the log has no record at position {0}")]
     Missing(Position),
     #[error(transparent)]
     Read(#[from] ReadError),

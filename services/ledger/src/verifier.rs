@@ -81,7 +81,7 @@ impl Verifier {
             };
             records.retain(|record| record.position <= unread);
             let Some(last) = records.last() else {
-                return Err(OpenError::Chain(format!("record {} is missing", verified + 1)));
+                return Err(OpenError::Chain(format!("the record at position {} is missing", verified + 1)));
             };
             head = verify(head, &records)?;
             (verified, tries) = (last.position, 0);
@@ -111,7 +111,7 @@ impl Verifier {
         match head == self.last {
             true => Ok(true),
             false => Err(OpenError::Chain(format!(
-                "the record at position {unread} differs from the record read at startup"
+                "the record at position {unread} is not the record that this process read there at startup"
             ))),
         }
     }

@@ -36,7 +36,8 @@ pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<O
     }
     let fetch = |position| {
         let stored = reader.read(position, 1, usize::MAX)?;
-        let stored = stored.first().ok_or_else(|| OpenError::Chain(format!("record {position} is missing")))?;
+        let stored =
+            stored.first().ok_or_else(|| OpenError::Chain(format!("the record at position {position} is missing")))?;
         let decoded = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source });
         Ok::<_, OpenError>(Arc::new(decoded?))
     };

@@ -117,8 +117,8 @@ fn pool_fault(expected: Nano, pooled: Pooled) -> Option<String> {
             Some(format!("the pool received {found} EUR, but the bets' contributions are {expected} EUR"))
         }
         PoolCheck::Exact if found > expected => Some(format!(
-            "the pool received {found} EUR, but the bets' contributions are {expected} EUR: if other players use the service, add \
-            --shared; otherwise the books are wrong"
+            "the pool received {found} EUR, but the bets' contributions are {expected} EUR: either other players also use \
+            the service (then add --shared), or the books are wrong"
         )),
         PoolCheck::Exact | PoolCheck::AtLeast => None,
     }

@@ -106,7 +106,7 @@ impl Options {
             return Err("--max-p99-ms must be above 0".to_owned());
         }
         if !(0.0..=1.0).contains(&self.thresholds.error_rate_max) {
-            return Err("--max-error-rate must be 0 to 1".to_owned());
+            return Err("--max-error-rate must be a share from 0 to 1, not a percentage".to_owned());
         }
         self.deposit().map(|_| ())
     }

@@ -193,7 +193,7 @@ impl Service {
             Ok(player)
         });
         let players = stream::iter(opened).buffer_unordered(self.concurrency).try_collect();
-        players.await.map_err(Error::setup("opening and funding the players"))
+        players.await.map_err(Error::setup("opening and funding the players' accounts"))
     }
 
     async fn existing(&self, count: usize, prefix: &str) -> Result<Vec<Player>, Error> {

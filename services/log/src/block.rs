@@ -24,7 +24,11 @@ pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
 
 pub fn decode(block: &Bytes, first: Position) -> Result<Vec<Bytes>, &'static str> {
     let decoded = decode_block(block, first)?;
-    if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("the stored append has bytes after its block") }
+    if decoded.bytes == block.len() {
+        Ok(decoded.records)
+    } else {
+        Err("the stored append has bytes after the end of its block")
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::{
 use crate::record::Position;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the log is damaged: {} at byte {offset}, where position {position} is expected: {reason}", file.display())]
+#[error("the log is damaged: {} at byte {offset}, where the record at position {position} is expected: {reason}", file.display())]
 pub struct Damage {
     pub file: PathBuf,
     pub offset: u64,
@@ -15,7 +15,9 @@ pub struct Damage {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the log is damaged: message {sequence} of stream {stream}, where position {position} is expected: {reason}")]
+#[error(
+    "the log is damaged: message {sequence} of stream {stream}, where the record at position {position} is expected: {reason}"
+)]
 pub struct DamagedMessage {
     pub stream: String,
     pub sequence: u64,

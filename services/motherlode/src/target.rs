@@ -8,8 +8,8 @@ const DEFAULT: &str = "http://127.0.0.1:50051";
 const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
 
 const PROBE_MAX: Duration = Duration::from_secs(3);
-const NO_GRPC: &str = "`serve` prints the right address after the words `motherlode listens on`; the console listens \
-     on a different port. A service with TLS needs \
+const NO_GRPC: &str = "`serve` prints the address of its gRPC services after the words `motherlode listens on`; the \
+     console listens on a different port. A service with TLS needs \
 https://";
 
 #[derive(Debug, Clone, clap::Args)]

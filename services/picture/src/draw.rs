@@ -187,7 +187,7 @@ fn card_name(card: i32) -> &'static str {
 /// once (ME-16). In earlier versions, a step without windows secured half if the gamble stayed open after it.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
-        return Some(format!("  Half is credited: {}.", minor_units(outcome.credited_minor, currency)));
+        return Some(format!("  Half of the win is credited: {}.", minor_units(outcome.credited_minor, currency)));
     }
     let shows = !outcome.spins.is_empty() || outcome.prize.is_some() || outcome.card.is_some();
     let halved = !shows && outcome.reveals.is_empty() && outcome.awaiting() == Awaiting::Double;

@@ -268,7 +268,7 @@ fn end(round: &Round) -> Section {
     for won @ JackpotWin { pool_id, hit_position, amount, .. } in &round.jackpots {
         let paid = match (won.state(), amount) {
             (jackpot_win::State::SetAside, Some(amount)) => {
-                format!("{}, set aside until the account has room for it", cash(amount))
+                format!("{}, set aside until it fits below the account's maximum balance", cash(amount))
             }
             (jackpot_win::State::Held, _) => {
                 "the award is held until the platform decides on the void of the round".to_owned()

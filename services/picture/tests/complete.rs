@@ -96,7 +96,7 @@ fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
         texts.push(format!("the mean coin value {value} EUR, which is {sum} EUR divided by {count} crystal"));
     }
     if *credited_minor > 0 {
-        texts.push(format!("Half is credited: {}.", euros(*credited_minor)));
+        texts.push(format!("Half of the win is credited: {}.", euros(*credited_minor)));
     }
     if let Some(PickOffer { needs, of }) = pick {
         texts.push(format!("a pick of {needs} out of {of}"));
@@ -153,11 +153,11 @@ fn of_window(game: &GameInfo, spin: &SpinResult, lines: &mut Texts, texts: &mut 
         add(lines, format!("{place}: {count} x {} {coins}", name(game, *symbol)));
     }
     if *win_coins > 0 || *win_minor > 0 {
-        let times = if *multiplier > 1 { format!(", line wins times {multiplier}") } else { String::new() };
+        let times = if *multiplier > 1 { format!(", line wins multiplied by {multiplier}") } else { String::new() };
         add(lines, format!("in all {}, {}{times}", coins(*win_coins), euros(*win_minor)));
     }
     if *multiplier > 1 {
-        texts.push(format!("times {multiplier}"));
+        texts.push(format!("multiplied by {multiplier}"));
     }
     if *free_spins_won > 0 {
         texts.push(format!("+ {free_spins_won} free spin"));

@@ -147,7 +147,9 @@ impl ProofApi {
         self.links.as_ref().filter(|links| links.opens(round_id, &request.link_key)).ok_or_else(unknown)?;
         let caller = &Caller::ANYONE;
         let id = fields::round_id(caller, round_id).map_err(|_| unknown())?;
-        let busy = |_| Refusal::new(Reason::ReadsBusy, "the service is busy with other public rounds: retry later");
+        let busy = |_| {
+            Refusal::new(Reason::ReadsBusy, "the service is busy with other requests for public rounds: retry later")
+        };
         let _permit = self.public.try_acquire().map_err(busy)?;
         let ledger = self.ledgers.for_stream(&id.stream)?.clone();
         let verifier_key = self.partition(ledger.partition())?.verifier.to_string();

@@ -18,7 +18,7 @@ pub enum KeyError {
     #[error("{} has the key of {found}, but the configuration has [proofs] name = {wanted:?}", path.display())]
     Name { path: PathBuf, found: String, wanted: String },
     #[error(
-        "the log has records up to position {end}, and the key that signed it is not in {}. Restore the key file. If \
+        "the log has records up to position {end}, and the key that signed this log is not in {}. Restore the key file. If \
          the key file is lost, `serve --new-log-key` creates a new key; verifiers then treat the log as a new log",
         path.display()
     )]
@@ -66,7 +66,7 @@ pub fn load_or_make(config: &Config, end: Position) -> Result<SignerKey, KeyErro
         true if end > 0 && !config.proofs.accept_new_key => return Err(KeyError::Missing { path, end }),
         true => {
             let key = make(&path, wanted, KeyKind::Log)?;
-            tracing::info!(file = %path.display(), name = key.verifier().name(), "created a key for checkpoints: back it up");
+            tracing::info!(file = %path.display(), name = key.verifier().name(), "created a key for checkpoints: back up the file");
             key
         }
         false => load(&path)?,

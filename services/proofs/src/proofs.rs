@@ -198,8 +198,8 @@ impl Partition {
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);
         if let (Err(error), false) = (written, failed_before) {
             let partition = self.ledger.partition();
-            tracing::warn!(partition, %error, "failed to write the mark that records the log's end: the next start \
-                 can detect lost records only with the page in memory-backed storage");
+            tracing::warn!(partition, %error, "failed to write the mark file, which records the log's end: the next \
+                 start can detect lost records only with the page file in memory-backed storage");
         }
     }
 

@@ -46,7 +46,7 @@ fn is_of_snapshot(
     match files.entries(index, 1)?.first().is_some_and(is_signed) {
         true => {
             let what =
-                "the snapshot used at startup names a different record at this position than the signed log".into();
+                "the snapshot used at startup names a record at this position that is not in the signed log".into();
             Err(Contradiction { partition, position, what }.into())
         }
         false => Ok(false),
@@ -63,7 +63,7 @@ fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) ->
         partition,
         from = size + 1,
         to,
-        "verifying the records after the last checkpoint; calls are answered once this is done"
+        "verifying the records after the last checkpoint; the service answers calls after this verification"
     );
     let (mut at, mut head) = (size, head);
     while at < to {
@@ -109,7 +109,7 @@ mod tests {
             assert!(held(position.into(), position - 1).unwrap());
             let refused = held(position.into(), 99).unwrap_err().to_string();
             let place = format!(
-                "partition 7, position {position}: the snapshot used at startup names a different record at this position than the signed log"
+                "partition 7, position {position}: the snapshot used at startup names a record at this position that is not in the signed log"
             );
             assert!(refused.starts_with(&place), "{refused}");
         }

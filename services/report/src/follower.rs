@@ -82,8 +82,8 @@ impl Follower {
             partition.ledger.follower_views().wake();
         };
         if let Err(error) = apart("reports", folding).await {
-            tracing::warn!(%error, "failed to process the existing log on a separate thread: processing it in the \
-                 background");
+            tracing::warn!(%error, "the separate thread that computes the reports of the existing log failed: \
+                 computing them in the background");
         }
     }
 

@@ -104,8 +104,9 @@ impl History {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(error),
         };
-        let damaged =
-            || io::Error::new(io::ErrorKind::InvalidData, "the history file is damaged or of another version");
+        let damaged = || {
+            io::Error::new(io::ErrorKind::InvalidData, "the history file is damaged, or has a different format version")
+        };
         let (digest, body) =
             bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_at_checked(32)).ok_or_else(damaged)?;
         if Sha256::digest(body)[..] != *digest {

@@ -129,10 +129,12 @@ impl SelfCheck {
             let finding = format!("{} {} {bets} has a return outside its band", of.game, of.rules_version);
             let (rounds, rtp, band) = (of.rounds, of.rtp, of.band);
             match log(self.follower.ledgers().home(), "return", &finding).await {
-                Ok(true) => tracing::warn!(finding, rounds, rtp, band, "a game's return is out of its band"),
+                Ok(true) => {
+                    tracing::warn!(finding, rounds, rtp, band, "a game's return is outside its statistical band")
+                }
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::error!(%error, finding, rounds, rtp, band, "failed to record that a game's return is out of its band")
+                    tracing::error!(%error, finding, rounds, rtp, band, "failed to record a game's return outside its band")
                 }
             }
         }
@@ -183,7 +185,7 @@ impl SelfCheck {
         });
         let ended = |found: Result<_, _>| {
             Arc::from(
-                found.unwrap_or_else(|_| vec!["the self-check did not finish because the service stops".to_owned()]),
+                found.unwrap_or_else(|_| vec!["the self-check did not finish because the service stopped".to_owned()]),
             )
         };
         task.map(ended).boxed().shared()

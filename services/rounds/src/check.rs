@@ -95,7 +95,7 @@ impl Before<'_> {
                 Event::RoundStarted(bet) if started.is_none() => started = Some(bet),
                 Event::DebitConfirmed { .. } => {}
                 Event::CollectionChanged { .. } if started.is_none() && collection::picks_companion(event) => {}
-                _ => return Err(Mismatch::differs("events before the commit's step do not start a round")),
+                _ => return Err(Mismatch::differs("the events before the step in the commit do not start a round")),
             }
         }
         let open = self.player.open_round(step.round);
@@ -109,7 +109,7 @@ impl Before<'_> {
         };
         if started.round != step.round {
             return Err(Mismatch::differs(format!(
-                "the step belongs to round {}, but the bet in its commit belongs to a different round",
+                "the step belongs to round {}, but the bet in the same commit belongs to a different round",
                 step.round
             )));
         }

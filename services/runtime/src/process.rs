@@ -73,7 +73,7 @@ pub fn warn_of_memory(config: &Config) {
             estimate,
             players_in_memory = config.limits.players_in_memory,
             fitting,
-            "the control group's memory limit is below the estimated memory, so the kernel may end the process: raise the limit, or lower limits.players_in_memory"
+            "the control group's memory limit is below the process's estimated maximum memory, so the kernel may end the process: raise the limit, or lower limits.players_in_memory"
         );
     }
 }

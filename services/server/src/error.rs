@@ -26,7 +26,7 @@ pub enum ServeError {
     TaskEnded { task: &'static str, why: String },
     #[error("[tls] names {}, which cannot be read: {source}", file.display())]
     Tls { file: PathBuf, source: io::Error },
-    #[error("[tls] names certificate {} and key {}: {source}", certificate.display(), key.display())]
+    #[error("[tls] names certificate {} and key {}, which cannot be used: {source}", certificate.display(), key.display())]
     TlsUnusable { certificate: PathBuf, key: PathBuf, source: TlsError },
     #[error("console: {0}")]
     Console(ConnectError),

@@ -115,12 +115,16 @@ impl Metrics {
                 verification.unread - verification.verified
             },
         );
-        log("motherlode.index.behind", "Number of commits whose index is in memory only.", Handle::index_behind);
+        log(
+            "motherlode.index.behind",
+            "Number of commits whose index entries are not yet on disk.",
+            Handle::index_behind,
+        );
         log("motherlode.requests.bytes", "Memory of the idempotency table in bytes.", Handle::request_bytes);
-        log("motherlode.players.in_memory", "Players in memory.", Handle::players_in_memory);
+        log("motherlode.players.in_memory", "Number of players in memory.", Handle::players_in_memory);
         log(
             "motherlode.players.reloads",
-            "Number of players read back into memory since the start of the process.",
+            "Number of players read again from files into memory since the start of the process.",
             Handle::player_reloads,
         );
         log("motherlode.queue.depth", "Number of proposals that wait for the partition's writer.", |ledger| {
@@ -130,7 +134,7 @@ impl Metrics {
         self.ages(meter, "motherlode.log.append_age", what, |ledger| Some(ledger.append_age()));
         let what = "Age of the oldest record after the latest snapshot; 0 without such a record.";
         self.ages(meter, "motherlode.snapshot.age", what, |ledger| ledger.age_after(ledger.snapshot()).ok());
-        log("motherlode.switched_off", "Number of switches that stop new rounds.", |ledger| {
+        log("motherlode.switched_off", "Number of switches that are set and stop new rounds.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)
         });
     }
@@ -282,12 +286,12 @@ impl Metrics {
             ),
             (
                 "motherlode.proofs.checkpoint_age",
-                "Age of the oldest log record without a signed checkpoint; 0 if every record has one.",
+                "Age of the oldest log record that no signed checkpoint covers; 0 if every record is covered.",
                 |of| Some(of.signed),
             ),
             (
                 "motherlode.proofs.witness_age",
-                "Age of the oldest log record without a witness's cosignature; 0 if every record has one.",
+                "Age of the oldest log record that no cosigned checkpoint covers; 0 if every record is covered.",
                 |of| of.cosigned,
             ),
         ];

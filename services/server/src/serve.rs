@@ -65,7 +65,7 @@ fn run<'a>(
                 }
                 if config.proofs.key_file.is_none() {
                     tracing::warn!(
-                        "[proofs] key_file is not set: a standby that takes over this log ends, because it cannot sign the log. Configure the same key file for all processes"
+                        "[proofs] key_file is not set: a standby that takes over this log stops, because it cannot sign the log. Configure the same key file for all processes"
                     );
                 }
                 standby::serve(config, options, dealer, signalled, phase).await

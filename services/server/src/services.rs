@@ -234,7 +234,7 @@ impl<'a> Services<'a> {
                     match listener {
                         Ok(listener) => serve_tiles(listener, admission, served, stop).await,
                         Err(error) => {
-                            tracing::error!(%error, "failed to listen on [proofs] listen: checkpoints and tiles are not served")
+                            tracing::error!(%error, "failed to listen on the address in [proofs] listen: checkpoints and tiles are not served")
                         }
                     }
                 }

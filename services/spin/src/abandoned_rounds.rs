@@ -107,7 +107,7 @@ impl AbandonedRounds {
             true => tracing::warn!(
                 round = name,
                 reason,
-                "interrupted a sweep at an abandoned round; the next sweep continues"
+                "the sweep of abandoned rounds was interrupted at this round; the next sweep continues"
             ),
             false => {
                 tracing::error!(round = name, reason, "failed to resolve an abandoned round; the next sweep retries")

@@ -137,7 +137,7 @@ impl Bet {
         let companion = match Witch::try_from(request.witch) {
             Ok(Witch::Unspecified) => None,
             Ok(witch) => Some(i64::from(i32::from(witch))),
-            Err(_) => return Err(Refusal::field("witch", "must be a value of Witch")),
+            Err(_) => return Err(Refusal::field("witch", "must be a value of the enum Witch")),
         };
         let session = session_id::optional(&request.session_id)?;
         let game = find_game(&request.game, &request.rules_version)?;

@@ -55,7 +55,7 @@ impl<'a> Draft<'a> {
         if let Some(open) = player.open_round_of(game, currency) {
             return Err(Refusal::new(
                 Reason::RoundInProgress,
-                "the player has an open round of this game: finish it first",
+                "the player has an open round of this game: finish that round first",
             )
             .with("round_id", round_name(named.stream, open.started.round)));
         }

@@ -99,7 +99,7 @@ impl<'a> Returns<'a> {
         ]
         .map(|figure| trimmed(&figure, 0));
         format!(
-            "the pool is active, its seed is {seed} EUR, and it grows by {percent} % of every bet; each coin bet wins \
+            "the pool is active, its seed is {seed} EUR, and it grows by {percent} % of every bet; each coin of a bet wins \
              the jackpot once in {odds} spins on average; the jackpot is proportional to the coin value, and a coin \
              value of {base} EUR wins the whole pool. While the pool is suspended, the jackpot cannot be won, and the \
              return without the jackpot applies"

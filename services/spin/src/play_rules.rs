@@ -65,9 +65,12 @@ impl PlayRules {
         let currency = bet.account.currency;
         let Some(session) = self.session else {
             if let Some(seat) = player.live_seat(currency, now.log_ms).filter(|seat| seat.real) {
-                return Err(Refusal::new(Reason::SessionInUse, "the player has a live session: place the bet in it")
-                    .with("game", &seat.game)
-                    .with("session_name", hex(&seat.session)));
+                return Err(Refusal::new(
+                    Reason::SessionInUse,
+                    "the player has a live session: place the bet in that session",
+                )
+                .with("game", &seat.game)
+                .with("session_name", hex(&seat.session)));
             }
             return not_held(player, bet.game.name(), currency, now);
         };

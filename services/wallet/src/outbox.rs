@@ -241,7 +241,7 @@ impl WalletOutbox {
         let event = Event::WalletOverdue { operator: operator.into(), partition, players, oldest_ms };
         let proposal = internal(&StreamId::System, request, event);
         if let Err(error) = self.ledgers.append(proposal).await {
-            tracing::warn!(%error, "failed to record WalletOverdue");
+            tracing::warn!(%error, "failed to record the significant event WalletOverdue");
         }
     }
 }

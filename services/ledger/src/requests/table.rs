@@ -265,7 +265,7 @@ impl Requests {
             let count = usize::try_from(to - next + 1).unwrap_or(usize::MAX).clamp(2, most.max(2));
             let records = self.reader.read(next, count, BYTES).map_err(OpenError::Read)?;
             if records.is_empty() {
-                return Err(OpenError::Chain(format!("record {next} is missing")).into());
+                return Err(OpenError::Chain(format!("the record at position {next} is missing")).into());
             }
             for stored in records.iter().filter(|stored| stored.position <= to) {
                 let position = stored.position;

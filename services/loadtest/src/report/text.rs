@@ -14,7 +14,7 @@ impl fmt::Display for Report {
         match self.rate {
             None => writeln!(f, "closed loop")?,
             Some(rate) => {
-                writeln!(f, "{rate} rounds/s requested; latency counts from the time at which each round is due")?
+                writeln!(f, "{rate} rounds/s requested; a latency is measured from the time at which its round is due")?
             }
         }
         writeln!(f, "\nlatency, ms {:>9} {:>9} {:>9} {:>9} {:>9}", "p50", "p90", "p99", "p99.9", "max")?;
@@ -24,21 +24,24 @@ impl fmt::Display for Report {
         line(f, "all", &self.latency_ms)?;
         if self.reads.readers > 0 {
             let Reads { readers, pages, rounds, refused, failed } = self.reads;
-            writeln!(f, "\nreaders     {readers}: {pages} pages, {rounds} rounds; {refused} refused, {failed} failed")?;
+            writeln!(
+                f,
+                "\nreaders     {readers}: {pages} pages, {rounds} rounds; {refused} requests refused, {failed} failed"
+            )?;
         }
         for (who, cost) in [("\nservice     ", self.cost), ("client      ", self.client_cost)] {
             let Some(Cost { cpu_us_per_round, switches_per_round, resident_bytes }) = cost else { continue };
             let mb = resident_bytes / 1_000_000;
             writeln!(
                 f,
-                "{who}{cpu_us_per_round:.1} us of CPU time and {switches_per_round:.2} context switches per round; {mb} MB"
+                "{who}{cpu_us_per_round:.1} us of CPU time and {switches_per_round:.2} context switches per round; memory {mb} MB"
             )?;
         }
         self.failures(f)?;
         self.balance_sheet(f)?;
         if let Some(p99) = self.thresholds.p99_ms {
             let (found, max) = (p99.found, p99.max);
-            writeln!(f, "p99         {found:.3} ms of {max} allowed: {}", verdict(p99.ok))?;
+            writeln!(f, "p99         {found:.3} ms, allowed {max} ms: {}", verdict(p99.ok))?;
         }
         writeln!(f, "\n{}", if self.ok { "OK" } else { "FAILED" })
     }
@@ -48,7 +51,12 @@ impl Report {
     fn failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = self.thresholds.error_rate;
         let (found, max) = (rate.found * 100.0, rate.max * 100.0);
-        writeln!(f, "\nerrors      {found:.4} % of {max} % allowed: {}; {} retries", verdict(rate.ok), self.retries)?;
+        writeln!(
+            f,
+            "\nerrors      {found:.4} % of calls, allowed {max} %: {}; {} retries",
+            verdict(rate.ok),
+            self.retries
+        )?;
         for (reason, count) in &self.errors {
             writeln!(f, "            {count} {reason}")?;
         }

@@ -86,7 +86,7 @@ impl Sealer {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("byte {offset}, where position {position} is expected: {reason}")]
+#[error("byte {offset}, where the record at position {position} is expected: {reason}")]
 pub struct SealedDamage {
     pub offset: u64,
     pub position: Position,

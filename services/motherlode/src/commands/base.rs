@@ -79,7 +79,7 @@ fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
     let of = |partition| {
         let found = base(&local.index(partition), partition).map_err(Failure::unusable)?;
         let none = || {
-            let message = format!("partition {partition} has no snapshot of this version");
+            let message = format!("partition {partition} has no snapshot made by this version of motherlode");
             Failure::unusable(message).with_step("Start and stop the service once, to write a snapshot")
         };
         Ok((partition, found.ok_or_else(none)?))
@@ -93,7 +93,7 @@ fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
 
 fn text((partition, base): &(u32, BaseTaken)) -> String {
     let BaseTaken { position, record_hash, form, digest, .. } = base;
-    let mut text = format!("partition {partition}: state at position {position}, form {form}\n");
+    let mut text = format!("partition {partition}: state at position {position}, digest version {form}\n");
     let _ = writeln!(text, "  digest  {}\n  record  {}", hex(digest), hex(record_hash));
     text
 }
@@ -115,7 +115,7 @@ async fn take(args: &Take) -> Result<(), Failure> {
             async move { ledger.take_base(request).await }
         });
         let position = taken.await.map_err(|status| client::explain(&status))?.position;
-        say(&format!("{}  recorded at position {position}\n", text(&(partition, base))))?;
+        say(&format!("{}  claim recorded at position {position}\n", text(&(partition, base))))?;
     }
     Ok(())
 }
@@ -136,7 +136,7 @@ async fn confirm(args: &Confirm) -> Result<(), Failure> {
     });
     let position = confirmed.await.map_err(|status| client::explain(&status))?.position;
     let Confirm { partition, position: base, .. } = args;
-    say(&format!("partition {partition}: base at position {base} confirmed; recorded at position {position}\n"))
+    say(&format!("partition {partition}: base at position {base} confirmed by the record at position {position}\n"))
 }
 
 fn bytes(digits: &str) -> Option<Vec<u8>> {

@@ -57,7 +57,7 @@ impl fmt::Display for Finding {
             }
             Self::Missing { size } => write!(
                 f,
-                "a checkpoint was signed for {size} records\n    lost: the records after the log's end\n    next: restore from a newer copy; \
+                "a checkpoint was signed for {size} records, more than the log contains\n    lost: the records after the log's end\n    next: restore from a newer copy; \
                  `serve --restored` accepts the loss"
             ),
             Self::Unsigned { size } => {
@@ -75,17 +75,17 @@ impl fmt::Display for Finding {
             Self::Archived { first } => write!(f, "records before position {first} are archived"),
             Self::NoDrawKeys(path) => write!(
                 f,
-                "draw keys: {} is missing\n    next: copy it back; `serve --draw-keys-lost` accepts the loss",
+                "draw keys: {} is missing\n    next: copy it back from a backup; `serve --draw-keys-lost` accepts the loss",
                 path.display()
             ),
             Self::NoSigningKey(path) => write!(
                 f,
-                "signing key: {} is missing\n    next: copy it back; with `serve --new-log-key`, verifiers treat the log as another one",
+                "signing key: {} is missing\n    next: copy it back from a backup; with `serve --new-log-key`, verifiers treat the log as a new one",
                 path.display()
             ),
             Self::Restoring(path) => write!(
                 f,
-                "an incomplete restore is in {}\n    next: repeat `motherlode restore`, or remove the folder",
+                "an incomplete restore is in {}\n    next: repeat `motherlode restore`, or remove this folder",
                 path.display()
             ),
         }

@@ -61,7 +61,7 @@ fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     };
     let mut found = BTreeMap::new();
     for part in text.split(',') {
-        let malformed = "must be PARTITION:POSITION or PARTITION:POSITION:SHA256, several separated by commas";
+        let malformed = "must be a list, separated by commas, of PARTITION:POSITION or PARTITION:POSITION:SHA256";
         let (partition, last) = one(part).ok_or(malformed)?;
         if found.insert(partition, last).is_some() {
             return Err("must not name a partition twice".to_owned());

@@ -169,10 +169,14 @@ fn whole(record: &Record) -> Result<String, Failure> {
         let _ = writeln!(text, "{event:#?}");
     }
     for (currency, balance) in &logged.balances_after {
-        let _ = writeln!(text, "balance after the record: {} {currency}", balance.to_decimal(*currency));
+        let _ = writeln!(text, "player's balance after the record: {} {currency}", balance.to_decimal(*currency));
     }
     for (currency, due) in &logged.due_after {
-        let _ = writeln!(text, "amount due after the record: {} {currency}", due.to_decimal(*currency));
+        let _ = writeln!(
+            text,
+            "amount due to the player's wallet after the record: {} {currency}",
+            due.to_decimal(*currency)
+        );
     }
     Ok(text)
 }

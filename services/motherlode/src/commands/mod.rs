@@ -164,7 +164,7 @@ impl From<ArchiveError> for Failure {
         let step = match &error {
             ArchiveError::Place { .. } => "Name a folder, or s3://BUCKET/PREFIX",
             ArchiveError::OtherLog { .. } | ArchiveError::Shorter { .. } | ArchiveError::Partitions { .. } => {
-                "Check that the log has lost no record. Each log needs its own archive"
+                "Check that the log has lost no record, and that this archive belongs to this log"
             }
             ArchiveError::Damaged { .. } | ArchiveError::Missing { .. } | ArchiveError::Missed { .. } => {
                 "Leave the archive unchanged, and look for another copy of the log"

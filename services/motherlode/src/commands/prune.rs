@@ -128,7 +128,7 @@ fn limit(data: &Path, partitions: &mut [Partition], kept_from_ms: i64) -> Result
         recovered.close();
         let unconfirmed = || {
             Failure::found(format!("partition {number} has no confirmed base"))
-                .with_step("Take a base, audit a copy, and confirm the base: docs/how-to/backup-and-restore.md")
+                .with_step("Take a base, compute it again from a copy of the log, and confirm it: see docs/how-to/backup-and-restore.md")
         };
         partition.limits = limits.map_err(Failure::found)?.ok_or_else(unconfirmed)?;
         let signed = Files::unverified_checkpoint(&proofs_folder(data, number)).map_err(Failure::found)?;
@@ -136,7 +136,7 @@ fn limit(data: &Path, partitions: &mut [Partition], kept_from_ms: i64) -> Result
         partition.limits.push(PruneLimit { name: "signed checkpoint", first });
     }
     if let Some(home) = partitions.first_mut() {
-        home.limits.push(PruneLimit { name: "decisions to copy to other partitions", first: uncopied });
+        home.limits.push(PruneLimit { name: "decisions not yet copied to other partitions", first: uncopied });
     }
     Ok(())
 }

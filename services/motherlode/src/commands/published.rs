@@ -30,9 +30,7 @@ impl Published {
     ) -> Result<(Rc<Mutex<Feed>>, BTreeMap<u32, Last>), Failure> {
         let (servers, subject) = to.rsplit_once('/').unwrap_or_default();
         let config = config.at(servers).map_err(|_| {
-            Failure::unusable(format!(
-                "--to {to}: must be nats://host:port,.../SUBJECT, with further host:port after commas"
-            ))
+            Failure::unusable(format!("--to {to}: must be nats://host:port,.../SUBJECT; commas separate the servers"))
         })?;
         let (feed, after) = Feed::open(&config, subject, begin).await.map_err(failed)?;
         Ok((Rc::new(Mutex::new(feed)), after))

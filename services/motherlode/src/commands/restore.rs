@@ -59,15 +59,15 @@ pub struct Args {
 impl Args {
     fn to(&self) -> Result<Option<To>, Failure> {
         match (&self.time, &self.position[..]) {
-            (None, []) if self.undone.is_some() => {
-                Err(Failure::unusable("--undone needs an earlier position: name it with --position or --time"))
-            }
+            (None, []) if self.undone.is_some() => Err(Failure::unusable(
+                "--undone needs a position before the archive's end: name it with --position or --time",
+            )),
             (None, []) => Ok(None),
             (Some(time), _) => {
                 let ms = time.seconds.saturating_mul(1_000).saturating_add(i64::from(time.nanos) / 1_000_000);
                 Ok(Some(To::Time(ms)))
             }
-            (None, [0, ..]) => Err(Failure::unusable("--position must be above 0 in partition 0")),
+            (None, [0, ..]) => Err(Failure::unusable("in --position, the position of partition 0 must be above 0")),
             (None, positions) => Ok(Some(To::Positions(positions.to_vec()))),
         }
     }
@@ -310,9 +310,12 @@ fn text(args: &Args, archive: &Archive, restored: &[Restored]) -> String {
 fn last_step(args: &Args, is_other_log: bool) -> &'static str {
     match (&args.to, is_other_log) {
         (None, _) => "",
-        (Some(_), true) => "Copy keys/draws and proofs.key back, run `motherlode audit`, and start the service.\n",
+        (Some(_), true) => {
+            "Copy keys/draws and proofs.key back from a backup, run `motherlode audit`, and start the service.\n"
+        }
         (Some(_), false) => {
-            "Copy keys/draws and proofs.key back, run `motherlode audit`, and start once with `serve --restored`.\n"
+            "Copy keys/draws and proofs.key back from a backup, run `motherlode audit`, and start once with \
+             `serve --restored`.\n"
         }
     }
 }

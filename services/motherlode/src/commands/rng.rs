@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn check_dieharder(args: &Args) -> Result<(), Failure> {
     if !args.scaled.is_some_and(|bound| bound.is_power_of_two() && bound.get() > 1) {
-        return Err(Failure::unusable("dieharder reads 32-bit words: K must be a power of two, at least 2"));
+        return Err(Failure::unusable("dieharder reads 32-bit words: --scaled must be a power of two, at least 2"));
     }
     if args.count == 0 {
         return Err(Failure::unusable("dieharder's header states the number of words: --count is required"));

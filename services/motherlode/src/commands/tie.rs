@@ -33,7 +33,9 @@ impl Tie {
             Some((first, rest)) if first.position == *position => {
                 let has = hex(&motherlode_log::hash(&first.record));
                 if has != *had {
-                    return Err(another(format!("the feed's {of} has the SHA-256 {had}, this log's record has {has}")));
+                    return Err(another(format!(
+                        "the feed's {of} has the SHA-256 {had}, but this log's record has {has}"
+                    )));
                 }
                 self.to = None;
                 Ok(rest)

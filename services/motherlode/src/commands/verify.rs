@@ -91,12 +91,16 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         None => say(
             "witnesses",
             "none required".to_owned(),
-            "assumes that the log's operator is honest: without witnesses, the operator could show others a different log",
+            "assumes that the log's operator is honest: without witnesses, the operator could show different logs to different people",
         ),
         Some(policy) => {
-            let each: Vec<_> = cosigned.iter().map(|(name, time)| format!("{name} at {time} s")).collect();
-            let found =
-                format!("{} of {} witnesses have cosigned: {}", each.len(), policy.witnesses.len(), each.join(", "));
+            let each: Vec<_> = cosigned.iter().map(|(name, time)| format!("{name} at Unix time {time} s")).collect();
+            let found = format!(
+                "{} of {} witnesses have cosigned this checkpoint: {}",
+                each.len(),
+                policy.witnesses.len(),
+                each.join(", ")
+            );
             say(
                 "witnesses",
                 found,
@@ -110,7 +114,10 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     match named[..] {
         [] => say("inclusion", in_log, "assumes that SHA-256 has no collisions"),
         _ => {
-            let found = format!("{in_log}; records proven by their hashes in later records: {}", places(named.clone()));
+            let found = format!(
+                "{in_log}; its records at positions {} are proven by their hashes in later records",
+                places(named.clone())
+            );
             say(
                 "inclusion",
                 found,

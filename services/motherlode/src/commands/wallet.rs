@@ -77,9 +77,8 @@ fn run_check(args: &Check) -> Result<(), Failure> {
     let mut players: Players = toml::from_str(&text)
         .map_err(|error| Failure::unusable(format!("{}: {error}", args.players.display())).with_step(step))?;
     if let Some(unknown) = args.cases.iter().find(|case| names().all(|name| name != case.as_str())) {
-        return Err(
-            Failure::unusable(format!("the contract has no case {unknown}")).with_step("See `motherlode wallet cases`")
-        );
+        return Err(Failure::unusable(format!("the wallet contract has no test case {unknown}"))
+            .with_step("See `motherlode wallet cases`"));
     }
     if players.game.is_empty() {
         players.game = latest_games().first().map_or("", |game| game.name()).to_owned();
@@ -106,7 +105,7 @@ fn settings(args: &Check) -> Result<Seamless, Failure> {
         ..Seamless::new(&args.url, protocol)
     };
     if !settings.is_private() {
-        return Err(Failure::unusable("--url must be https, or http on this machine"));
+        return Err(Failure::unusable("--url must begin with https://, or with http:// for a wallet on this machine"));
     }
     Ok(settings)
 }

@@ -70,7 +70,7 @@ fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
 fn title(Drawing { game, pen, .. }: Drawing<'_>, first: &SpinResult) -> String {
     let mut title = format!("  {}s", pen.bold(Hue::Cyan, kind(first)));
     if first.multiplier > 1 {
-        title.push_str(&format!(", line wins times {}", first.multiplier));
+        title.push_str(&format!(", line wins multiplied by {}", first.multiplier));
     }
     if first.ways > 0 {
         title.push_str(&format!(", {} rows, {} ways", first.rows, grouped(&first.ways.to_string())));
@@ -173,7 +173,7 @@ fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Option<String> {
         line.push_str(&format!(" and {}", pen.bold(Hue::Cyan, &counted(awarded, "more free spin"))));
     }
     if left > 0 && is_free(first) {
-        line.push_str(&format!("; {left} still to play"));
+        line.push_str(&format!("; {left} are still to be played"));
     }
     Some(format!("{line}."))
 }

@@ -118,7 +118,7 @@ fn free_spins_stand_beside_each_other_with_their_sum() {
         ..Outcome::default()
     };
     let picture = "
-  Free spins, line wins times 2
+  Free spins, line wins multiplied by 2
 
   #1           ·     #2      +1,200     #3           ·     #4           ·
   bl re ra re bl     bl re ra re bl     bl re ra re bl     bl re ra re bl
@@ -128,7 +128,7 @@ fn free_spins_stand_beside_each_other_with_their_sum() {
 
   #2
   line  1   ─────   4 x Black Cat          1,200 coins
-  in all 1,200 coins, 6.00 EUR, line wins times 2
+  in all 1,200 coins, 6.00 EUR, line wins multiplied by 2
 
   #5           ·
   ME re ra re bl
@@ -142,7 +142,7 @@ fn free_spins_stand_beside_each_other_with_their_sum() {
 
   wi Wild  me Merlin  dw Dark Witch  ca Black Cat  ra Raven  re Red Potion
   gr Green Potion  bl Blue Potion  pu Purple Potion
-  5 free spins won 1,200 coins; 3 still to play.
+  5 free spins won 1,200 coins; 3 are still to be played.
   The round has won 1,265 coins, 6.33 EUR and waits for a pick of 3 out of 6.
   Remaining: 3 free spins.
 ";

@@ -60,7 +60,7 @@ pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
 
 pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) -> Option<String> {
     let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
-    let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };
+    let times = if spin.multiplier > 1 { format!(", wins multiplied by {}", spin.multiplier) } else { String::new() };
     let title = match kind(spin) {
         Some(kind) if potions => format!("Three Potions start the {kind}{times}"),
         Some(kind) => format!("{kind}{times}"),
@@ -181,7 +181,8 @@ pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: 
         _ => folded(game, spin, pen),
     };
     if spin.win_coins > 0 || spin.win_minor > 0 {
-        let times = if spin.multiplier > 1 { format!(", line wins times {}", spin.multiplier) } else { String::new() };
+        let times =
+            if spin.multiplier > 1 { format!(", line wins multiplied by {}", spin.multiplier) } else { String::new() };
         let sum = pen.bold(Hue::Gold, &coins(spin.win_coins));
         lines.push(format!("  in all {sum}, {}{times}", minor_units(spin.win_minor, currency)));
     }

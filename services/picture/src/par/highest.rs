@@ -61,7 +61,7 @@ impl Highest {
         rows.push(("chance of the highest win, at most", self.chance.clone()));
         if !self.gambled_bets.is_empty() {
             rows.push((
-                "highest win with the gamble, at stakes in EUR",
+                "highest win with the gamble, for stakes in EUR",
                 format!("{} bets", grouped(&self.gambled_bets)),
             ));
             rows.push(("chance of the win with the gamble, at most", self.gambled_chance.clone()));

@@ -211,8 +211,8 @@ fn rates(par: &Par) -> Markup {
         let inverse = if comes && small { grouped(&decimal(&rate.value.recip(), 2)) } else { String::new() };
         vec![rate.title.render(), code(&rate.key), chance(&rate.value).render(), inverse.render()]
     });
-    let says = "Chances and expected numbers per paid spin, unless stated otherwise. One in: the inverse of a \
-                chance.";
+    let says = "Chances and expected numbers per paid spin, unless stated otherwise. The column \"one in\" \
+                is the inverse of the chance.";
     section("Features", &html! { (note(says)) (table(&["figure", "key", "value", "one in"], rows)) })
 }
 
@@ -233,7 +233,7 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
     let titles = BANDS.map(|(errors, percent)| format!("{percent} % (± {errors:.3})"));
     let [widest, middle, narrowest] = titles.each_ref().map(String::as_str);
     let spread = list([
-        ("standard deviation of a round", format!("{:.6} bets", par.std_dev).render()),
+        ("standard deviation of a round's win", format!("{:.6} bets", par.std_dev).render()),
         ("variance", format!("{:.6} bets²", par.std_dev * par.std_dev).render()),
         ("volatility index (1.96 σ)", format!("{:.4} bets", par.std_dev * BANDS[1].0).render()),
         (
@@ -272,7 +272,7 @@ fn in_cash(reports: &[CashReport]) -> Markup {
         "return in cash",
         "wins",
         "error of the return, at most ±",
-        "change of the return after play at other coin values, at most ±",
+        "change of the return if a player changes the coin value, at most ±",
     ];
     let inner = html! {
         (note(CASH_PROOF))

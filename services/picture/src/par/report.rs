@@ -9,9 +9,9 @@ use std::fmt;
 
 pub const PLACES: usize = 9;
 pub const PERCENT_PLACES: usize = PLACES - 2;
-pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18 places, or nine significant digits; bets: 6 \
-                        places; rounded half to even, except rtp_parts, which are rounded by the largest remainders so \
-                        that they add up to rtp";
+pub const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18 places, or more for nine significant \
+                        digits; bets: 6 places; rounded half to even, except rtp_parts, which are rounded by the \
+                        largest remainders so that they add up to rtp";
 
 #[derive(Debug, Serialize)]
 pub struct StakeReport {
@@ -58,9 +58,9 @@ pub struct CashReport {
     pub mixed_at_most: String,
 }
 
-pub const CASH_PROOF: &str = "wins are whole coins, so a coin of whole minor units needs no rounding, and the return in cash \
-     equals the return in coins; otherwise the effect of rounding, half to even, is computed over all possible windows, at a \
-     constant coin value";
+pub const CASH_PROOF: &str = "wins are whole coins, so a coin of whole minor units needs no rounding, and the return in \
+     cash equals the return in coins; for other coins, the effect of rounding, half to even, is computed over all possible \
+     windows, at a constant coin value";
 
 /// Key of the return from the jackpot's increments, which [`Par::rtp`] does not include.
 pub const INCREMENTS: &str = "jackpot_increments";

@@ -164,7 +164,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
                 );
             }
             if credential.roles == Roles::NONE {
-                return refuse(operator, "a credential without roles permits nothing");
+                return refuse(operator, "each credential must have at least one role");
             }
             let digest = match (credential.token_sha256, credential.certificate_sha256) {
                 (Some(token), None) if is_blank(&token) => {
@@ -198,14 +198,16 @@ impl Credential {
 fn check_served(operators: &[Operator], own: &Operator, credential: &Credential) -> Result<(), &'static str> {
     let served = &credential.operators;
     if served.iter().collect::<BTreeSet<_>>().len() < served.len() || served.contains(&own.id) {
-        return Err("a credential must serve operators other than its own, and must list each once");
+        return Err("a credential's operators must be other than its own operator, and it must list each once");
     }
     if credential.serves(own).any(|id| id == PLATFORM) && !served.is_empty() {
-        return Err("a credential of the platform must not serve other operators, and no other credential may serve \
-             the platform");
+        return Err(
+            "a credential of the platform must not serve other operators, and no operator's credential may serve \
+             the platform",
+        );
     }
     if !served.iter().all(|id| operators.iter().any(|operator| operator.id == *id)) {
-        return Err("a credential's operators must be configured");
+        return Err("each operator that a credential serves must be configured");
     }
     // Credentials of equal name count as one actor, who must not also get the roles of another operator's credential.
     let is_same = |of: &Operator, other: &Credential| {

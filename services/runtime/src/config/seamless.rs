@@ -153,8 +153,10 @@ impl Seamless {
             return Some("provider and brand of its wallet must be 1 to 64 visible characters");
         }
         match (self.protocol, &self.token_file, &self.signing_key_file) {
-            (WalletProtocol::Grpc, _, Some(_)) => Some("signing_key_file is for protocol = \"json\""),
-            (WalletProtocol::Json, Some(_), _) => Some("token_file is for protocol = \"grpc\""),
+            (WalletProtocol::Grpc, _, Some(_)) => {
+                Some("signing_key_file is only for a wallet with protocol = \"json\"")
+            }
+            (WalletProtocol::Json, Some(_), _) => Some("token_file is only for a wallet with protocol = \"grpc\""),
             (WalletProtocol::Json, None, None) => Some("protocol = \"json\" needs signing_key_file"),
             _ => None,
         }

@@ -62,7 +62,7 @@ fn pl_27_mf_c6_operators_that_make_no_sense_are_refused_with_their_name() {
         (credential("a/b", &format!("{token}\n{play}")), "id must be"),
         (good.clone() + &good, "is configured twice"),
         (good.clone() + &credential("other", &format!("{token}\n{play}")), "two credentials have the same digest"),
-        (credential("acme", &format!("{token}\nroles = []")), "without roles"),
+        (credential("acme", &format!("{token}\nroles = []")), "at least one role"),
         (credential("acme", &format!("token_sha256 = \"{EMPTY}\"\n{play}")), "empty or blank token"),
         (credential("acme", play), "either token_sha256 or certificate_sha256"),
         (credential("acme", &format!("certificate_sha256 = \"{DIGEST}\"\n{play}")), "needs tls.client_ca"),
@@ -76,8 +76,11 @@ fn pl_27_mf_c6_operators_that_make_no_sense_are_refused_with_their_name() {
         ("[[operators]]\nid = \"platform\"\nseamless = { url = \"http://a\" }".to_owned(), "no players"),
         ("[[operators]]\nid = \"acme\"\nseamless = { url = \"http://a\", bets_max = 0 }".to_owned(), "above 0"),
         (wallet("protocol = \"json\""), "needs signing_key_file"),
-        (wallet("protocol = \"json\", signing_key_file = \"k\", token_file = \"t\""), "is for protocol = \"grpc\""),
-        (wallet("signing_key_file = \"k\""), "is for protocol = \"json\""),
+        (
+            wallet("protocol = \"json\", signing_key_file = \"k\", token_file = \"t\""),
+            "is only for a wallet with protocol = \"grpc\"",
+        ),
+        (wallet("signing_key_file = \"k\""), "is only for a wallet with protocol = \"json\""),
         (wallet("protocol = \"xml\""), "unknown variant `xml`"),
     ] {
         let error = Config::parse(&text).unwrap_err().to_string();

@@ -61,7 +61,7 @@ impl Bounds {
                 "too few file descriptors for the configured number of connections: raise the limit of open files, or lower limits.connections_max"
             );
         } else {
-            tracing::info!(descriptors, reserve, all, "set the limit of connections");
+            tracing::info!(descriptors, reserve, all, "the limit of connections was set");
         }
         Self::new(limits, all)
     }

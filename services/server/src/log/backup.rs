@@ -39,7 +39,9 @@ pub enum BackupError {
         /// Operator whose records were received; empty if the records of all operators were received.
         sent: Box<str>,
     },
-    #[error("the service sent the record at position {position} of partition {partition} after position {last}")]
+    #[error(
+        "the service sent the record at position {position} of partition {partition} after the record at position {last}"
+    )]
     Order { position: Position, partition: u32, last: Position },
     #[error("the service's log is not the log that this copy was made from: {0}")]
     OtherLog(AppendError),

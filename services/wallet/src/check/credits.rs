@@ -7,17 +7,17 @@ use crate::call::Call;
 use motherlode_proto::wallet::v1::CreditKind;
 
 pub(super) const CASES: [Case; 11] = cases![
-    28 credit_applied_once: "Credit pays a win, a jackpot, or the refund of a voided round.";
+    28 credit_applied_once: "The call Credit pays a win, a jackpot, or the refund of a voided round.";
     29 credit_repeat_one_effect: "Calls are retried with the same id until the answer is known.";
     30 credit_repeat_other_amount_refused: "A call that repeats an id with a different amount is refused.";
     31 credit_ten_concurrent_one_effect: "Each transaction id has one effect, no matter how often or when it is sent.";
     32 credit_after_session_end: "Credits are accepted after their session has expired.";
-    33 blocked_player_still_paid: "The wallet refuses a credit only because of a fault.";
-    34 two_credits_in_one_round: "WIN is the win of a round, or a part of it.";
-    35 jackpot_in_round: "JACKPOT names its pool and award; it is not part of the round's win.";
+    33 blocked_player_still_paid: "The wallet must accept every credit; a refusal counts as a fault.";
+    34 two_credits_in_one_round: "A credit of kind WIN pays the win of a round, or a part of that win.";
+    35 jackpot_in_round: "A credit of kind JACKPOT names the pool and the award, and is not part of the round's win.";
     36 jackpot_after_close: "A jackpot may follow the round's end, because a jackpot's amount is determined later.";
     37 refund_of_void: "A REFUND of a voided round may follow the round's end.";
-    38 reversal_beyond_balance: "A refused reversal is repeated; the wallet does not store the refusal.";
+    38 reversal_beyond_balance: "A refused reversal can be sent again; the wallet does not store the refusal.";
 ];
 
 async fn bet(kit: &mut Kit) -> (Option<i64>, Call) {

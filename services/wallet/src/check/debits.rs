@@ -9,7 +9,7 @@ use motherlode_proto::{
 };
 
 pub(super) const CASES: [Case; 16] = cases![
-    1 applied_once: "Debit debits or refuses a bet. DONE: this call applied the transaction.";
+    1 applied_once: "The call Debit debits or refuses a bet. DONE: this call applied the transaction.";
     2 repeat_same_answer: "DONE_BEFORE: an earlier call with this id applied the transaction.";
     3 repeat_other_amount_refused: "A call that repeats an id with a different amount is refused.";
     4 repeat_other_currency_refused: "A call that repeats an id with a different currency is refused.";
@@ -23,7 +23,7 @@ pub(super) const CASES: [Case; 16] = cases![
     12 blocked_player_refused: "A debit of a blocked player is refused with PLAYER_BLOCKED.";
     13 expired_session_refused: "A bet in an expired session is refused with SESSION_INVALID.";
     14 limit_refused: "A bet beyond a limit is refused with LIMIT_REACHED.";
-    15 largest_amount: "Amounts are exact up to 2^53 - 1 and 10^12 minor units.";
+    15 largest_amount: "Amounts are exact, even amounts of 10^12 and 2^53 - 1 minor units.";
     16 zero_and_three_digit_currency: "Amounts are in minor units: JPY has 0 decimal digits, KWD has 3.";
 ];
 

@@ -123,7 +123,11 @@ impl Kit {
     pub(super) async fn send_both(&mut self, one: &Call, other: &Call) {
         let (first, second) = tokio::join!(self.ask(one), self.ask(other));
         for (call, (seen, _)) in [(one, first), (other, second)] {
-            self.note(format!("{}: {}, concurrently with the other call", described(call), answered(&seen)));
+            self.note(format!(
+                "{}: {}, sent concurrently with the call of the line before or after",
+                described(call),
+                answered(&seen)
+            ));
         }
     }
 

@@ -39,7 +39,7 @@ async fn late_answer_after_client_timeout(kit: &mut Kit) -> Result<(), Skip> {
         let before = kit.balance().await;
         let debit = kit.debit(100);
         let answered = timeout(Duration::from_millis(wait), kit.client.ask(&debit, 1)).await.is_ok();
-        kit.note(format!("{}: call aborted after {wait} ms, answered: {answered}", described(&debit)));
+        kit.note(format!("{}: the call was aborted after {wait} ms; answered before: {answered}", described(&debit)));
         settle(kit, &debit, before).await;
     }
     Ok(())
@@ -61,7 +61,10 @@ async fn connection_cut_before_answer(kit: &mut Kit) -> Result<(), Skip> {
         let Ok(client) = client_of(&kit.players.operator, &kit.settings) else { return Ok(()) };
         let answered = timeout(Duration::from_millis(wait), client.ask(&debit, 1)).await.is_ok();
         drop(client);
-        kit.note(format!("{}: connection closed after {wait} ms, answered: {answered}", described(&debit)));
+        kit.note(format!(
+            "{}: the connection was closed after {wait} ms; answered before: {answered}",
+            described(&debit)
+        ));
         settle(kit, &debit, before).await;
     }
     Ok(())

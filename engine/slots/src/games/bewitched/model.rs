@@ -90,7 +90,7 @@ impl Model {
         let seed = seed_coins * base_coin_micros / 1_000_000;
         let percent = decimal(&ratio(contribution_micros, 10_000), 2);
         format!(
-            "the pool is active, its seed is {seed} EUR, and it grows by {percent} % of every bet; each coin bet wins \
+            "the pool is active, its seed is {seed} EUR, and it grows by {percent} % of every bet; each coin of a bet wins \
              the jackpot once in {odds} spins on average; the jackpot is proportional to the coin value, and a coin \
              value of {} EUR wins the whole pool. While the pool is suspended, the jackpot cannot be won, and the \
              return without the jackpot applies",

@@ -25,7 +25,7 @@ pub(super) fn text(whole: &Whole) -> String {
             }
             if partitions.len() > 1 {
                 lines.extend(section("Between partitions"));
-                lines.push(row("amount in transit between partitions (all copies match)", &eur(*in_transit)));
+                lines.push(row("amount in transit between partitions (copied records match)", &eur(*in_transit)));
             }
             lines.extend(draws(&whole.seals(), whole.sealed()));
             lines.extend(waiting(partitions));
@@ -59,21 +59,29 @@ fn log(report: &Report) -> Vec<String> {
     ];
     lines.push(match index {
         Comparison::Compared { balances, held } => {
-            format!("  index compared: {} balances agree, as of position {}", count(balances), count(held))
+            format!(
+                "  index compared at position {1}: its {0} balances equal those of the log",
+                count(balances),
+                count(held)
+            )
         }
         Comparison::NotCompared { why } => format!("  index not compared: {why}"),
     });
     if let Some(base) = &report.base {
-        let logged = if base.is_logged { "equal to the base in the log" } else { "not a base of the log" };
-        lines.push(format!("  digest of the state at position {}, form {}: {logged}", count(base.position), base.form));
+        let logged = if base.is_logged { "equal to the base in the log" } else { "no such base in the log" };
+        lines.push(format!(
+            "  digest of the state at position {}, digest version {}: {logged}",
+            count(base.position),
+            base.form
+        ));
         lines.push(format!("    {}", hex(&base.digest)));
     }
     if !report.checkpoints.is_empty() {
         let sizes: Vec<_> = report.checkpoints.iter().map(count).collect();
-        let tree = report
-            .tree
-            .map_or(String::new(), |size| format!("; the tree files match the log up to record {}", count(size)));
-        lines.push(format!("  checkpoints of this log: {}{tree}", sizes.join(", ")));
+        let tree = report.tree.map_or(String::new(), |size| {
+            format!("; the files of the Merkle tree match the log up to record {}", count(size))
+        });
+        lines.push(format!("  checkpoints of this log: signed for the first {} records{tree}", sizes.join(", ")));
     }
     lines.extend([
         row("commits", &count(position)),
@@ -112,7 +120,7 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
                 &format!("refunds of {} voided rounds", count(voids.rounds)),
                 &money(voids.refunds, currency),
             ));
-            lines.push(row("taken-back wins of voided rounds", &money(voids.wins_taken_back, currency)));
+            lines.push(row("wins of voided rounds, taken back from players", &money(voids.wins_taken_back, currency)));
             lines.push(row("wins of voided rounds that players keep", &money(voids.wins_left, currency)));
         }
         lines.extend(played.iter().filter(|of| of.currency == currency).flat_map(returns));
@@ -136,7 +144,7 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
         lines.push(row("service starts that revoked unused seals", &count(unsure_starts)));
         lines.push(row("draws sealed again after starts that revoked seals", &count(ended)));
     }
-    lines.push(row("sealed steps of open rounds, resolved when the rounds end", &count(held)));
+    lines.push(row("sealed steps of open rounds, revealed when the rounds end", &count(held)));
     if checked + unchecked > 0 {
         lines.push(row("seals recomputed from their draw keys", &count(checked)));
         lines.push(row("seals whose draw key is not in the draw key file", &count(unchecked)));
@@ -178,7 +186,7 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
     let mut uses = format!("{} + {} + {}", plain(pool.paid), plain(pool.increments), plain(pool.reserve));
     if pool.moved_in != Nano::ZERO || pool.moved_out != Nano::ZERO {
         lines.push(row("moved in from retired pools", &eur(pool.moved_in)));
-        lines.push(row("moved out at retirement", &eur(pool.moved_out)));
+        lines.push(row("moved out when this pool was retired", &eur(pool.moved_out)));
         sources += &format!(" + {}", plain(pool.moved_in));
         uses += &format!(" + {}", plain(pool.moved_out));
     }
@@ -189,7 +197,7 @@ fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String
 }
 
 fn award(award: &Award) -> String {
-    let share = if award.collision { ", same refresh" } else { "" };
+    let share = if award.collision { ", in the same refresh interval as the previous hit" } else { "" };
     let who = format!("{} round {}", award.stream, award.round);
     format!("  award of the hit at {}: {} to {who}{share}", award.hit, money(award.amount.0.into(), award.currency))
 }
@@ -199,7 +207,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();
     let unpaid_lines = unpaid.iter().map(|(_, hit, award)| {
         let amount = money(award.amount.0.into(), award.currency);
-        format!("  unpaid: {amount} to {} round {}, hit at position {hit}", award.stream, award.round)
+        format!("  unpaid: {amount} to {}, round {}, hit at position {hit}", award.stream, award.round)
     });
     let players = books().flat_map(|books| books.players());
     let open: Vec<_> = players
@@ -215,7 +223,7 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     });
     let off: Vec<_> = books().take(1).flat_map(|books| books.switched_off()).collect();
     let off_lines = off.iter().map(|(switch, off)| {
-        format!("  switched off: {switch}, since position {} by {}: {}", off.position, off.actor, off.reason)
+        format!("  switched off: {switch}, at position {} by {}; reason: {}", off.position, off.actor, off.reason)
     });
     let mut lines = section("Waiting").to_vec();
     lines.push(row("awards to be paid", &count(unpaid.len())));

@@ -79,7 +79,7 @@ fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
         lines.extend([
             row("without the jackpot", &percent(&par.rtp_without_jackpot, PERCENT_PLACES)),
             row("RETURN without the jackpot's increments", &whole),
-            row("the jackpot's increments at this coin value", &percent(&par.part(INCREMENTS), PERCENT_PLACES)),
+            row("the jackpot's increments at the coin value above", &percent(&par.part(INCREMENTS), PERCENT_PLACES)),
             row("with the jackpot's increments", &percent(&par.rtp_with_increments(), PERCENT_PLACES)),
         ]);
         let assumes = format!("The jackpot's share assumes: {}.", info.jackpot_assumes);
@@ -104,7 +104,8 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
     lines.extend(cash::lines(&reports).iter().map(|(coins, rtp)| row(coins, &shifted(rtp))));
     if let Some(mixed) = reports.iter().find(|of| of.mixed_at_most.bytes().any(|digit| matches!(digit, b'1'..=b'9'))) {
         let label = format!(
-            "maximum change of the return by earlier bets at other coin values (at coin value {} {}; smaller at higher coin values)",
+            "maximum change of the return if a player changes the coin value (at coin value {} {}; smaller at higher \
+             coin values)",
             mixed.currency, mixed.coin_value
         );
         lines.push(row(&label, &shifted(&mixed.mixed_at_most)));
@@ -120,7 +121,7 @@ fn spread(par: &Par) -> Vec<String> {
             "chance that a paid spin wins",
             &format!("{}, {}", percent(&par.hit_frequency, 4), once_in(&par.hit_frequency, 2)),
         ),
-        row("standard deviation of a round", &format!("{:.4} bets", par.std_dev)),
+        row("standard deviation of a round's win", &format!("{:.4} bets", par.std_dev)),
         row("volatility index, 1.96 standard deviations", &format!("{:.4}", par.volatility_index())),
         row("highest win of one spin of the reels", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
         row("frequency of the highest win", &format!("{} spins", once_in(&par.max_win_probability, 0))),

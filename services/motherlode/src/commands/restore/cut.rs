@@ -147,7 +147,7 @@ impl<'a> Cutter<'a> {
             return Err(fault);
         }
         let kept = cut.unwrap_or(kept);
-        let step = "Name only the position of partition 0, to which the other partitions are cut; or use --time";
+        let step = "Name only the position of partition 0, or use --time: the restore then finds the positions of the other partitions";
         if let Some(wanted) = to.position(partition).filter(|wanted| *wanted != kept.end) {
             let why = match refers {
                 Some(refers) => format!(

@@ -210,8 +210,8 @@ impl Undone {
         for ((operator, kind, currency), Sum { count, minor, unconfirmed, repeated }) in &self.sums {
             let _ = writeln!(
                 text,
-                "  undone at the wallet of {operator}: {count} {} of {minor} minor units of {}; {unconfirmed} without an answer, \
-                 {repeated} sent again",
+                "  undone at the wallet of {operator}: {count} {}, in total {minor} minor units of {}; {unconfirmed} without \
+                 an answer from the wallet, {repeated} to be sent again",
                 kind.name(),
                 currency.code()
             );
@@ -327,9 +327,9 @@ mod tests {
         }
         undone.end_partition(1, 4);
         let text = undone.finish().unwrap();
-        assert!(text.contains("acme: 3 debits of 90 minor units of EUR; 1 without an answer, 1 sent again"), "{text}");
+        assert!(text.contains("acme: 3 debits, in total 90 minor units of EUR; 1 without an answer from the wallet, 1 to be sent again"), "{text}");
         assert!(
-            text.contains("acme: 3 credits of 125 minor units of EUR; 1 without an answer, 1 sent again"),
+            text.contains("acme: 3 credits, in total 125 minor units of EUR; 1 without an answer from the wallet, 1 to be sent again"),
             "{text}"
         );
         let lines = std::fs::read_to_string(&path).unwrap();

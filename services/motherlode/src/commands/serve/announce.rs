@@ -59,7 +59,7 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
     if let Some((of, credential)) = player(&config.operators) {
         operator = format!(" --operator {}", quoted(&of.id));
         needs.push(format!(
-            "The commands that call the service need a token in the environment variable MOTHERLODE_TOKEN, for example that of\n\
+            "The commands that call the service need a token in the environment variable MOTHERLODE_TOKEN, for example the token of\n\
              operator {}, credential {credential}, with the roles play and wallet (export MOTHERLODE_TOKEN=$(cat FILE)).",
             of.id
         ));

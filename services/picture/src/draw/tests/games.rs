@@ -262,7 +262,7 @@ fn wf_09_respins_until_a_win_stand_beside_each_other() {
     let spins = [vec![window(game, SpinKind::Base, &WITCHES)], respins].concat();
     let drawn = drawn_of(game, spins, Outcome::default());
     assert!(drawn.contains(
-        "\n  Multiplier Respins, line wins times 8\n\n  #1           ·     #2           ·     #3        +160\n"
+        "\n  Multiplier Respins, line wins multiplied by 8\n\n  #1           ·     #2           ·     #3        +160\n"
     ));
     assert!(drawn.contains("\n  3 multiplier respins won 160 coins.\n"), "{drawn}");
 }
