@@ -66,7 +66,8 @@ pub struct ServiceStatus {
     file: Option<Arc<PathBuf>>,
 }
 
-/// Totals at the beginning of a minute; the minute's figures are the next minute's totals minus these.
+/// Totals at the beginning of a minute. The minute's figures are the differences between the next minute's totals and these
+/// totals.
 struct Minute {
     number: i64,
     calls: Histogram<u64>,
@@ -150,7 +151,8 @@ impl ServiceStatus {
         Minute { number, calls: histogram(), rounds, money, refusals: refusals::counts() }
     }
 
-    /// Returns the figures between the beginnings of two minutes. Amounts are converted to EUR at the current rates.
+    /// Returns the figures of the time from the beginning of `minute` to the beginning of `next`. Amounts are converted to
+    /// EUR at the current rates.
     fn point(&self, minute: &Minute, next: &Minute) -> Point {
         let books = self.follower.ledgers().home();
         let eur = |of: fn(&(i128, i128)) -> i128| {

@@ -61,7 +61,7 @@ impl StepDraw {
 pub struct Sealed {
     pub name: DrawName,
     pub seal: Seal,
-    /// Reason for which the draw was sealed separately; `None` if it was sealed with a step.
+    /// Reason why the draw was sealed in an event of its own; `None` if a step's event sealed it.
     pub reason: Option<SealReason>,
 }
 
