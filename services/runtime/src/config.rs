@@ -52,9 +52,9 @@ pub struct Config {
     pub store: Store,
     /// Number of partitions, permanent once the log exists.
     pub partitions: u32,
-    /// Whether the log is verified before or after the start.
+    /// Part of the log that is verified before the first answer.
     pub verify: Verify,
-    /// Threads for requests; 0 means half of the processors, because the log, the index and followers need processors, too.
+    /// Threads for requests; 0 means half of the processors, which leaves processors for the log, the index and followers.
     pub worker_threads: usize,
     /// Limits of the service.
     pub limits: Limits,

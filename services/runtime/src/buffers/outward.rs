@@ -35,7 +35,8 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Counts an answer's bytes as buffered. Polls the body at once, so that even an unread answer is counted.
+    /// Counts an answer's bytes as buffered. Polls the body at once, so that an answer counts even if the client never
+    /// reads it.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;
