@@ -99,7 +99,7 @@ pub struct Tls {
     pub certificate: PathBuf,
     /// Private key.
     pub key: PathBuf,
-    /// Root certificates of client certificates; by default, no client certificates are requested.
+    /// Root certificates that client certificates must chain to; default: no client certificates are requested.
     pub client_ca: Option<PathBuf>,
 }
 
@@ -109,13 +109,13 @@ pub struct Tls {
 pub struct BeyondLoopback {
     /// Whether to serve without TLS, for example behind a proxy with TLS.
     pub plaintext: bool,
-    /// Whether to serve without operators, which gives every caller all permissions.
+    /// Whether to serve without configured operators; every caller then has all permissions.
     pub anyone: bool,
     /// Whether to serve metrics and health (`telemetry.listen`) without TLS and log-in.
     pub telemetry: bool,
 }
 
-/// Thresholds of significant events (PL-22). No regulation prescribes them.
+/// Thresholds of significant events (PL-22). No regulation prescribes these thresholds.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {
@@ -149,15 +149,15 @@ impl Default for Demo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Draws {
-    /// Draw key file, created at the first start. Processes that open players, void rounds or spin must share it.
+    /// Draw key file, created at the first start. Processes that open players, void rounds or spin must share this file.
     pub key_file: Option<PathBuf>,
     /// Memory-backed folder with evidence of acknowledged records. Each start checks the evidence; a reboot clears it.
     /// Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
-    /// Whether to accept a loss of the log's end; set only by a flag.
+    /// Whether to start although the log's end is lost; set only by a flag.
     #[serde(skip)]
     pub accept_loss: bool,
-    /// Whether to accept a loss of draw keys; set only by a flag.
+    /// Whether to start although draw keys are lost; set only by a flag.
     #[serde(skip)]
     pub accept_lost_keys: bool,
 }
@@ -169,10 +169,10 @@ pub struct Limits {
     /// Maximum appends that are not yet durable; further appends get RESOURCE_EXHAUSTED. Half of the maximum is divided
     /// evenly between operators, half is shared.
     pub queue_length_max: usize,
-    /// Commits per group commit.
+    /// Maximum commits per group commit.
     pub batch_commits_max: usize,
-    /// Players in memory across all partitions, about 1 KB each; other players are read from files. Players with open rounds
-    /// or changes since the snapshot are not evicted.
+    /// Players in memory across all partitions, about 1 KB each; other players are read from files. Players with open
+    /// rounds, or with changes since the last snapshot, stay in memory.
     pub players_in_memory: usize,
     /// Open rounds per operator and partition, about 2.5 KB each; further rounds get RESOURCE_EXHAUSTED, OPEN_ROUNDS_FULL.
     pub open_rounds_per_operator_max: usize,
@@ -184,9 +184,9 @@ pub struct Limits {
     pub connections_max: usize,
     /// Connections per address, or per /64 network of IPv6.
     pub connections_per_peer_max: usize,
-    /// Maps addresses, such as a gateway's, to their own limits of connections.
+    /// Maps addresses, such as that of a gateway, to a limit of connections that replaces `connections_per_peer_max`.
     pub connections_of_peers: BTreeMap<IpAddr, usize>,
-    /// Connections with calls in progress, per operator.
+    /// Connections per operator; a connection counts from its first admitted call.
     pub connections_per_operator_max: usize,
     /// Concurrent TLS handshakes; further handshakes wait or are dropped.
     pub tls_handshakes_max: usize,
@@ -196,23 +196,24 @@ pub struct Limits {
     pub connection_idle_ms_max: u64,
     /// Milliseconds between pings of a connection.
     pub keep_alive_ms: u64,
-    /// Milliseconds to answer a ping before the connection is closed.
+    /// Milliseconds to wait for the answer to a ping before the connection is closed.
     pub keep_alive_answer_ms_max: u64,
     /// Bytes of a call's headers.
     pub header_bytes_max: u32,
-    /// Cancelled calls within 10 seconds after which a connection is closed.
+    /// Cancelled calls of a connection within 10 seconds; with one more, the connection is closed.
     pub cancelled_calls_max: u32,
-    /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as
-    /// 64 bytes plus its payload, with a burst of 10 seconds. Each call allows 8 more frames, and every 64 bytes sent
-    /// to the client allow one more. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
+    /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as 64
+    /// bytes plus its payload, with a burst of 10 seconds. Each call adds 8 frames to the limit, and every 64 bytes sent to
+    /// the client add one frame. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
-    /// Descriptors reserved for the log and its index.
+    /// File descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,
     /// Buffered bytes of all calls.
     pub buffer_bytes_max: usize,
     /// Buffered bytes of an operator's calls.
     pub buffer_bytes_per_operator_max: usize,
-    /// Milliseconds that a call waits for the log, regardless of its deadline; then DEADLINE_EXCEEDED.
+    /// Milliseconds that a call waits for the log, regardless of the call's deadline; then the call fails with
+    /// DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
     /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports the award as
     /// pending.
@@ -221,7 +222,7 @@ pub struct Limits {
     pub change_lapse_ms: u64,
     /// Milliseconds before an inactive session expires.
     pub session_idle_ms_max: u64,
-    /// Milliseconds after a dropped connection before its player can get a new session of the game.
+    /// Milliseconds after a dropped connection before its player can open a new session of the game.
     pub session_hold_ms: u64,
     /// Maximum open sessions; further sessions get RESOURCE_EXHAUSTED. Half of the maximum is divided evenly between
     /// operators, half is shared.
