@@ -237,7 +237,7 @@ pub struct Limits {
 pub struct Interruption {
     /// Milliseconds between sweeps.
     pub sweep_ms: u64,
-    /// Maps games to the hours before an abandoned round is resolved, instead of the game's default.
+    /// Maps games to the hours before an abandoned round is resolved; replaces the game's default.
     pub hours: BTreeMap<String, u32>,
     /// Maps jurisdictions and games to the hours before an abandoned round is resolved; takes precedence over `hours`.
     pub jurisdictions: BTreeMap<String, BTreeMap<String, u32>>,
@@ -408,7 +408,8 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks that the role's required settings exist, and that the draw keys are not copied with the log.
+    /// Checks that the role's required settings exist, and that the draw key file is in no folder that is copied with the
+    /// log.
     pub fn check_role(&self) -> Result<(), ConfigError> {
         let copied = ["log", "copy", "index"].map(|folder| self.data.join(folder));
         if let Some(file) = self.draw_key_file().filter(|file| copied.iter().any(|folder| file.starts_with(folder))) {
@@ -417,7 +418,7 @@ impl Config {
         self.ledger.check(self.role, self.partitions)
     }
 
-    /// Returns the draw key file, by default `keys/draws` in the data folder of a spin process; `None` without keys.
+    /// Returns the draw key file, by default `keys/draws` in the data folder; `None` if this process uses no draw keys.
     #[must_use]
     pub fn draw_key_file(&self) -> Option<PathBuf> {
         let own = || self.role.spins().then(|| self.data.join("keys").join("draws"));
@@ -450,16 +451,17 @@ impl Config {
         }
     }
 
-    /// Returns the number of operators that share the limits, at least 1.
+    /// Returns the number of operators between which limits are divided, at least 1.
     #[must_use]
     pub fn sharing(&self) -> usize {
         self.operators.iter().filter(|operator| operator.id != PLATFORM).count().max(1)
     }
 
-    /// Checks that an address beyond loopback has TLS and operators, or the exceptions that replace them (PL-27).
+    /// Checks that an address beyond loopback has TLS and operators, or that the configuration allows their absence
+    /// (PL-27).
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
         let (listen, allowed) = (self.listen, self.allow_beyond_loopback);
-        // A console process needs no operators, because the called processes authenticate the callers.
+        // A console process needs no operators, because the processes that it calls authenticate the callers.
         let operators = !self.operators.is_empty() || self.role == Role::Console;
         self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [
