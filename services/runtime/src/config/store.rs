@@ -59,7 +59,7 @@ pub struct AllowUnsafe {
     /// Whether to allow servers without `sync_always`, or without a monitoring address. A power cut can then lose
     /// acknowledged rounds.
     pub sync_interval: bool,
-    /// Whether to allow servers before 2.15.1, which can lose messages.
+    /// Whether to allow NATS servers older than 2.15.1, which can lose messages.
     pub version: bool,
     /// Streams in memory.
     pub storage: bool,
