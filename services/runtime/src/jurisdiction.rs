@@ -8,8 +8,8 @@
 //! operators.acme = { profile = "se", limits = { reality_check_ms = 3_600_000 } }
 //! ```
 //!
-//! A configured profile with the name of a built-in profile can only add restrictions to it. An operator's own limits
-//! can only add restrictions.
+//! A configured profile with the name of a built-in profile can only add restrictions to the built-in profile. An
+//! operator's own limits can only add restrictions.
 
 use crate::config::error::ConfigError;
 use motherlode_state::Profile;
