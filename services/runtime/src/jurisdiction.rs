@@ -44,9 +44,9 @@ pub struct Jurisdictions {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Operator {
-    /// Profile of bets that name no jurisdiction; empty for the default.
+    /// Profile of bets that name no jurisdiction; default: the profile in `default`.
     pub profile: String,
-    /// Limits in all jurisdictions.
+    /// Limits of the operator in all jurisdictions.
     pub limits: Profile,
 }
 
@@ -56,8 +56,7 @@ impl Default for Jurisdictions {
     }
 }
 
-/// Profiles by name, and the operators' settings. Clones share the profiles, and a reload of the configuration replaces
-/// them (PL-27).
+/// Profiles by name, and the operators' settings. A reload of the configuration replaces both in all clones (PL-27).
 #[derive(Debug, Clone, Default)]
 pub struct Profiles(Arc<RwLock<Table>>);
 

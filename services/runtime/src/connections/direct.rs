@@ -1,4 +1,4 @@
-//! Answers bets and other frequent unary calls in the task of their connection, because a task and layers per call would
+//! Answers frequent unary calls, such as bets, in the task of their connection, because a task and layers per call would
 //! cost more than a bet. Calls that arrive together are answered together. Direct calls bypass the layers, so
 //! [`DirectCalls`] makes the same checks.
 

@@ -6,7 +6,7 @@ use tonic::Code;
 pub enum Retry {
     /// A retry never helps: the same request is always refused.
     Never,
-    /// A retry helps after the condition named by the reason has changed. It may have the same request id.
+    /// A retry helps after the condition named by the reason has changed. The retry may have the same request id.
     AfterChange,
     /// A retry of the unchanged request, with the same request id, helps after this many milliseconds. The refusal carries a
     /// `RetryInfo`, which may state a longer time.
@@ -27,7 +27,7 @@ macro_rules! reasons {
             pub(super) code: Code,
             pub(super) retry: Retry,
             pub(super) section: &'static str,
-            /// Lines of the doc comment, each with its leading blank.
+            /// Lines of the doc comment, each with its leading space.
             pub(super) doc: &'static [&'static str],
         }
 
@@ -50,7 +50,7 @@ reasons! {
         TokenMissing = "TOKEN_MISSING", Unauthenticated, AfterChange;
         /// The header `authorization` occurs more than once. Send it once.
         TokenAmbiguous = "TOKEN_AMBIGUOUS", Unauthenticated, AfterChange;
-        /// The token belongs to no operator. Check the file from which it was read.
+        /// The token belongs to no operator. Check the file from which the token was read.
         TokenUnknown = "TOKEN_UNKNOWN", Unauthenticated, AfterChange;
         /// The credential does not serve the operator named in the header `motherlode-operator`, or the header occurs twice.
         OperatorNotServed = "OPERATOR_NOT_SERVED", PermissionDenied, AfterChange;
@@ -60,11 +60,11 @@ reasons! {
         CertificateUnknown = "CERTIFICATE_UNKNOWN", Unauthenticated, AfterChange;
         /// The credential of the client certificate has expired. Retry with a newer certificate and the same request id.
         CertificateExpired = "CERTIFICATE_EXPIRED", Unauthenticated, AfterChange;
-        /// The credential lacks the required role; `roles` lists the sufficient ones.
+        /// The credential lacks the required role; any role in `roles` suffices.
         RoleMissing = "ROLE_MISSING", PermissionDenied, AfterChange;
         /// The service has no such method.
         MethodUnknown = "METHOD_UNKNOWN", Unimplemented, Never;
-        /// The method takes a stream of messages. Call it over gRPC.
+        /// The method takes a stream of messages. Call the method over gRPC.
         MethodNeedsGrpc = "METHOD_NEEDS_GRPC", Unimplemented, Never;
         /// The operator exceeds its rate of calls (`calls_per_second_max`).
         RateLimited = "RATE_LIMITED", ResourceExhausted, After(100);
