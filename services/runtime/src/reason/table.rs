@@ -72,7 +72,7 @@ reasons! {
         TooManyConnections = "TOO_MANY_CONNECTIONS", ResourceExhausted, After(1_000);
         /// The operator's send or receive buffers are full. Read the answers, and send fewer requests at once.
         BuffersFull = "BUFFERS_FULL", ResourceExhausted, After(1_000);
-        /// The operator's queue of long reads is full. Make long reads one after the other.
+        /// The operator's queue of long reads is full. Wait for the end of a long read before the next one.
         ReadsBusy = "READS_BUSY", ResourceExhausted, After(200);
         /// The number of the operator's open log streams is at its limit (`streams_max`). End one.
         FollowersMax = "FOLLOWERS_MAX", ResourceExhausted, AfterChange;
@@ -82,27 +82,27 @@ reasons! {
         MessageMalformed = "MESSAGE_MALFORMED", InvalidArgument, Never;
         /// The message is longer than `limits.message_bytes_max`.
         MessageTooLong = "MESSAGE_TOO_LONG", OutOfRange, Never;
-        /// The complete message did not arrive in time. It had no effect; send it again.
+        /// The complete message did not arrive in time. The call had no effect; send the message again.
         MessageLate = "MESSAGE_LATE", DeadlineExceeded, AfterChange;
-        /// A call in JSON has another content type than `application/json`.
+        /// A call in JSON must have the content type `application/json`.
         ContentTypeUnknown = "CONTENT_TYPE_UNKNOWN", InvalidArgument, Never;
         /// The console's listener refused the HTTP request before it became a call; the HTTP status gives the cause.
         HttpRefused = "HTTP_REFUSED", InvalidArgument, AfterChange;
         /// The header `grpc-timeout` is malformed or occurs twice.
         TimeoutMalformed = "TIMEOUT_MALFORMED", InvalidArgument, Never;
-        /// The call's deadline has passed. The effect of a request in progress is unknown: retry with the same request id.
+        /// The call's deadline has passed. Whether the request took effect is unknown: retry with the same request id.
         DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, After(100);
         /// A field is missing or malformed. Correct the field that `BadRequest` names.
         InvalidField = "INVALID_FIELD", InvalidArgument, Never;
-        /// The request id was used for a request with other content. Use a new one.
+        /// The request id was used for a request with other content. Use a new request id.
         RequestIdReused = "REQUEST_ID_REUSED", AlreadyExists, Never;
         /// The request was cancelled by CancelRequest and is never applied.
         RequestCancelled = "REQUEST_CANCELLED", FailedPrecondition, Never;
-        /// The stream changed while the request was decided. The request had no effect; retry it.
+        /// Another request changed the stream while this request was decided. This request had no effect; retry it.
         VersionConflict = "VERSION_CONFLICT", Aborted, After(10);
     }
     "Accounts and money" {
-        /// There is no such account, or it belongs to another operator. Open it with OpenAccount.
+        /// There is no such account, or it belongs to another operator. OpenAccount opens an account.
         AccountUnknown = "ACCOUNT_UNKNOWN", NotFound, AfterChange;
         /// The account is already open.
         AccountExists = "ACCOUNT_EXISTS", AlreadyExists, Never;
@@ -121,7 +121,7 @@ reasons! {
         BalanceAboveLimit = "BALANCE_ABOVE_LIMIT", FailedPrecondition, AfterChange;
         /// The currency allows no new accounts and bets, because it is not enabled or has no coin ladder.
         CurrencyNotOffered = "CURRENCY_NOT_OFFERED", FailedPrecondition, AfterChange;
-        /// The currency has no exchange rate to EUR. Set one with SetExchangeRate.
+        /// The currency has no exchange rate to EUR. Set a rate with SetExchangeRate.
         RateUnknown = "RATE_UNKNOWN", FailedPrecondition, AfterChange;
         /// The exchange rate is outside the configured bounds.
         RateOutOfBounds = "RATE_OUT_OF_BOUNDS", FailedPrecondition, Never;
@@ -133,7 +133,7 @@ reasons! {
         GameUnknown = "GAME_UNKNOWN", NotFound, Never;
         /// The operator is neither configured nor in the log. ListSwitches lists the operators.
         OperatorUnknown = "OPERATOR_UNKNOWN", NotFound, Never;
-        /// The game does not offer the stake. GetGame returns the game's lines, coins and coin values.
+        /// The game does not offer this stake. GetGame returns the game's lines, coins and coin values.
         InvalidStake = "INVALID_STAKE", InvalidArgument, Never;
         /// The rules version is superseded and accepts no new bets. Name the current version.
         RulesVersionSuperseded = "RULES_VERSION_SUPERSEDED", FailedPrecondition, AfterChange;
@@ -145,13 +145,13 @@ reasons! {
         GameDisabled = "GAME_DISABLED", FailedPrecondition, AfterChange;
         /// A switch stops new rounds of the rules version.
         VersionDisabled = "VERSION_DISABLED", FailedPrecondition, AfterChange;
-        /// The player has an open round of the game (`round_id`). End it with Choose, SkipRound or CloseRound.
+        /// The player has an open round of the game (`round_id`). End the round with Choose, SkipRound or CloseRound.
         RoundInProgress = "ROUND_IN_PROGRESS", FailedPrecondition, AfterChange;
         /// The number of the operator's open rounds in this partition is at its limit. Finish some.
         OpenRoundsFull = "OPEN_ROUNDS_FULL", ResourceExhausted, After(5_000);
         /// The player must pick a witch before the first spin.
         WitchNotPicked = "WITCH_NOT_PICKED", FailedPrecondition, AfterChange;
-        /// The round awaits a different choice, or no choice (`awaiting`).
+        /// The round awaits a different choice, or no choice (see `awaiting`).
         ChoiceNotAwaited = "CHOICE_NOT_AWAITED", FailedPrecondition, Never;
         /// The round is over and accepts no more choices. GetRound returns it.
         AlreadySettled = "ALREADY_SETTLED", FailedPrecondition, Never;
@@ -165,7 +165,7 @@ reasons! {
         NoDrawKeys = "NO_DRAW_KEYS", FailedPrecondition, AfterChange;
         /// The operating system returned no random bytes.
         NoEntropy = "NO_ENTROPY", Unavailable, After(1_000);
-        /// The operating system returned no random bytes for a simulation's seed.
+        /// The operating system returned no random bytes for the seed of a simulation.
         NoRandomNumbers = "NO_RANDOM_NUMBERS", Unavailable, After(1_000);
         /// The jurisdiction does not allow buying a feature.
         BuyFeatureForbidden = "BUY_FEATURE_FORBIDDEN", FailedPrecondition, Never;
