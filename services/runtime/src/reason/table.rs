@@ -68,7 +68,7 @@ reasons! {
         MethodNeedsGrpc = "METHOD_NEEDS_GRPC", Unimplemented, Never;
         /// The operator exceeds its rate of calls (`calls_per_second_max`).
         RateLimited = "RATE_LIMITED", ResourceExhausted, After(100);
-        /// The number of connections of the operator, or of all callers without an operator, is at its limit. Close some.
+        /// The operator's number of connections is at its limit. Close some.
         TooManyConnections = "TOO_MANY_CONNECTIONS", ResourceExhausted, After(1_000);
         /// The operator's send or receive buffers are full. Read the answers, and send fewer requests at once.
         BuffersFull = "BUFFERS_FULL", ResourceExhausted, After(1_000);
@@ -177,18 +177,18 @@ reasons! {
         AutoplayForbidden = "AUTOPLAY_FORBIDDEN", FailedPrecondition, Never;
         /// The bet exceeds the limit for a round (`limit_minor`).
         BetLimit = "BET_LIMIT", FailedPrecondition, AfterChange;
-        /// The bet could raise the day's loss above its limit (`limit_minor`).
+        /// The bet could raise the player's loss of the day above the limit (`limit_minor`).
         LossLimit = "LOSS_LIMIT", FailedPrecondition, AfterChange;
-        /// The player's last round started too recently: the jurisdiction requires a minimum time per round.
+        /// The jurisdiction's minimum time since the start of the player's last round has not passed.
         RoundTooSoon = "ROUND_TOO_SOON", FailedPrecondition, After(1_000);
     }
     "Sessions" {
-        /// The jurisdiction's limits apply only within sessions. Open one with OpenSession.
+        /// Limits of the jurisdiction or operator require a session. Open a session with OpenSession.
         SessionRequired = "SESSION_REQUIRED", FailedPrecondition, AfterChange;
-        /// The player has an open session, or another call keeps the session open. Bet in that session, or close it.
+        /// The player has an open session, or another KeepSession call keeps the session. Bet in the open session, or close
+        /// it.
         SessionInUse = "SESSION_IN_USE", FailedPrecondition, AfterChange;
-        /// The connection of the player's session was dropped some seconds ago, so the game is not free for another
-        /// session yet.
+        /// The player's session of this game lost its connection some seconds ago, and still holds the game.
         SessionHeld = "SESSION_HELD", FailedPrecondition, After(1_000);
         /// The session is over. Open another session.
         SessionExpired = "SESSION_EXPIRED", FailedPrecondition, AfterChange;
@@ -196,7 +196,7 @@ reasons! {
         SessionMismatch = "SESSION_MISMATCH", InvalidArgument, Never;
         /// The player has reached the day's time limit.
         SessionTimeLimit = "SESSION_TIME_LIMIT", FailedPrecondition, AfterChange;
-        /// A reality check is due. Acknowledge it with AcknowledgeRealityCheck.
+        /// A reality check is due. Call AcknowledgeRealityCheck.
         RealityCheckDue = "REALITY_CHECK_DUE", FailedPrecondition, AfterChange;
         /// The number of sessions is at its limit (`limits.sessions_max`).
         SessionsFull = "SESSIONS_FULL", ResourceExhausted, After(60_000);
@@ -224,17 +224,17 @@ reasons! {
         InvalidCampaign = "INVALID_CAMPAIGN", InvalidArgument, Never;
     }
     "Operators' own wallets" {
-        /// The operator's own wallet holds the player's money. Make deposits and withdrawals there.
+        /// The operator's own wallet holds the player's money. Make deposits and withdrawals in that wallet.
         SeamlessWallet = "SEAMLESS_WALLET", FailedPrecondition, Never;
-        /// Recent calls to the operator's wallet got no answer, so its circuit is open.
+        /// Recent calls to the operator's wallet got no answer, so the wallet is not called for a while.
         WalletUnavailable = "WALLET_UNAVAILABLE", Unavailable, After(1_000);
         /// The number of bets waiting for the operator's wallet is at its limit.
         WalletBusy = "WALLET_BUSY", ResourceExhausted, After(100);
         /// Another bet of the player is in progress, or is being rolled back.
         DebitOpen = "DEBIT_OPEN", Aborted, After(1_000);
-        /// The bet was not made; its debit is rolled back. Bet again under a new request id.
+        /// The bet was not made; the debit of the bet is rolled back. Bet again with a new request id.
         DebitRolledBack = "DEBIT_ROLLED_BACK", FailedPrecondition, Never;
-        /// The number of the player's unpaid credits to the wallet is at its limit.
+        /// The player has the maximum number of credits that the wallet has not confirmed.
         DuesWaiting = "DUES_WAITING", Unavailable, After(1_000);
     }
     "Voids, changes and switches" {
@@ -242,11 +242,11 @@ reasons! {
         AlreadyVoided = "ALREADY_VOIDED", FailedPrecondition, Never;
         /// A void of the round is already proposed.
         VoidProposedBefore = "VOID_PROPOSED_BEFORE", FailedPrecondition, Never;
-        /// The round hit the jackpot, so its void needs an approval.
+        /// The round hit the jackpot, so a void of the round needs an approval.
         VoidUnapproved = "VOID_UNAPPROVED", FailedPrecondition, AfterChange;
         /// The switch already has this state.
         SwitchUnchanged = "SWITCH_UNCHANGED", FailedPrecondition, Never;
-        /// No operators are configured, so there are no actors and no change waits for an approval.
+        /// No operators are configured, so no actors exist and changes need no approval.
         NoActors = "NO_ACTORS", FailedPrecondition, AfterChange;
         /// No pending change has this id. ListChanges lists the pending changes.
         ChangeUnknown = "CHANGE_UNKNOWN", NotFound, Never;
@@ -254,9 +254,9 @@ reasons! {
         ChangeLapsed = "CHANGE_LAPSED", FailedPrecondition, Never;
         /// The actor who proposed a change may not approve it.
         SameActor = "SAME_ACTOR", PermissionDenied, AfterChange;
-        /// The decision belongs to another operator or, for a void, to the platform.
+        /// The proposer's operator or, for a void, the platform must decide on the change.
         OtherActors = "OTHER_ACTORS", PermissionDenied, AfterChange;
-        /// The number of pending changes is at its limit (`changes_max`). Approve or reject some.
+        /// The number of pending changes is at its limit (`changes_max`). Approve or reject some changes.
         TooManyChanges = "TOO_MANY_CHANGES", ResourceExhausted, AfterChange;
     }
     "Jackpots and incidents" {
@@ -268,17 +268,17 @@ reasons! {
         PoolStatus = "POOL_STATUS", FailedPrecondition, AfterChange;
         /// The pool has awards or open rounds, so it cannot be retired.
         PoolOutstanding = "POOL_OUTSTANDING", FailedPrecondition, AfterChange;
-        /// The pool's figure changed while the step was decided. The step had no effect.
+        /// The pool changed while the step was decided. The step had no effect.
         PoolFigureStale = "POOL_FIGURE_STALE", Aborted, After(10);
         /// The pool's terms contradict each other.
         InvalidTerms = "INVALID_TERMS", InvalidArgument, Never;
-        /// With these terms, a game's return would be outside the range that its rules state.
+        /// With these terms, a game's return would be outside the range in the game's rules.
         TermsOutOfSpan = "TERMS_OUT_OF_SPAN", InvalidArgument, Never;
         /// The amount of the jackpot award is not determined yet.
         AwardPending = "AWARD_PENDING", Unavailable, After(1_000);
-        /// The award is on hold because a void of its round was proposed.
+        /// The award is on hold because a void of the round was proposed.
         AwardHeld = "AWARD_HELD", FailedPrecondition, AfterChange;
-        /// The incident's interval or pools are not allowed.
+        /// The incident's interval or pools are invalid.
         InvalidIncident = "INVALID_INCIDENT", InvalidArgument, Never;
         /// An incident with this id already exists.
         IncidentExists = "INCIDENT_EXISTS", AlreadyExists, Never;
