@@ -292,7 +292,7 @@ reasons! {
         ReportBehind = "REPORT_BEHIND", Unavailable, After(1_000);
         /// The files of significant events could not be read.
         EventsUnreadable = "EVENTS_UNREADABLE", Unavailable, After(1_000);
-        /// Another process writes the partition and has its proofs.
+        /// Only the process that writes the partition has proofs of its records.
         ProofsElsewhere = "PROOFS_ELSEWHERE", Unavailable, AfterChange;
         /// The files of the Merkle tree could not be read.
         ProofsUnreadable = "PROOFS_UNREADABLE", Unavailable, After(1_000);
@@ -302,13 +302,13 @@ reasons! {
         CheckpointAhead = "CHECKPOINT_AHEAD", OutOfRange, AfterChange;
         /// The log contradicts the signed checkpoints. Stop the service, and compare the log with a copy.
         LogContradicted = "LOG_CONTRADICTED", DataLoss, Never;
-        /// The round is open. Request its proof after it has ended.
+        /// The round is open. Request the proof after the round's end.
         RoundOpen = "ROUND_OPEN", FailedPrecondition, AfterChange;
         /// The hash belongs to no record, or the record does not concern the caller.
         RecordUnknown = "RECORD_UNKNOWN", NotFound, Never;
         /// There is no such job, or its result is no longer stored.
         JobUnknown = "JOB_UNKNOWN", NotFound, Never;
-        /// Another job is running (`job_id`). Cancel it or wait for its end.
+        /// Another job is running (`job_id`). Cancel that job or wait for its end.
         JobUnderWay = "JOB_UNDER_WAY", ResourceExhausted, AfterChange;
         /// This process's data folder does not contain the whole log. Run the audit on the machine with the whole log.
         AuditElsewhere = "AUDIT_ELSEWHERE", FailedPrecondition, Never;
@@ -316,14 +316,14 @@ reasons! {
         NoThread = "NO_THREAD", ResourceExhausted, AfterChange;
     }
     "State of the service" {
-        /// The configuration file, or a file that it names, has an error. Correct it and reload.
+        /// The configuration file, or a file that it names, has an error. Correct the error and reload.
         ConfigurationInvalid = "CONFIGURATION_INVALID", FailedPrecondition, AfterChange;
         /// Changed keys of the configuration need a restart (`keys`). Restart the process, or restore the keys and reload.
         RestartRequired = "RESTART_REQUIRED", FailedPrecondition, AfterChange;
-        /// The reload would remove a seamless wallet that has due debits or credits, or open rounds. Reload after they are
+        /// The reload would remove a seamless wallet that has due debits or credits, or open rounds. Reload after these are
         /// settled.
         WalletInUse = "WALLET_IN_USE", FailedPrecondition, AfterChange;
-        /// The service is stopping. Retry at another process, or after its restart.
+        /// The service is stopping. Retry at another process, or after this process has restarted.
         Closing = "CLOSING", Unavailable, After(1_000);
         /// The partition's queue is full.
         QueueFull = "QUEUE_FULL", ResourceExhausted, After(100);
@@ -331,9 +331,9 @@ reasons! {
         NotTheWriter = "NOT_THE_WRITER", Unavailable, After(1_000);
         /// The process could not confirm that its state is current.
         NotCurrent = "NOT_CURRENT", Unavailable, After(1_000);
-        /// This process does not load the player's partition. Call a process that does.
+        /// This process does not load the player's partition. Call a process that loads it.
         PartitionElsewhere = "PARTITION_ELSEWHERE", FailedPrecondition, AfterChange;
-        /// This process changes no pools. Call a process of the role ledger.
+        /// This process cannot change pools. Call a process with the role ledger.
         ChangeElsewhere = "CHANGE_ELSEWHERE", FailedPrecondition, AfterChange;
         /// The installation has no such partition.
         PartitionUnknown = "PARTITION_UNKNOWN", NotFound, Never;
@@ -344,28 +344,28 @@ reasons! {
         /// The log cannot be written for now. Nothing was written.
         LogUnavailable = "LOG_UNAVAILABLE", Unavailable, After(1_000);
         /// The log is damaged, and takes no writes until it is repaired. The request had no effect. The message names the
-        /// place (partition, file or position). Stop the service and repair the log: docs/how-to/backup-and-restore.md,
+        /// damaged partition, file or position. Stop the service and repair the log: docs/how-to/backup-and-restore.md,
         /// "Repair a damaged log".
         LogDamaged = "LOG_DAMAGED", DataLoss, AfterChange;
-        /// Whether the request was applied is unknown. Retry with the same request id, or look it up with GetRequest.
+        /// Whether the request was applied is unknown. Retry with the same request id, or call GetRequest.
         OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, After(5_000);
         /// The record was archived: the log keeps records from `first_position` on. Nothing was applied. Read the record
         /// from a copy of the whole log.
         Archived = "ARCHIVED", FailedPrecondition, AfterChange;
-        /// The base does not name a record of the log after the previous base, or no unconfirmed base has this position and
-        /// digest. Compute the digest again: docs/how-to/backup-and-restore.md, "Take a base".
+        /// A base must name a record after the previous base. A confirmation must name the position and digest of an
+        /// unconfirmed base. Compute the digest again: docs/how-to/backup-and-restore.md, "Take a base".
         BaseMismatch = "BASE_MISMATCH", FailedPrecondition, Never;
-        /// A commit of the log could not be read back.
+        /// A commit of the log could not be read.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
-        /// The index does not yet include the log position of the answer.
+        /// The index has not read the log up to the position of the answer yet.
         IndexBehind = "INDEX_BEHIND", Unavailable, After(1_000);
         /// The index could not be read.
         IndexUnreadable = "INDEX_UNREADABLE", Unavailable, After(1_000);
-        /// This binary lacks the rules version of the round. Serve with a binary that includes it.
+        /// This binary lacks the rules version of the round. Use a binary that has this version.
         ModelUnknown = "MODEL_UNKNOWN", Unimplemented, AfterChange;
-        /// The books refuse the request for a reason without a separate name; the message states it.
+        /// The books refuse the request for a reason without a name of its own; the message states the reason.
         Refused = "REFUSED", FailedPrecondition, Never;
-        /// A defect of the service. Report it with the request id and the time.
+        /// A defect of the service. Report the defect with the request id and the time.
         Internal = "INTERNAL", Internal, Never;
     }
     "Proposals of other processes" {
@@ -378,11 +378,11 @@ reasons! {
         ProposalTooLong = "PROPOSAL_TOO_LONG", PermissionDenied, Never;
         /// A node of this role may not propose events of this kind.
         KindNotAllowed = "KIND_NOT_ALLOWED", PermissionDenied, Never;
-        /// The proposal does not name the stream version of its decision.
+        /// The proposal does not name the version of the stream for which it was decided.
         VersionMissing = "VERSION_MISSING", PermissionDenied, Never;
         /// The event names no actor.
         ActorMissing = "ACTOR_MISSING", PermissionDenied, Never;
-        /// The event names an actor that no credential has.
+        /// No credential has the name of the event's actor.
         ActorUnknown = "ACTOR_UNKNOWN", PermissionDenied, Never;
         /// The actor named in the event lacks the required role, or belongs to another operator.
         ActorRoleMissing = "ACTOR_ROLE_MISSING", PermissionDenied, Never;
