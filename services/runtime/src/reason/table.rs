@@ -388,7 +388,7 @@ reasons! {
         ActorRoleMissing = "ACTOR_ROLE_MISSING", PermissionDenied, Never;
         /// The change needs two actors and was not approved.
         ApprovalMissing = "APPROVAL_MISSING", PermissionDenied, Never;
-        /// The step's outcome differs from the outcome that its rules and draw give.
+        /// The step's outcome differs from the outcome that the rules and the draw give.
         OutcomeDiffers = "OUTCOME_DIFFERS", PermissionDenied, Never;
         /// The step's draw was not sealed before the step.
         StepUnsealed = "STEP_UNSEALED", PermissionDenied, Never;
@@ -404,11 +404,11 @@ reasons! {
         CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
         /// The reservation is lower than the maximum cost of the granted campaign.
         ReservationTooLow = "RESERVATION_TOO_LOW", PermissionDenied, Never;
-        /// The pool report differs from the sums of the log.
+        /// The pool report differs from the sums computed from the log.
         ReportDiffers = "REPORT_DIFFERS", PermissionDenied, Never;
-        /// The copied rate or switch differs from the original.
+        /// The copy of a rate or switch differs from the original.
         CopyDiffers = "COPY_DIFFERS", PermissionDenied, Never;
-        /// The copied pool differs from the original.
+        /// The copy of a pool differs from the original.
         MirrorDiffers = "MIRROR_DIFFERS", PermissionDenied, Never;
     }
 }
