@@ -21,8 +21,8 @@ pub enum LogError {
     Folder { folder: PathBuf, source: log::OpenError },
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
-    /// The log has another number of partitions than configured. A log's number of partitions cannot change, because it
-    /// determines each player's partition.
+    /// The log's number of partitions differs from the configured number. The number cannot change, because it determines
+    /// each player's partition.
     #[error(
         "{location} has the log of partitions {}, but {configured} partitions are configured, of which this process writes {}",
         listed(found),
