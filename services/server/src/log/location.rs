@@ -97,8 +97,8 @@ impl LogLocation {
             .collect()
     }
 
-    /// Checks that the log has these partitions, unless its creation was interrupted. A folder must contain no other
-    /// partitions.
+    /// Checks that the log contains the partitions `writes`, except after an interrupted creation. A folder may contain
+    /// only these partitions.
     pub fn check_partitions(&self, partitions: u32, writes: &BTreeSet<u32>) -> Result<(), LogError> {
         let found = self.partitions(partitions)?;
         let fits = match self {
