@@ -3,7 +3,7 @@
 //!
 //! Each step is a commit that states why the round is finished. The first commit has the caller's request id; later commits
 //! have the request id `auto/<round>/<step>`. After a crash, a repeated request or a sweep can therefore continue the round
-//! without resolving a step twice. If the player's choice is logged first, the player continues instead.
+//! without resolving a step twice. If a choice of the player is logged first, the completer stops and the player continues.
 
 use crate::{
     automatic::{AutomaticStep, next_step, step_request_id},
