@@ -90,7 +90,7 @@ impl Run {
         Ok((cursor.advance()? && cursor.key() == key).then(|| cursor.value().to_vec()))
     }
 
-    /// Returns false only if no entry has this prefix. `hash` is the hash of the key's filtered part.
+    /// Returns false only if no entry has this prefix. `hash` is the hash of the part of the key that the filter uses.
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
         match &self.tables[..] {
@@ -125,7 +125,7 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge: the newest runs up to a size level, once there are more than three of them per level.
+/// Returns the runs to merge: the newest runs up to a level of size, if they are more than three per level.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // Runs before a gap in the positions are not merged until the gap is filled.
