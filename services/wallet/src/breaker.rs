@@ -41,7 +41,7 @@ impl Breaker {
         *self = Self::default();
     }
 
-    /// If the call began before the circuit opened, its failure does not prolong the open time.
+    /// The failure of a call that began before the circuit opened does not prolong the open time.
     pub fn failed(&mut self, leave: Leave, player: &str, now_ms: u64) {
         match leave {
             _ if self.is_whole() => {
