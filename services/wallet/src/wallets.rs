@@ -220,7 +220,7 @@ impl OperatorWallet {
     }
 
     /// If the caller disconnects, the call still continues, in its slot, so that the circuit breaker counts the result.
-    /// Concurrent requests for one debit share one call.
+    /// Concurrent requests for one debit wait for the same call.
     pub async fn debit(self: &Arc<Self>, debit: &Call, place: &Arc<OwnedSemaphorePermit>, attempt: u32) -> Answer {
         let call = self
             .asked
