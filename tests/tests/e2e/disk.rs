@@ -263,7 +263,7 @@ async fn uf_10_the_index_never_stops_the_log_and_is_written_later() {
     assert!(views.join("checkpoints").is_dir(), "the snapshot written at shutdown includes the index");
 }
 
-/// The index is ahead of the log, so the start is refused. It must be refused before the torn end of the log is cut.
+/// The index is ahead of the log, so the start is refused. The refusal must come before the torn end of the log is cut.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let data = tempfile::tempdir().unwrap();
