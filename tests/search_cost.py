@@ -1,7 +1,7 @@
 """Measures the console's search on a log of the given size, with a release build: milliseconds from the request to the last
 byte of the found page (limit: 100 ms), for each kind of id.
 
-Cold: first search, after a restart of the service without its files in the page cache. Warm: second search for the same ids.
+Cold: after a restart of the service, without the service's files in the page cache. Warm: second search for the same ids.
 
 usage: python3 tests/search_cost.py BINARY [ROUNDS]
 """

@@ -1,6 +1,6 @@
 """Renders deploy/kubernetes without kubectl. Supports only the features of kustomize that these files use.
 
-An unknown field is an error. If kubectl is installed, a test compares the result with the output of kubectl.
+An unknown field is an error. If kubectl is installed, a test compares the result with kubectl's.
 """
 
 import copy

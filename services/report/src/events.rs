@@ -52,7 +52,7 @@ struct Stretch {
     first: u64,
     since: i64,
     kinds: u128,
-    /// Operators that have events in this stretch, as a bit set; several operators may share a bit.
+    /// Bit set of the operators with events in this stretch; several operators may share a bit.
     operators: u64,
     of_all: bool,
 }

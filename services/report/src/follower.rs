@@ -99,7 +99,7 @@ impl Follower {
                             Ok(()) => {}
                             Err(_) => return,
                         },
-                        // The notice may come from a report call that found damaged tables: the next pass rebuilds them.
+                        // A report call that found damaged tables waits until the next pass rebuilds them.
                         () = partition.wanted.notified() => {}
                     }
                 }

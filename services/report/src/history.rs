@@ -71,8 +71,7 @@ impl History {
         keep(&mut self.day, QUARTERS_MAX, last - DAY);
     }
 
-    /// Growth of the used disk space in bytes per day, from the oldest to the newest point of the history; `None` if the
-    /// history is too short.
+    /// Growth of the used disk space over the whole history, in bytes per day; `None` if the history is too short.
     fn growth(&self) -> Option<i128> {
         let first = self.day.front()?;
         let last = self.hour.back()?;

@@ -66,8 +66,7 @@ pub struct ServiceStatus {
     file: Option<Arc<PathBuf>>,
 }
 
-/// Totals at the beginning of a minute. The minute's figures are the differences between the next minute's totals and these
-/// totals.
+/// Totals at the beginning of a minute. The minute's figures are the increases to the next minute's totals.
 struct Minute {
     number: i64,
     calls: Histogram<u64>,
@@ -151,8 +150,8 @@ impl ServiceStatus {
         Minute { number, calls: histogram(), rounds, money, refusals: refusals::counts() }
     }
 
-    /// Returns the figures of the time from the beginning of `minute` to the beginning of `next`. Amounts are converted to
-    /// EUR at the current rates.
+    /// Returns the figures from the beginning of `minute` to that of `next`. Amounts are converted to EUR at the current
+    /// rates.
     fn point(&self, minute: &Minute, next: &Minute) -> Point {
         let books = self.follower.ledgers().home();
         let eur = |of: fn(&(i128, i128)) -> i128| {

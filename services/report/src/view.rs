@@ -24,8 +24,6 @@ use std::sync::{
 };
 use tokio::sync::watch;
 
-/// Version of the stored figures.
-///
 /// Raise the version by 1 with every change after which the same log gives other figures or other serialized bytes; the
 /// tests `state_version_*` fail otherwise. Such a change can be in this crate, in the books' statements and revenue, or
 /// in the decoding of outcomes.

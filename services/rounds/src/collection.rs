@@ -1,5 +1,4 @@
-//! Converts the figures that the engine carries between rounds to the log's collections and back. A collection omits
-//! figures equal to 0.
+//! Converts figures that the engine carries between rounds to the log's collections, which omit zeros, and back.
 
 use crate::{
     live::{Unresolvable, game_of},

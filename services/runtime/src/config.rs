@@ -184,9 +184,9 @@ pub struct Limits {
     pub connections_max: usize,
     /// Connections per address, or per /64 network of IPv6.
     pub connections_per_peer_max: usize,
-    /// Maps addresses, such as that of a gateway, to a limit of connections that replaces `connections_per_peer_max`.
+    /// Maps addresses, such as a gateway's, to limits that replace `connections_per_peer_max`.
     pub connections_of_peers: BTreeMap<IpAddr, usize>,
-    /// Connections per operator; a connection counts from its first admitted call.
+    /// Connections per operator, from the first admitted call on.
     pub connections_per_operator_max: usize,
     /// Concurrent TLS handshakes; further handshakes wait or are dropped.
     pub tls_handshakes_max: usize,
@@ -196,11 +196,11 @@ pub struct Limits {
     pub connection_idle_ms_max: u64,
     /// Milliseconds between pings of a connection.
     pub keep_alive_ms: u64,
-    /// Milliseconds to wait for the answer to a ping before the connection is closed.
+    /// Milliseconds to wait for a ping's answer before the connection is closed.
     pub keep_alive_answer_ms_max: u64,
     /// Bytes of a call's headers.
     pub header_bytes_max: u32,
-    /// Cancelled calls of a connection within 10 seconds; with one more, the connection is closed.
+    /// Cancelled calls per connection within 10 seconds; one more closes the connection.
     pub cancelled_calls_max: u32,
     /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as 64
     /// bytes plus its payload, with a burst of 10 seconds. Each call adds 8 frames to the limit, and every 64 bytes sent to
@@ -212,8 +212,7 @@ pub struct Limits {
     pub buffer_bytes_max: usize,
     /// Buffered bytes of an operator's calls.
     pub buffer_bytes_per_operator_max: usize,
-    /// Milliseconds that a call waits for the log, regardless of the call's deadline; then the call fails with
-    /// DEADLINE_EXCEEDED.
+    /// Milliseconds that a call waits for the log, regardless of the call's deadline, until DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
     /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports the award as
     /// pending.
@@ -408,8 +407,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks that the role's required settings exist, and that the draw key file is in no folder that is copied with the
-    /// log.
+    /// Checks that the role's required settings exist, and that the draw keys are in no folder that is copied with the log.
     pub fn check_role(&self) -> Result<(), ConfigError> {
         let copied = ["log", "copy", "index"].map(|folder| self.data.join(folder));
         if let Some(file) = self.draw_key_file().filter(|file| copied.iter().any(|folder| file.starts_with(folder))) {

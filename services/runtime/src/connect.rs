@@ -49,7 +49,7 @@ pub struct Connection {
     authorization: Option<HeaderValue>,
 }
 
-/// Connects to a server. `answer_max` limits the time of calls without a deadline.
+/// `answer_max` limits the time of calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,

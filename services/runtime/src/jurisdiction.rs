@@ -46,7 +46,7 @@ pub struct Jurisdictions {
 pub struct Operator {
     /// Profile of bets that name no jurisdiction; default: the profile in `default`.
     pub profile: String,
-    /// Limits of the operator in all jurisdictions.
+    /// Operator's limits in all jurisdictions.
     pub limits: Profile,
 }
 

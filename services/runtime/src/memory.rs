@@ -10,8 +10,8 @@ use std::{
 /// Magic numbers of the memory-backed file systems tmpfs and ramfs, statfs(2).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Returns a private folder in memory-backed storage: `asked`, or the first usable default; `None` if no default is usable.
-/// Fails if `asked` is not memory-backed, or if another user can write it.
+/// Returns a private memory-backed folder: `asked`, or the first usable default, if any. Fails if `asked` is not
+/// memory-backed, or if another user can write to `asked`.
 pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     if let Some(asked) = asked {
         return prepare(asked).map(Some);

@@ -1,4 +1,4 @@
-//! Priority and time slices of threads on Linux (sched(7)). A new thread inherits both from its creator.
+//! Priority and time slices of threads on Linux (sched(7)). New threads inherit both.
 
 use std::{io, thread};
 use tokio::sync::oneshot;

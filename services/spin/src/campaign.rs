@@ -1,5 +1,5 @@
-//! A campaign's terms never change, so a free round's stake is read before the bet is decided. The ledger counts the rounds
-//! and checks the expiry when it folds the bet's commit.
+//! A campaign's terms never change, so a free round's stake is read before the bet is decided. Rounds and expiry are
+//! checked when the bet's commit is folded.
 
 use crate::{
     api::SpinApi,

@@ -86,7 +86,7 @@ impl StatedFigures {
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));
         let rounded = match coin.denominator {
             1 => exact(0),
-            // The estimated effect of rounding, plus the maximum error of this estimate.
+            // Estimated effect of rounding plus the maximum error of this estimate.
             _ => game.rounding(coin).map_or_else(|| exact(0), |of| of.adds_to_own + of.within),
         };
         let collected = &self.most.collected_windows * ratio(1, 2);

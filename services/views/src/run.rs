@@ -73,7 +73,6 @@ impl Run {
         Cursor::new(self.tables.clone())
     }
 
-    /// Returns a cursor before the first entry whose key is at least `key`.
     pub fn cursor_from(&self, key: &[u8]) -> Result<Cursor, ViewError> {
         Cursor::seek(self.tables.clone(), key)
     }
@@ -90,7 +89,7 @@ impl Run {
         Ok((cursor.advance()? && cursor.key() == key).then(|| cursor.value().to_vec()))
     }
 
-    /// Returns false only if no entry has this prefix. `hash` is the hash of the part of the key that the filter uses.
+    /// Returns false only if no entry has this prefix. `hash` is the hash of the key part in the filter.
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
         match &self.tables[..] {

@@ -227,8 +227,8 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the current checkpoint's files until a Unix time in milliseconds. Returns `None`, without a pin, if there is
-    /// no checkpoint or the maximum number of pins exists.
+    /// Keeps the current checkpoint's files until a Unix time in milliseconds. Returns `None` if there is no checkpoint or
+    /// no room for a pin.
     pub fn pin(&self, name: &str, until_ms: u64) -> Result<Option<Hash>, ViewError> {
         let mut state = self.state.lock();
         let State { catalogue: Some(catalogue), current: Some(current), .. } = &mut *state else { return Ok(None) };

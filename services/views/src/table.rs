@@ -42,7 +42,7 @@ const LINE: usize = 10;
 pub struct Keyspace {
     pub name: &'static str,
     pub version: u32,
-    /// Fixed sizes of keys and values in bytes; `None` if sizes vary.
+    /// Fixed sizes of keys and values in bytes, if any.
     pub widths: Option<(u16, u16)>,
     /// Length of the key prefix in the filter, in bytes; 0 for no filter.
     pub filtered: u16,

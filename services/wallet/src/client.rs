@@ -22,7 +22,7 @@ pub enum Answer {
     Done { reported_balance: Minor, facts: Option<Box<WalletAnswer>> },
     /// The transaction is refused and will never be applied.
     Refused { reason: String, code: ReasonCode },
-    /// The wallet answered that it does not know the outcome; the call is retried.
+    /// The wallet does not know the outcome; the call is retried.
     Unsure,
     /// The wallet gave no valid answer; the call is retried.
     Unknown { why: String },
@@ -112,8 +112,7 @@ impl Client {
         };
         match tokio::time::timeout(self.answer_max, asked).await {
             Err(_) => unknown("the wallet did not answer in time"),
-            // If the wallet does not implement CloseRound, the report of the round's end counts as refused, so that bets
-            // continue.
+            // If the wallet does not implement CloseRound, the report counts as refused, so that bets continue.
             Ok(Err(status)) if status.code() == Code::Unimplemented && matches!(call, Call::Close(_)) => {
                 let reason =
                     truncated(&format!("the wallet does not implement CloseRound: {}", status.message()), REASON_MAX);

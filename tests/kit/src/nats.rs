@@ -104,8 +104,8 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
-    /// Waits until the streams of this server are up to date. If a test stopped a second server before that, a stream could
-    /// lose its quorum permanently.
+    /// Waits until the streams of this server are up to date. If a second server stopped before that, a stream could lose
+    /// its quorum permanently.
     pub fn catch_up(&self) {
         let until = Instant::now() + FORMING_MAX;
         while let Err(not) = self.healthy("/healthz") {

@@ -85,7 +85,7 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
         };
         let (answers, rounds) = play(&mut client, lossy).await;
         // WF-19: a series stops when its loss reaches the limit. DM-26: a series stops before a bet could exceed the limit.
-        // In all other games, a series stops when its loss exceeds the limit.
+        // Games without such a rule: a series stops when its loss exceeds the limit.
         let least = match game.name() {
             "witch-feature" => 1,
             "dwarf-mine" => bet(&rounds[0]),

@@ -81,8 +81,8 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Dependencies of tests are excluded. The dependencies are resolved for this package alone; otherwise, other crates of the
-/// workspace could enable features.
+/// Dependencies of tests are excluded. The package is resolved alone, because other crates of the workspace could enable
+/// features.
 fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"])

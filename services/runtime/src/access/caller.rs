@@ -40,7 +40,7 @@ impl Identity {
 #[derive(Debug)]
 pub(super) struct Operator {
     pub(super) id: Arc<str>,
-    /// Maximum calls per second, and maximum burst in calls; `None` for no limit.
+    /// Maximum calls per second, and burst in calls; `None` for no limit.
     pub(super) rate: Option<(u32, u32)>,
     pub(super) bucket: Option<Bucket>,
 }

@@ -47,7 +47,7 @@ impl Access {
         *current = new.into();
     }
 
-    /// Admits or refuses a call. Stores a known caller in `caller` even if the call is refused.
+    /// Stores a known caller in `caller` even if the call is refused.
     pub fn admit(
         &self,
         path: &str,

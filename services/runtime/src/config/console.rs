@@ -56,7 +56,7 @@ impl Console {
         }
     }
 
-    /// Checks that an address beyond loopback has operators, and either TLS or the exception `plaintext`.
+    /// Checks that an address beyond loopback has operators, and TLS or `plaintext`.
     pub(super) fn check_exposure(&self, operators: bool, secured: bool) -> Result<(), ConfigError> {
         let Some(listen) = self.listen.filter(|listen| !listen.ip().is_loopback()) else { return Ok(()) };
         match (operators, secured) {

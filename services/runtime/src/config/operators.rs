@@ -27,7 +27,7 @@ pub struct Operator {
     pub calls_per_second_max: Option<u32>,
     /// Burst of calls; default: the calls of one second.
     pub calls_burst_max: Option<u32>,
-    /// Weight, 1 to 100, by which calls, log bytes and places in the append queue are shared fairly.
+    /// Weight, 1 to 100, for sharing calls, log bytes and the append queue.
     #[serde(default = "one")]
     pub weight: u32,
     /// Limit of the open campaigns' total cost in whole EUR (PL-36); default: unlimited.
@@ -207,8 +207,7 @@ fn check_served(operators: &[Operator], own: &Operator, credential: &Credential)
     if !served.iter().all(|id| operators.iter().any(|operator| operator.id == *id)) {
         return Err("a credential's operators must be configured");
     }
-    // Two operators' credentials of equal name count as one actor for an operator that both serve, so the actor would have
-    // the roles of both.
+    // Credentials of equal name that serve the same operator are one actor, who would have the roles of both credentials.
     let is_same = |of: &Operator, other: &Credential| {
         other.name == credential.name && other.serves(of).any(|id| served.contains(id))
     };
@@ -219,8 +218,7 @@ fn check_served(operators: &[Operator], own: &Operator, credential: &Credential)
     Ok(())
 }
 
-/// Returns whether the token is blank. A blank token cannot authenticate a caller, because whitespace is trimmed from
-/// headers.
+/// Returns whether the token is blank. A blank token cannot authenticate, because whitespace is trimmed from headers.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()

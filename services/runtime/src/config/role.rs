@@ -65,8 +65,8 @@ impl std::str::FromStr for Role {
     }
 }
 
-/// Processes that write the log, and the credential with which this process calls them: a platform credential with the node
-/// role `node-spin`, `node-jackpot` or `node-ledger`.
+/// Processes that write the log, and the credential for calling them: a platform credential with the node role `node-spin`,
+/// `node-jackpot` or `node-ledger`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LedgerTargets {
@@ -75,7 +75,7 @@ pub struct LedgerTargets {
     /// Partitions that a `ledger` process writes; default: all. The process reads the remaining partitions as a replica.
     pub write_partitions: BTreeSet<u32>,
     /// Partitions that a `spin` or `ledger` process loads, in addition to partition 0 and `write_partitions`; default: all.
-    /// Calls for partitions that are not loaded are refused with PARTITION_ELSEWHERE.
+    /// Calls for partitions not loaded are refused with PARTITION_ELSEWHERE.
     pub read_partitions: BTreeSet<u32>,
     /// Token file.
     pub token_file: Option<PathBuf>,

@@ -65,10 +65,10 @@ pub struct Seamless {
     /// Total of concurrent credits, rollbacks and reports of rounds per partition; reports use at most half of the total.
     #[serde(default = "credits_max")]
     pub credits_max: usize,
-    /// Whether the call `CloseRound` reports the end of a round that has no credit, such as a lost round (PL-39).
+    /// Whether `CloseRound` reports the end of rounds that have no credit, such as lost rounds (PL-39).
     #[serde(default = "close_rounds")]
     pub close_rounds: bool,
-    /// Whether the call `OpenFreeRound` announces each free round before it is played.
+    /// Whether `OpenFreeRound` announces each free round before its play.
     #[serde(default)]
     pub open_free_rounds: bool,
     /// Name of this installation in each call, at most 64 characters; default: motherlode.

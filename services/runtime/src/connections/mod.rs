@@ -50,8 +50,8 @@ use tower::Service;
 const CALM: Duration = Duration::from_millis(100);
 
 /// Serves gRPC until the process stops. At the stop, connections get GOAWAY, and calls in progress are answered. A
-/// connection is closed within 300 ms if it has no call in progress or if the client does not read. Dropping the future
-/// closes all connections. `service` answers all calls except direct calls.
+/// connection without calls in progress, or whose client does not read, is closed within 300 ms. Dropping the future closes
+/// all connections. `service` answers all calls except direct calls.
 pub async fn serve<S>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,

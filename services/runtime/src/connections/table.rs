@@ -1,5 +1,3 @@
-//! Connections of a process.
-//!
 //! The table is scanned only when a connection is opened or admits its first call.
 
 use super::{
@@ -103,8 +101,8 @@ pub fn network(address: IpAddr) -> IpAddr {
 /// then connections without a known caller, then connections without a call in progress. Within one of these kinds, the
 /// oldest connection of the address with the most connections is closed. A connection with calls in progress is closed only
 /// if its address has at least two connections more than the new connection's address. An address with many connections
-/// therefore mainly displaces its own connections. At an operator's limit, only connections of the operator are closed, in
-/// the same order but counted per credential instead of per address.
+/// therefore mainly displaces its own connections. At an operator's limit, one of the operator's connections is closed in
+/// this order, counted per credential.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 
@@ -270,8 +268,7 @@ impl State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// The connection is older than [`YOUNG`], but its handshakes, or the head of its first HTTP/1.1 request, are
-    /// incomplete.
+    /// Handshakes, or the head of the first HTTP/1.1 request, are incomplete for longer than [`YOUNG`].
     Ungreeted,
     /// The connection has had no admitted call, and no call is in progress.
     Unknown,

@@ -10,7 +10,7 @@ use std::sync::{
 };
 
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Work units per round at the highest weight. The smaller this number, the shorter the wait for competing operators.
+/// Work units per round at the highest weight. The fewer units, the shorter the wait of competing operators.
 const COMPETING_MAX: usize = 16;
 const COMPETE_MS: u64 = 1_000;
 

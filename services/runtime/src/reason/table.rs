@@ -72,7 +72,7 @@ reasons! {
         TooManyConnections = "TOO_MANY_CONNECTIONS", ResourceExhausted, After(1_000);
         /// The operator's send or receive buffers are full. Read the answers, and send fewer requests at once.
         BuffersFull = "BUFFERS_FULL", ResourceExhausted, After(1_000);
-        /// The operator's queue of long reads is full. Wait for the end of a long read before the next one.
+        /// The operator's queue of long reads is full. Make long reads one after another.
         ReadsBusy = "READS_BUSY", ResourceExhausted, After(200);
         /// The number of the operator's open log streams is at its limit (`streams_max`). End one.
         FollowersMax = "FOLLOWERS_MAX", ResourceExhausted, AfterChange;
@@ -183,7 +183,7 @@ reasons! {
         RoundTooSoon = "ROUND_TOO_SOON", FailedPrecondition, After(1_000);
     }
     "Sessions" {
-        /// Limits of the jurisdiction or operator require a session. Open a session with OpenSession.
+        /// The jurisdiction or operator requires a session. Open a session with OpenSession.
         SessionRequired = "SESSION_REQUIRED", FailedPrecondition, AfterChange;
         /// The player has an open session, or another KeepSession call keeps the session. Bet in the open session, or close
         /// it.
@@ -226,13 +226,13 @@ reasons! {
     "Operators' own wallets" {
         /// The operator's own wallet holds the player's money. Make deposits and withdrawals in that wallet.
         SeamlessWallet = "SEAMLESS_WALLET", FailedPrecondition, Never;
-        /// Recent calls to the operator's wallet got no answer, so the wallet is not called for a while.
+        /// The operator's wallet does not answer, so calls to the wallet are paused.
         WalletUnavailable = "WALLET_UNAVAILABLE", Unavailable, After(1_000);
         /// The number of bets waiting for the operator's wallet is at its limit.
         WalletBusy = "WALLET_BUSY", ResourceExhausted, After(100);
         /// Another bet of the player is in progress, or is being rolled back.
         DebitOpen = "DEBIT_OPEN", Aborted, After(1_000);
-        /// The bet was not made; the debit of the bet is rolled back. Bet again with a new request id.
+        /// The bet was not made; the bet's debit is rolled back. Bet again with a new request id.
         DebitRolledBack = "DEBIT_ROLLED_BACK", FailedPrecondition, Never;
         /// The player has the maximum number of credits that the wallet has not confirmed.
         DuesWaiting = "DUES_WAITING", Unavailable, After(1_000);
@@ -242,7 +242,7 @@ reasons! {
         AlreadyVoided = "ALREADY_VOIDED", FailedPrecondition, Never;
         /// A void of the round is already proposed.
         VoidProposedBefore = "VOID_PROPOSED_BEFORE", FailedPrecondition, Never;
-        /// The round hit the jackpot, so a void of the round needs an approval.
+        /// The round hit the jackpot, so voiding it needs an approval.
         VoidUnapproved = "VOID_UNAPPROVED", FailedPrecondition, AfterChange;
         /// The switch already has this state.
         SwitchUnchanged = "SWITCH_UNCHANGED", FailedPrecondition, Never;
@@ -292,7 +292,7 @@ reasons! {
         ReportBehind = "REPORT_BEHIND", Unavailable, After(1_000);
         /// The files of significant events could not be read.
         EventsUnreadable = "EVENTS_UNREADABLE", Unavailable, After(1_000);
-        /// Only the process that writes the partition has proofs of its records.
+        /// Only the process that writes the partition has its proofs.
         ProofsElsewhere = "PROOFS_ELSEWHERE", Unavailable, AfterChange;
         /// The files of the Merkle tree could not be read.
         ProofsUnreadable = "PROOFS_UNREADABLE", Unavailable, After(1_000);
@@ -357,13 +357,13 @@ reasons! {
         BaseMismatch = "BASE_MISMATCH", FailedPrecondition, Never;
         /// A commit of the log could not be read.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
-        /// The index has not read the log up to the position of the answer yet.
+        /// The index does not yet include the log up to the answer's position.
         IndexBehind = "INDEX_BEHIND", Unavailable, After(1_000);
         /// The index could not be read.
         IndexUnreadable = "INDEX_UNREADABLE", Unavailable, After(1_000);
         /// This binary lacks the rules version of the round. Use a binary that has this version.
         ModelUnknown = "MODEL_UNKNOWN", Unimplemented, AfterChange;
-        /// The books refuse the request for a reason without a name of its own; the message states the reason.
+        /// The books refuse the request for a reason without its own name; the message states the reason.
         Refused = "REFUSED", FailedPrecondition, Never;
         /// A defect of the service. Report the defect with the request id and the time.
         Internal = "INTERNAL", Internal, Never;
@@ -378,7 +378,7 @@ reasons! {
         ProposalTooLong = "PROPOSAL_TOO_LONG", PermissionDenied, Never;
         /// A node of this role may not propose events of this kind.
         KindNotAllowed = "KIND_NOT_ALLOWED", PermissionDenied, Never;
-        /// The proposal does not name the version of the stream for which it was decided.
+        /// The proposal does not name the stream version on which it was decided.
         VersionMissing = "VERSION_MISSING", PermissionDenied, Never;
         /// The event names no actor.
         ActorMissing = "ACTOR_MISSING", PermissionDenied, Never;

@@ -55,8 +55,8 @@ fn differs(ends: bool) -> &'static str {
     }
 }
 
-/// Completes a copy. Does not read source records that the target already has, because these may be damaged in the source.
-/// The source must be a folder.
+/// Completes a copy. Skips records that the target already has, because these may be damaged in the source. The source must
+/// be a folder.
 pub fn copy_rest(
     from: &LogLocation,
     to: &LogLocation,
@@ -214,8 +214,7 @@ impl Copying {
         }
     }
 
-    /// Reads the next records. If the source returns records and an error, the next call of this function returns the
-    /// error.
+    /// Reads the next records. If the source returns records and an error, the error follows in the next call.
     fn read(&mut self) -> Result<(), RecordsError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);

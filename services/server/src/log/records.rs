@@ -59,7 +59,7 @@ impl LogLocation {
         }
     }
 
-    /// Opens the stored records of a partition, from the [first](Records::first) on; `None` if there is no log.
+    /// Opens a partition's stored records, from the [first](Records::first) on.
     pub(super) fn kept_records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
