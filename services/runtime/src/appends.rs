@@ -1,4 +1,4 @@
-//! Metrics of appends. They are not in the ledger crate, which must not use floating point.
+//! Metrics of appends, outside the ledger crate, which must not use floating point.
 
 use opentelemetry::{global, metrics::Histogram};
 use std::time::Duration;

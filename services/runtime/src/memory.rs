@@ -1,4 +1,4 @@
-//! Finds memory-backed storage: a snapshot of a volume does not contain it.
+//! Finds memory-backed storage, which no snapshot of a volume contains.
 
 use rustix::fs::statfs;
 use std::{

@@ -1,4 +1,4 @@
-//! PlayStream: many calls over one stream; each behaves like a unary call.
+//! PlayStream: many calls over one stream; each call behaves like a unary call.
 //!
 //! Up to [`IN_FLIGHT_MAX`] calls run concurrently. At this limit the stream is not read, so HTTP/2 flow control slows
 //! the caller. Answers arrive in any order, each with its request's tag.

@@ -14,8 +14,8 @@
 //! * A [`Store`] writes tables and checkpoints, and removes files that no checkpoint or pin names.
 //!
 //! The folder can be deleted, because all views are derived from the log. Digests and checksums are verified before an
-//! entry is returned, so damage causes an error, never a wrong value. Before another file names a new file, the new file is
-//! written under a temporary name, synced and renamed, and the folder is synced.
+//! entry is returned, so damage causes an error, never a wrong value. A file is written under a temporary name, synced and
+//! renamed, and the folder is synced, before a second file names the file.
 
 mod catalogue;
 mod checkpoint;

@@ -119,7 +119,7 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Returns the part of a voided round's win that the player keeps. This occurs only in logs of versions without
+    /// Returns the part of a voided round's win that the player keeps, which occurs only in logs of versions without
     /// reversals.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };

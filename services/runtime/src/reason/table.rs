@@ -68,7 +68,7 @@ reasons! {
         MethodNeedsGrpc = "METHOD_NEEDS_GRPC", Unimplemented, Never;
         /// The operator exceeds its rate of calls (`calls_per_second_max`).
         RateLimited = "RATE_LIMITED", ResourceExhausted, After(100);
-        /// The operator's number of connections is at its limit. Close some.
+        /// The operator's number of connections is at its limit. Close some connections.
         TooManyConnections = "TOO_MANY_CONNECTIONS", ResourceExhausted, After(1_000);
         /// The operator's send or receive buffers are full. Read the answers, and send fewer requests at once.
         BuffersFull = "BUFFERS_FULL", ResourceExhausted, After(1_000);

@@ -130,8 +130,8 @@ impl Records {
         }
     }
 
-    /// Reads the next records, but no more than one append takes; none at the log's end. An error is returned with the
-    /// records read before it.
+    /// Reads the next records, as many as fit in one append; none at the log's end. An error is returned with the records
+    /// read before it.
     pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {
