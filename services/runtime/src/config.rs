@@ -167,7 +167,7 @@ pub struct Draws {
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Maximum appends that are not yet durable; further appends get RESOURCE_EXHAUSTED. Half of the maximum is divided
-    /// evenly between operators, half is shared.
+    /// evenly between operators, who share the other half.
     pub queue_length_max: usize,
     /// Maximum commits per group commit.
     pub batch_commits_max: usize,
@@ -224,7 +224,7 @@ pub struct Limits {
     /// Milliseconds after a dropped connection before its player can open a new session of the game.
     pub session_hold_ms: u64,
     /// Maximum open sessions; further sessions get RESOURCE_EXHAUSTED. Half of the maximum is divided evenly between
-    /// operators, half is shared.
+    /// operators, who share the other half.
     pub sessions_max: usize,
     /// Bytes of a segment file; the current and the next file are preallocated.
     pub segment_bytes: u64,

@@ -15,7 +15,7 @@
 //!
 //! The folder can be deleted, because all views are derived from the log. Digests and checksums are verified before an
 //! entry is returned, so damage causes an error, never a wrong value. A file is written under a temporary name, synced and
-//! renamed, and the folder is synced, before a second file names the file.
+//! renamed, and the folder is synced, before a checkpoint or the catalogue names the file.
 
 mod catalogue;
 mod checkpoint;
