@@ -1,7 +1,7 @@
 """Measures the console's cost on a quiet machine, with a release build:
 
 - processor time of the server per page (limit: 50 ms), and bytes per page (limit: 100 kB)
-- ratio of the p99 latency of bets while 50 front pages are open to that without pages (limit: 1.2)
+- p99 latency of bets while 50 front pages are open, relative to the latency without open pages (limit: 1.2)
 
 usage: tests/.venv/bin/python tests/console_cost.py BINARY [SECONDS]
 """

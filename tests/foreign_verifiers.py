@@ -2,7 +2,7 @@
 
     foreign_verifiers.py ROUNDS        with MOTHERLODE_BIN, as `tests/run proofs` does
 
-tlog-scales, and Go's sumdb if Go is installed, verify each checkpoint, and the place of each record in its tree.
+tlog-scales, and Go's sumdb if Go is installed, verify each checkpoint, and that the checkpoint's tree includes each record.
 """
 
 import functools

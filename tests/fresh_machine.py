@@ -3,8 +3,8 @@
 
     tests/fresh_machine.py [--keep FOLDER] [--environment] [COMMAND]
 
-Needs root on Debian, debootstrap and a network. Builds the sources at HEAD. With --environment, it runs only the steps of
-tests/run before its first build.
+Needs root on Debian, debootstrap and a network. Builds the sources at HEAD. With --environment, runs only the steps
+that precede the first build in tests/run.
 """
 
 import argparse

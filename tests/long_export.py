@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 PLAYERS = 5_000
-# Bounds in megabytes. They have a margin, because peaks vary between runs.
+# Bounds in megabytes. The bounds have a margin, because peaks vary between runs.
 BOUND, MORE = 128, 16
 WHATS, FORMATS = ["rounds", "transactions", "revenue", "events"], ["csv", "jsonl", "parquet"]
 

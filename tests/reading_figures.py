@@ -5,9 +5,9 @@
 SCRIPTED: the service built with scripted draws. LONG_LOG: the example long_log of services/audit. ROUNDS: length of
 Find's log (default 10,000,000). If no figure is named, measures all except `spinning` and `lengths`.
 
-`spinning` is the control for `readers`, with two busy processes of the lowest priority. Readers run with SCHED_IDLE unless
-FIGURES_READERS is `equal`. `lengths` plays on the logs in FIGURES_LOGS, separated by colons, shortest first. FIGURES_TURNS:
-number of turns (default 9). FIGURES_SECONDS: seconds per part of a turn (default 40).
+`spinning` is the control of `readers`: two busy processes of the lowest priority replace the readers. Readers run with
+SCHED_IDLE unless FIGURES_READERS is `equal`. `lengths` plays on the logs in FIGURES_LOGS, separated by colons, shortest
+first. FIGURES_TURNS: number of turns (default 9). FIGURES_SECONDS: seconds per part of a turn (default 40).
 
 Run it with tests/.venv/bin/python after `tests/run python`.
 """
@@ -40,7 +40,7 @@ PLAYERS = 5_000
 CONSOLES = 50
 TURNS = int(os.environ.get("FIGURES_TURNS", 9))
 SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
-# Maximum ratio of the bets' p99 latency with readers to that without readers (median over all turns).
+# Maximum p99 latency of bets with readers, relative to the latency without readers (median over all turns).
 RATIO_MAX = 1.2
 EQUAL = os.environ.get("FIGURES_READERS") == "equal"
 

@@ -1,7 +1,7 @@
 """Measures the console's search on a log of the given size, with a release build: milliseconds from the request to the last
 byte of the found page (limit: 100 ms), for each kind of id.
 
-Cold: after the service was restarted and its files were dropped from the page cache. Warm: the same ids again.
+Cold: after a restart of the service, without the service's files in the page cache. Warm: second search for the same ids.
 
 usage: python3 tests/search_cost.py BINARY [ROUNDS]
 """

@@ -87,7 +87,7 @@ def localhost(folder):
 
 @pytest.fixture
 def mutual(tmp_path):
-    """A service that accepts only a client certificate as credential. The certificate is its own authority."""
+    """A service that accepts only a client certificate as credential. The certificate is self-signed."""
     certificate, key = localhost(tmp_path)
     own, own_key = self_signed(tmp_path, "gateway", "extendedKeyUsage=clientAuth", "basicConstraints=critical,CA:FALSE")
     text = own.read_text()

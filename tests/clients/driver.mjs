@@ -1,5 +1,5 @@
-// Makes calls for a test, with the published npm package. It reads one call per line as JSON, and writes each result as one
-// line of JSON.
+// Makes calls for a test, with the published npm package. Reads one call as JSON per line, and writes one result as JSON
+// per line.
 import { createInterface } from "node:readline";
 
 import { fromJson, toJson } from "@bufbuild/protobuf";

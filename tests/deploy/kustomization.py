@@ -1,6 +1,6 @@
 """Renders deploy/kubernetes without kubectl. Supports only the features of kustomize that these files use.
 
-An unknown field is an error. If kubectl is installed, a test compares both renderings.
+An unknown field is an error. If kubectl is installed, a test compares the result with kubectl's.
 """
 
 import copy
@@ -48,14 +48,14 @@ def pod(found: dict) -> dict:
 
 
 def merge(into: dict, patch: dict, named: bool = False):
-    """Applies a strategic merge patch. `named` means that the target was selected by kind; the patch's name is then ignored."""
+    """Applies a strategic merge patch. `named`: the target was selected by kind, so the name in the patch is ignored."""
     for key, value in patch.items():
         if named and key in ("apiVersion", "kind", "metadata"):
             continue
         if isinstance(value, dict):
             merge(into.setdefault(key, {}), value)
         elif key in KEYS and key in into:
-            # As in kustomize, existing entries are changed in place and new entries are inserted first.
+            # As in kustomize, existing entries are changed in place, and new entries are inserted at the beginning.
             new = []
             for entry in value:
                 same = [found for found in into[key] if found[KEYS[key]] == entry[KEYS[key]]]

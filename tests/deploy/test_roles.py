@@ -104,7 +104,7 @@ def configure(folder, nats):
     name = re.search(r'name = "(example.com/[^"]+)"', text)[1]
     log_key = folder / "ledger" / "log.key"
     subprocess.run([BINARY, "key", "new", name, "--out", log_key], check=True, capture_output=True)
-    # Of all secrets, only the draw keys are used by two roles.
+    # The draw keys are the only secret that two roles use.
     text = text.replace("/etc/motherlode/role/draws", f"{folder}/draws")
     text = re.sub(r"(?m)^url = .*", f'url = "nats://{nats}:4222"\nreplicas = 1', text)
     text = re.sub(r"(?s)monitor = \[.*?\]", f'monitor = ["http://{nats}:8222"]', text)

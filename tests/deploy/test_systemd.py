@@ -7,7 +7,7 @@ import pytest
 from conftest import BINARY, DEPLOY
 
 UNIT = DEPLOY / "systemd/motherlode.service"
-# Maximum exposure level of `systemd-analyze security` times ten, from 0 (fully confined) to 100.
+# Maximum exposure level according to `systemd-analyze security`, in tenths: 0 (fully confined) to 100.
 EXPOSURE_MAX = 15
 NO_SYSTEMD = "systemd-analyze is missing: the unit is not verified"
 OTHERS = sorted(UNIT.parent.glob("motherlode-*.service"))

@@ -1,6 +1,6 @@
 """Exact effect of rounding to minor units on a ways game's return (DM-17, DM-19).
 
-With a coin of n fifths of a minor unit, the rounding of a win depends only on its number of coins modulo 5.
+With a coin of n fifths of a minor unit, the rounding of a win depends only on the win in coins modulo 5.
 """
 
 from collections import Counter, defaultdict

@@ -1,5 +1,5 @@
-"""Sealed draws as log.proto and round.proto define them; `python3 draws.py` prints the known answers of
-draw_rules.rs."""
+"""Sealed draws as log.proto and round.proto define them; `python3 draws.py` prints the results that
+draw_rules.rs expects."""
 
 import hashlib
 import hmac

@@ -61,7 +61,7 @@ class DwarfMine:
         return added
 
     def residues(self):
-        """Returns the distributions, modulo 5, of the wins of a paid spin, a free spin and Collection Free Spins."""
+        """Returns the distributions of the wins in coins modulo 5 for a paid spin, a free spin and Collection Free Spins."""
         pays = {s: [self.file.pays(s, length) for length in range(REELS + 1)] for s in self.paying}
         odds = repr((self.base, self.free(), vars(self.cells), pays))
         if odds not in RESIDUES:

@@ -19,7 +19,7 @@ TURNS_MAX = 10
 class MysteryElves:
     NAME = "mystery-elves"
     # Parts of an outcome that do not affect the win, and are therefore not compared: a card's symbol other than its colour
-    # (ME-17), symbols not held, and Bonus symbols outside the feature.
+    # (ME-17), symbols that are not held, and Bonus symbols outside the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 
     def __init__(self, version):
@@ -35,7 +35,7 @@ class MysteryElves:
         self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
-        """Returns the exact return by component, in bets; the bought feature's return is a share of its price."""
+        """Returns the exact return by component: in bets, or for the bought feature relative to its price."""
         bought = sum(self.spin_returns(self.bought_strips).values()) / self.file.data["buy"]["bets"]
         return {**self.spin_returns(self.strips), "buy_feature": bought}
 

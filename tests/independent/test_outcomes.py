@@ -80,8 +80,8 @@ def figures(rounds):
                 walk(steps, number, inner, (*path, key), f"{kind}.{key}" if kind else key)
         if isinstance(value, list):
             for place, inner in enumerate(value):
-                # In a named list, such as spins, all elements are figures of one kind. In a list within a list, each place
-                # is a separate kind.
+                # The elements of a named list, such as spins, have the same kind. In a list within a list, each place has
+                # its own kind.
                 walk(steps, number, inner, (*path, place), f"{kind}[{'' if isinstance(path[-1], str) else place}]")
 
     for steps in rounds:
@@ -97,8 +97,8 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """Returns wrong values for a figure: the value of another place, and adjacent numbers. It never returns another
-    window, which could also be right."""
+    """Returns wrong values for a figure: the value of another place, and adjacent numbers. Never returns another
+    window, because that window could also be right."""
     elsewhere = [
         other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
     ]

@@ -1,5 +1,5 @@
-"""Exact return of Witch Feature in bets. Except with Mega Wilds, all lines have the same mean, so one line is
-computed."""
+"""Exact return of Witch Feature in bets. All lines have the same mean, so one line is computed,
+except with Mega Wilds."""
 
 from fractions import Fraction
 from itertools import combinations, product

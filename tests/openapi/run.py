@@ -19,7 +19,7 @@ def main(motherlode, seconds="600"):
     with served(motherlode) as (address, service):
         tool = ["schemathesis", "run", f"{address}/openapi.json", "--url", address, "--checks", CHECKS]
         tool += ["--phases", "coverage,fuzzing", "--max-time", seconds, "--continue-on-failure", "--workers", "2"]
-        # Without this header, calls with a deadline of milliseconds are answered with 504.
+        # Without this header, schemathesis chooses deadlines of milliseconds, and calls are answered with 504.
         tool += ["--header", "grpc-timeout: 20S", "--request-timeout", "30", "--suppress-health-check", "all", "--warnings", "off"]
         for operation in ENDLESS:
             tool += ["--exclude-operation-id", operation]

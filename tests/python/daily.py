@@ -1,4 +1,4 @@
-"""Log of two operators, with events of yesterday and today, on which the twenty tasks of the console are tested."""
+"""Log of two operators, with events of yesterday and today, for the test of the console's twenty tasks."""
 
 import hashlib
 import os

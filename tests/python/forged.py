@@ -252,7 +252,7 @@ def forged(proof, other, key):
     yield "a path that is too short", "\n".join(lines[:-1]) + "\n\n" + note, key, REFUSED
     yield "a path that is too long", "\n".join([*lines, zeros]) + "\n\n" + note, key, REFUSED
     yield "another path", "\n".join([*lines[:3], zeros, *lines[4:]]) + "\n\n" + note, key, REFUSED
-    # In these cases, the signatures of the log are valid, but the rounds contradict their seals.
+    # In the following cases, the log's signatures are valid, but the rounds contradict their seals.
     yield "a dealt value is another", *signed(events(last, redealt)), REFUSED
     yield "a reveal is missing", *signed(events(last, unrevealed)), REFUSED
     yield "a dealt value is missing", *signed(events(last, underdealt)), REFUSED

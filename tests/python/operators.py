@@ -131,7 +131,7 @@ class Operator:
         self.server.server_close()
 
     def answer(self, target, headers, body):
-        """Returns the HTTP status and the message, or None if the fault loses the call or its answer."""
+        """Returns the HTTP status and the message, or None if a simulated fault loses the call or the answer."""
         with self.lock:
             try:
                 at, given, message = self.published.request("post", target, headers, body)

@@ -1,12 +1,12 @@
 """Tests of random numbers from 0 to bound-1 (Knuth, The Art of Computer Programming, vol. 2, 3.3.2, A to G). Each
-returns a p-value, which is exact even for small bounds."""
+test returns a p-value, which is exact even for small bounds."""
 
 from math import comb
 
 import numpy as np
 from scipy.special import gammaincc
 
-# Minimum number of expected draws per class, for the chi-square test.
+# Minimum number of draws expected per class of the chi-square test.
 EXPECTED_MIN = 10
 CLASSES_MAX = 64
 
@@ -63,7 +63,8 @@ def poker(numbers, bound):
 
 
 def different_chances(chances, hand=5):
-    # ways[n][k]: probability of k different classes among the drawn numbers of the hand if n numbers are left to draw.
+    # ways[n][k]: probability that n numbers of the hand are still to be drawn, and the drawn numbers have k different
+    # classes.
     ways = np.zeros((hand + 1, hand + 1))
     ways[hand][0] = 1
     for chance in chances:

@@ -1,5 +1,5 @@
-"""Rounds of the scripted dealer, and how each must be displayed. The test fails if the description of a game declares a
-feature (`declared`) that no round shows (`shown_by`)."""
+"""Rounds of the scripted dealer, and how each round must be displayed. The test fails if the description of a game
+declares a feature (`declared`) that no round shows (`shown_by`)."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class Script:
     campaign: bool = False
 
 
-# A feature starts after three Potions at one bet level. Starting a feature unlocks the next one (WF-11).
+# A feature starts after three Potions at one bet level. The start of a feature unlocks the next feature (WF-11).
 HIGH, WILDS, TIMES, MEGA = "spin HIGH_SYMBOLS", "spin RANDOM_WILDS", "spin MULTIPLIER_RESPIN", "spin MEGA_WILD"
 
 SCRIPTS = {

@@ -52,7 +52,8 @@ def runs(bits):
 
 
 LONGEST_RUNS = (
-    # Minimum number of bits, block length, run length of the lowest class, and the classes' probabilities (2.4.4 and 3.4).
+    # Minimum number of bits, block length, run length of the lowest class, and probabilities of the classes (2.4.4 and
+    # 3.4).
     (750_000, 10_000, 10, (0.0882, 0.2092, 0.2483, 0.1933, 0.1208, 0.0675, 0.0727)),
     (6_272, 128, 4, (0.1174, 0.2430, 0.2493, 0.1752, 0.1027, 0.1124)),
     (128, 8, 1, (0.2148, 0.3672, 0.2305, 0.1875)),
@@ -110,7 +111,7 @@ def non_overlapping_templates(bits, width=9, blocks=8, templates=None):
     return gammaincc(blocks / 2, chi_square / 2)
 
 
-# Probabilities from the source of NIST's program. Those in section 3.8 are too inaccurate for a million bits.
+# Probabilities from the source of NIST's program. The probabilities in section 3.8 are too inaccurate for a million bits.
 OVERLAPPING = (0.364091, 0.185659, 0.139381, 0.100571, 0.0704323, 0.139865)
 
 
@@ -138,9 +139,7 @@ def universal(bits, width=7, first=1280):
 
 
 def complexities(blocks):
-    """Berlekamp-Massey algorithm for all rows.
-
-    Bit-sliced: `taps[j]` has the j-th coefficient of every row's register.
+    """Runs the Berlekamp-Massey algorithm on all rows at once: `taps[j]` has the j-th coefficient of each row's register.
     """
     rows, width = blocks.shape
     slices = np.packbits(blocks.T, axis=1)

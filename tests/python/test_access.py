@@ -80,7 +80,7 @@ def test_pl_27_a_call_needs_its_role(connect):
 def test_pl_27_another_operators_player_is_refused_like_an_unknown_one(connect):
     own, other = connect(f"{OPERATOR}/gateway"), connect("other/gateway")
     alice = own.fund("alice")
-    # The game has no pool, because a pool's coordinator would commit seconds later and change the result.
+    # The test uses a game without a pool, because a pool's coordinator would commit seconds later and change the result.
     round_id = own.spin(bet("r", alice, game="neptune", coin_value="0.10", witch=round_pb2.WITCH_UNSPECIFIED)).round_id
     before, played = other.position(), own.round(round_id)
     deposit = ledger_pb2.DepositRequest(request_id="d", account=alice, amount_minor=1)

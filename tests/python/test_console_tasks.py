@@ -1,4 +1,4 @@
-"""Twenty tasks of daily work. Each begins at the front page; the test counts clicks and seconds until the answer is
+"""Twenty tasks of daily work. Each task begins at the front page; the test counts clicks and seconds until the answer is
 found."""
 
 import csv
@@ -281,7 +281,7 @@ def test_each_of_twenty_tasks_of_daily_work_has_its_answer_within_a_few_clicks(b
 
 
 class Keys(Hand):
-    """Uses links and buttons with only the keyboard: Tab moves the focus, and Enter counts as one click."""
+    """Uses links and buttons by keyboard only: Tab moves the focus, and Enter counts as one click."""
 
     def click(self, role, name, within="main"):
         wanted = self.page.locator(within).get_by_role(role, name=name, exact=isinstance(name, str)).first.element_handle()

@@ -39,8 +39,8 @@ def pattern(printed):
 
 
 def own_network():
-    """Uses a network namespace, in which the documented ports are free. Without the permission for a namespace, uses
-    the machine's ports."""
+    """Uses a network namespace, in which the documented ports are free; without permission for that, uses the
+    machine's ports."""
     try:
         os.unshare(os.CLONE_NEWNET)
     except (AttributeError, PermissionError):

@@ -183,7 +183,7 @@ def test_pl_11_an_exceeded_deadline_and_its_repetition_have_one_effect(start):
     expected = DEPOSIT
     for number in range(20):
         request = bet(f"r{number}", alice)
-        # The suspended process has received the call. When it continues, it may either execute or drop the call.
+        # The process is suspended after it received the call. When resumed, it may execute or drop the call.
         with service.held(), pytest.raises(grpc.RpcError) as raised:
             client.spin(request, timeout=0.05)
         assert raised.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED

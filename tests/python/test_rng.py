@@ -12,7 +12,7 @@ from scipy.special import gammaincc
 from scipy.stats import binom
 
 SIGNIFICANCE = 1e-6
-# Values of SP 800-22. With them, a test of a perfect generator fails in one of a hundred runs.
+# Values of SP 800-22: a perfect generator fails a test in one of a hundred runs.
 SEQUENCES, BITS, ALPHA = 100, 1_000_000, 0.01
 BOUNDS = (2, 3, 5, 30, 32, 37, 64, 120, 1_000, 1_000_003, 3 << 30)
 DRAWS_PER_SEED = 64

@@ -53,7 +53,7 @@ def test_the_excursions_of_the_document():
     assert sp800_22.random_excursions_variant(example, judged=False)[9] == pytest.approx(0.683091, abs=1.5e-6)
 
 
-# Figures of appendix B, and of the examples in sections 2.x.8.
+# Expected p-values from appendix B, and from the examples in sections 2.x.8.
 OF_E = {
     sp800_22.frequency: [0.953749],
     sp800_22.block_frequency: [0.211072],

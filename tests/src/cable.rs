@@ -1,5 +1,4 @@
-//! TCP proxy that a test can cut. After a cut both connections stay open but carry no data, as in a
-//! network failure.
+//! TCP proxy that a test can cut. After a cut, the connections stay open but carry no data, as in a network failure.
 
 use std::{
     io,

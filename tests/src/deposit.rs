@@ -1,5 +1,5 @@
-//! Appends a deposit in EUR to the log of a stopped service, without the checks of limits: `deposit-of-old DATA OPERATOR
-//! PLAYER CENTS`.
+//! Appends a deposit in EUR to the log of a stopped service, without checking limits: `deposit-of-old DATA OPERATOR PLAYER
+//! CENTS`.
 
 use motherlode_state::StreamId;
 use motherlode_tests::deposit_of_old;

@@ -46,9 +46,9 @@ pub fn config(data: &Path) -> Config {
     config.store = store(data);
     config.partitions = partitions();
     config.limits.segment_bytes = 1 << 20;
-    // The service resolves expired rounds when it starts. Later, it resolves them only if a test starts a sweep.
+    // The service resolves abandoned rounds when it starts; after that, only if a test starts a sweep.
     config.interruption.sweep_ms = 3_600_000;
-    // Tests copy logs without the keys that signed them.
+    // Tests copy logs without their signing keys.
     config.proofs.accept_new_key = true;
     config
 }

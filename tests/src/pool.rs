@@ -1,5 +1,6 @@
-//! Independent model of the jackpot pool, computed from the logs of all partitions. All bets are in EUR, so a hit wins a
-//! share of the pool: coin value / 10 EUR. The stream of the pool in partition 0 defines the order of hits and bets (BW-16).
+//! Independent model of the jackpot pool, computed from the logs of all partitions. All bets are in EUR, so a hit wins the
+//! share of the pool that is coin value / 10 EUR. The stream of the pool in partition 0 defines the order of hits and bets
+//! (BW-16).
 
 use crate::commits;
 use motherlode_ledger::Ledgers;
@@ -30,7 +31,7 @@ pub struct Model {
 #[derive(Default)]
 struct Partition {
     left: BTreeMap<u64, i128>,
-    /// Hits without an award: position, logged time, coin value in 1e-6 EUR.
+    /// Hits without an award: position, Unix milliseconds, coin value in 1e-6 EUR.
     hits: VecDeque<(u64, i64, i128)>,
     pooled_position: u64,
     coins: BTreeMap<(StreamId, u64), CoinValue>,

@@ -1,8 +1,8 @@
 //! Script for the dealer in tests. A request's metadata `motherlode-force` names an outcome, and the dealer tries client
-//! seeds until the step has that outcome. The sealed draw is unchanged, so rounds can be replayed and audited as usual.
+//! seeds until the step has that outcome. The sealed draw does not change, so rounds can be replayed and audited as usual.
 //!
-//! A wish is a word such as `open`, or a word and a value (see [`figured`]). Several wishes are joined by `, ` and must all
-//! hold in this step.
+//! A wish is a word such as `open`, or a word and a value (see [`figured`]). `, ` separates several wishes, each of which
+//! must come true in the same step.
 
 use motherlode_ledger::Proposal;
 use motherlode_proto::round::v1::{Awaiting, Card, MarkKind, Outcome, SpinKind, SpinResult, prize::Kind as PrizeKind};
@@ -57,7 +57,7 @@ fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
 ///   N`: at least N kinds of windows in the step.
 /// - `mark KIND` or `mark KIND=VALUE`: a mark on a cell; `marks N`: at least N marks on one window.
 /// - `win LINE`, `win WAYS`, `win SCATTER`: a win of this kind.
-/// - `left N`: at least N free spins left; `more N`: a free spin that awards N more.
+/// - `left N`: at least N free spins left; `more N`: a free spin that awards N further free spins.
 /// - `needs N`: a pick of N objects; `prize multiple`, `prize free-spins`: the bonus's prize.
 /// - `card NAME`: the card that is drawn.
 /// - `carries KEY=VALUE`: the step sets this value of the player's collection.

@@ -1,5 +1,5 @@
 //! If `MOTHERLODE_TESTS_WALLET` is `seamless` (`tests/run seamless`), this process serves a wallet for each operator, and
-//! the tests' client deposits into that wallet. Each test then needs its own process (nextest).
+//! the tests' client deposits into that wallet. Each test then needs a separate process (nextest).
 
 use motherlode_ledger::Ledgers;
 use motherlode_proto::{

@@ -1,5 +1,5 @@
-//! A service in this process. If `MOTHERLODE_TESTS_ROLES` is `split` (`tests/run split`), it consists of three servers with
-//! separate roles.
+//! A service in this process. If `MOTHERLODE_TESTS_ROLES` is `split` (`tests/run split`), the service consists of three
+//! servers with separate roles.
 
 use crate::{seamless, split::Split};
 use motherlode_ledger::{Handle, Ledgers, Options, Stores};
@@ -21,7 +21,7 @@ enum Parts {
 impl Server {
     pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
         let mut options = Options { snapshot_commits: 20, ..options };
-        // If few players fit in memory, the service evicts players constantly (`tests/run players`).
+        // With a small number, the service constantly evicts players from memory (`tests/run players`).
         if let Ok(players) = env::var("MOTHERLODE_TESTS_PLAYERS") {
             options.players_max = players.parse().expect("MOTHERLODE_TESTS_PLAYERS must be a number");
         }

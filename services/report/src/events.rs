@@ -52,7 +52,7 @@ struct Stretch {
     first: u64,
     since: i64,
     kinds: u128,
-    /// Bit set of operators with events; several operators may share a bit.
+    /// Bit set of the operators with events in this stretch; several operators may share a bit.
     operators: u64,
     of_all: bool,
 }
@@ -90,7 +90,7 @@ impl Filter {
     }
 }
 
-/// Returns whether an operator may see an event: it may see its own events and events of no operator.
+/// Returns whether an operator may see an event: an event of this operator, or an event of no operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }

@@ -48,7 +48,7 @@ impl Figures {
         Some((first, self.days.range(day + 1..).next().map(|(_, next)| *next)))
     }
 
-    /// Adds a commit's figures, or nothing on an error. [`Statement::take`] describes `known`.
+    /// Adds a commit's figures; an error leaves the figures unchanged. For `known`, see [`Statement::take`].
     pub(crate) fn take(&mut self, logged: &Logged, known: &BTreeMap<RoundKey, Bet>) -> Result<(), UnknownBet> {
         let commit = &logged.commit;
         let transactions = self.statement.take(commit, &logged.balances_after, known)?;

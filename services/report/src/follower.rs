@@ -99,7 +99,7 @@ impl Follower {
                             Ok(()) => {}
                             Err(_) => return,
                         },
-                        // A waiting report call may have found damaged tables, which must be rebuilt.
+                        // A report call that found damaged tables waits until the next pass rebuilds them.
                         () = partition.wanted.notified() => {}
                     }
                 }
@@ -218,15 +218,16 @@ impl Partition {
     }
 }
 
-/// `rounds` and `significant` are empty until the existing log is read, so that rates exclude past events.
+/// `rounds` and `significant` are empty until the existing log is read, so that the rates of these metrics exclude past
+/// events.
 #[derive(Debug, Clone)]
 pub struct Counts {
     pub positions: Vec<u64>,
     pub open: u64,
     pub rounds: Vec<(String, u64)>,
     pub voids: Vec<(String, VoidShare)>,
-    /// Significant events by kind. Kinds without events are listed with a count of zero, so that a rate includes the first
-    /// event.
+    /// Significant events by kind. Kinds without events are listed with a count of zero, so that the rate of the metric
+    /// includes the first event.
     pub significant: Vec<(String, u64)>,
 }
 

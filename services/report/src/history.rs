@@ -20,8 +20,8 @@ const MINUTES_MAX: usize = 60;
 const QUARTER: i64 = 15;
 const DAY: i64 = 24 * 60;
 const QUARTERS_MAX: usize = 96;
-/// Maximum number of refusal reasons, and of pools, per point. The counts of further reasons or pools are summed under one
-/// name.
+/// Maximum number of refusal reasons, and of pools, per point. The counts of the remaining reasons or pools are summed
+/// under one name.
 const NAMES_MAX: usize = 12;
 const OTHER_REASONS: &str = "_OTHER";
 /// Minimum length of the history, in minutes, for predicting the growth of disk use.
@@ -71,8 +71,7 @@ impl History {
         keep(&mut self.day, QUARTERS_MAX, last - DAY);
     }
 
-    /// Increase of the used bytes per day, measured over the longest interval in the history; `None` if the history
-    /// is too short.
+    /// Growth of the used disk space over the whole history, in bytes per day; `None` if the history is too short.
     fn growth(&self) -> Option<i128> {
         let first = self.day.front()?;
         let last = self.hour.back()?;

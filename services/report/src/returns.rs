@@ -1,9 +1,9 @@
 //! Actual returns of games, which [`crate::band`] compares with the games' mathematics (PL-23).
 //!
 //! A level is a game's version at one stake in one currency, counted per operator. Levels are summed with and without
-//! weighting by stake, so that high stakes do not hide a deviation at low stakes. Features collected over several rounds
-//! (crystals, Potions) can be won at a different stake than the bets that paid for them, so figures of single levels
-//! and unweighted sums exclude these features.
+//! weighting by stake, so that high stakes do not hide a deviation at low stakes. A feature collected over several rounds
+//! (crystals, Potions) can be won at another stake than the stakes that paid for it. Figures of single levels and
+//! unweighted sums therefore exclude such features.
 //!
 //! The expected return is in cash (DM-19): it is the exact return in coins plus the effect of rounding wins to minor units.
 
@@ -66,7 +66,7 @@ struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Upper bound of the effect of rounding on a feature that is collected at several coin values.
+    /// Upper bound of the rounding error of collected features, which are paid at a mean coin value, per unit of stake.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }
@@ -167,7 +167,7 @@ fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Retur
         Weighting::Stake => Stratum { weight: *bet, wins: &tally.all, theory: known.all },
         _ => Stratum { weight: 1.0, wins: &tally.own, theory: known.own },
     });
-    // A gift received at a low stake can be won at the highest stake.
+    // Every gift is valued at the highest stake, at which the player can use it.
     let highest = known.iter().map(|(bet, _)| *bet).fold(0.0, f64::max);
     let gifts: f64 = levels.iter().zip(&known).map(|((_, tally, _), (_, known))| tally.gifts as f64 * known.gift).sum();
     let mixed =
@@ -288,8 +288,8 @@ fn known(game: &dyn Game, level: &Level) -> Option<Theories> {
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
     let collected = float(&par.of_nature(Nature::Collected));
-    // Wins without collected features do not vary more than all wins, because collected features occur with larger wins or
-    // independently of wins.
+    // `std_dev` also bounds the deviation without collected features, because these occur with larger wins or independently
+    // of wins.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
     let chances = features::chances(game, &par, float);

@@ -66,7 +66,7 @@ pub struct ServiceStatus {
     file: Option<Arc<PathBuf>>,
 }
 
-/// Totals at the beginning of a minute; the minute's figures are the next minute's totals minus these.
+/// Totals at the beginning of a minute. The minute's figures are the increases to the next minute's totals.
 struct Minute {
     number: i64,
     calls: Histogram<u64>,
@@ -150,7 +150,8 @@ impl ServiceStatus {
         Minute { number, calls: histogram(), rounds, money, refusals: refusals::counts() }
     }
 
-    /// Returns the figures between the beginnings of two minutes. Amounts are converted to EUR at the current rates.
+    /// Returns the figures from the beginning of `minute` to that of `next`. Amounts are converted to EUR at the current
+    /// rates.
     fn point(&self, minute: &Minute, next: &Minute) -> Point {
         let books = self.follower.ledgers().home();
         let eur = |of: fn(&(i128, i128)) -> i128| {

@@ -1,5 +1,5 @@
-//! Transactions of an operator or a player, in pages, latest first (PL-34). A call reads a bounded number of records of the
-//! log, or of commits of the player.
+//! Transactions of an operator or a player, in pages, latest first (PL-34). A call reads a bounded number of the log's
+//! records (operator) or of the player's commits (player).
 
 use crate::{
     dues::{Dues, DuesLookup},
@@ -129,7 +129,7 @@ fn of_player(ledger: &Handle, stream: &StreamId, from: u64, wanted: &Transaction
             return Ok(page);
         }
         let logged = ledger.fetch(next)?;
-        // A forged page token can name a commit of another player.
+        // A forged page token could name another player's commit.
         if logged.commit.stream != *stream || wanted.day.is_some_and(|day| date::day_of(logged.commit.time_ms) < day) {
             return Ok(page);
         }

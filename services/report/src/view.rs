@@ -6,8 +6,8 @@
 //! | figures | `all` | thresholds and figures, in [postcard's wire format](https://postcard.jamesmunns.com/wire-format) |
 //! | events | number (8 bytes), contiguous from 0 | `SignificantEvent` |
 //!
-//! Figures are folded again from the log if they are damaged or have another [version](FIGURES_VERSION) or other thresholds
-//! than this program.
+//! Figures are folded again from the log if they are damaged, or if their [version](FIGURES_VERSION) or thresholds differ
+//! from those of this program.
 
 use crate::{
     events::{EVENTS, write},
@@ -24,8 +24,6 @@ use std::sync::{
 };
 use tokio::sync::watch;
 
-/// Version of the stored figures.
-///
 /// Raise the version by 1 with every change after which the same log gives other figures or other serialized bytes; the
 /// tests `state_version_*` fail otherwise. Such a change can be in this crate, in the books' statements and revenue, or
 /// in the decoding of outcomes.
@@ -67,7 +65,7 @@ impl ReportView {
         *self.position.borrow()
     }
 
-    /// Replaces all figures by empty ones if a table of events is damaged. Only the folding task may call this.
+    /// If a table of events is damaged, replaces all figures by empty figures. Only the folding task may call this.
     pub(crate) fn reset_damaged(&self) {
         if self.figures.read().significant.events.are_damaged() {
             tracing::warn!(
@@ -83,7 +81,7 @@ impl ReportView {
 }
 
 impl FollowerView for ReportView {
-    /// While the existing log is folded, events are written only if memory must be freed. While tables are damaged, nothing
+    /// While the existing log is folded, events are written only if memory must be freed. After damage to tables, nothing
     /// is written until the figures are folded again.
     fn unwritten(&self) -> u64 {
         let figures = self.figures.read();

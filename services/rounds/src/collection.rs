@@ -1,4 +1,4 @@
-//! Converts between the engine's carried figures and the log's collections, which omit figures equal to 0.
+//! Converts figures that the engine carries between rounds to the log's collections, which omit zeros, and back.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -66,7 +66,7 @@ pub enum Sharing {
     /// The game's newest rules version determines the shared figures, so that an older version does not grant a gift twice
     /// (DM-14).
     Game,
-    /// The round's own rules version determines the shared figures, as in earlier releases.
+    /// The round's rules version determines the shared figures, as in earlier releases of this program.
     Version,
 }
 
@@ -156,8 +156,8 @@ impl Led {
 }
 
 /// Returns the event that removes a voided round's changes from the collection (PL-04). `collected` is `None` for an open
-/// round. Fails if this build lacks the game. The player must have no other open round of the game, because the figures of
-/// such a round would become outdated.
+/// round. Fails if this build lacks the game. The player must have no second open round of the game, because the event
+/// would make the figures of that round outdated.
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,

@@ -18,7 +18,7 @@ pub fn no_key(_: DrawName) -> Option<Dealt> {
     None
 }
 
-/// Returns a step's seed. Fails if the draw's dealt value is unavailable or does not match its seal.
+/// Fails if the draw's dealt value is unavailable or does not match its seal.
 pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
     match drawn {
         Drawn::Seed(seed) => Ok(*seed),
@@ -61,7 +61,7 @@ impl StepDraw {
 pub struct Sealed {
     pub name: DrawName,
     pub seal: Seal,
-    /// Reason for which the draw was sealed separately; `None` if it was sealed with a step.
+    /// Reason why the draw was sealed in an event of its own; `None` if a step's event sealed it.
     pub reason: Option<SealReason>,
 }
 

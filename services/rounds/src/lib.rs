@@ -1,9 +1,9 @@
-//! Computations on rounds, without I/O or a clock. Play, display, voids, reports and audits share them.
+//! Computations on rounds, without I/O or a clock. Play, display, voids, reports and audits use the same computations.
 //!
-//! - [`live`]: rounds resolved in the engine; `terms`: their terms; [`draws`]: their seeds
+//! - [`live`]: rounds resolved in the engine; `terms`: terms of rounds; [`draws`]: seeds of rounds
 //! - [`collection`]: figures carried between rounds
 //! - [`check`]: verification of steps; [`due`]: events that an outcome requires
-//! - [`view`]: rounds folded from commits; `award`: their jackpot awards
+//! - [`view`]: rounds folded from commits; `award`: jackpot awards of rounds
 //! - [`shown`]: displayed figures that are not in the log; [`wire`]: conversion to messages
 
 pub mod award;

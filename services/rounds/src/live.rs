@@ -31,7 +31,7 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Returns a round's game. Fails if this program lacks the game or has another model of it.
+/// Fails if this program lacks the round's game, or has another model of the game than the round.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),
@@ -92,7 +92,7 @@ impl Live {
         self.round.automatic().filter(|choice| *choice != Choice::Spin)
     }
 
-    /// Resolves a step. Fails without using the seed if the round does not await this choice.
+    /// Resolves a step. Fails if the round does not await this choice; the seed is then unused.
     pub fn resolve(&mut self, choice: &Choice, seed: Seed, outcome: &mut Outcome) -> Result<(), ChoiceRefused> {
         self.round.resolve(choice, &mut Draws::from_seed(seed), outcome)
     }

@@ -1,4 +1,4 @@
-//! Metrics of appends. The ledger crate must not use floating point, so these metrics are here.
+//! Metrics of appends, outside the ledger crate, which must not use floating point.
 
 use opentelemetry::{global, metrics::Histogram};
 use std::time::Duration;

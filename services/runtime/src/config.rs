@@ -52,9 +52,9 @@ pub struct Config {
     pub store: Store,
     /// Number of partitions, permanent once the log exists.
     pub partitions: u32,
-    /// Whether the log is verified before or after the start.
+    /// Part of the log that is verified before the first answer.
     pub verify: Verify,
-    /// Threads for requests; 0 means half of the processors, because the log, the index and followers need processors, too.
+    /// Threads for requests; 0 means half of the processors, which leaves processors for the log, the index and followers.
     pub worker_threads: usize,
     /// Limits of the service.
     pub limits: Limits,
@@ -99,7 +99,7 @@ pub struct Tls {
     pub certificate: PathBuf,
     /// Private key.
     pub key: PathBuf,
-    /// Root certificates of client certificates; by default, no client certificates are requested.
+    /// Root certificates that client certificates must chain to; default: no client certificates are requested.
     pub client_ca: Option<PathBuf>,
 }
 
@@ -109,13 +109,13 @@ pub struct Tls {
 pub struct BeyondLoopback {
     /// Whether to serve without TLS, for example behind a proxy with TLS.
     pub plaintext: bool,
-    /// Whether to serve without operators, which gives every caller all permissions.
+    /// Whether to serve without configured operators; every caller then has all permissions.
     pub anyone: bool,
     /// Whether to serve metrics and health (`telemetry.listen`) without TLS and log-in.
     pub telemetry: bool,
 }
 
-/// Thresholds of significant events (PL-22). No regulation prescribes them.
+/// Thresholds of significant events (PL-22). No regulation prescribes these thresholds.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {
@@ -149,15 +149,15 @@ impl Default for Demo {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Draws {
-    /// Draw key file, created at the first start. Processes that open players, void rounds or spin must share it.
+    /// Draw key file, created at the first start. Processes that open players, void rounds or spin must share this file.
     pub key_file: Option<PathBuf>,
     /// Memory-backed folder with evidence of acknowledged records. Each start checks the evidence; a reboot clears it.
     /// Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
-    /// Whether to accept a loss of the log's end; set only by a flag.
+    /// Whether to start although the log's end is lost; set only by a flag.
     #[serde(skip)]
     pub accept_loss: bool,
-    /// Whether to accept a loss of draw keys; set only by a flag.
+    /// Whether to start although draw keys are lost; set only by a flag.
     #[serde(skip)]
     pub accept_lost_keys: bool,
 }
@@ -167,12 +167,12 @@ pub struct Draws {
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Maximum appends that are not yet durable; further appends get RESOURCE_EXHAUSTED. Half of the maximum is divided
-    /// evenly between operators, half is shared.
+    /// evenly between operators, who share the other half.
     pub queue_length_max: usize,
-    /// Commits per group commit.
+    /// Maximum commits per group commit.
     pub batch_commits_max: usize,
-    /// Players in memory across all partitions, about 1 KB each; other players are read from files. Players with open rounds
-    /// or changes since the snapshot are not evicted.
+    /// Players in memory across all partitions, about 1 KB each; other players are read from files. Players with open
+    /// rounds, or with changes since the last snapshot, stay in memory.
     pub players_in_memory: usize,
     /// Open rounds per operator and partition, about 2.5 KB each; further rounds get RESOURCE_EXHAUSTED, OPEN_ROUNDS_FULL.
     pub open_rounds_per_operator_max: usize,
@@ -184,9 +184,9 @@ pub struct Limits {
     pub connections_max: usize,
     /// Connections per address, or per /64 network of IPv6.
     pub connections_per_peer_max: usize,
-    /// Maps addresses, such as a gateway's, to their own limits of connections.
+    /// Maps addresses, such as a gateway's, to limits that replace `connections_per_peer_max`.
     pub connections_of_peers: BTreeMap<IpAddr, usize>,
-    /// Connections with calls in progress, per operator.
+    /// Connections per operator, from the first admitted call on.
     pub connections_per_operator_max: usize,
     /// Concurrent TLS handshakes; further handshakes wait or are dropped.
     pub tls_handshakes_max: usize,
@@ -196,23 +196,23 @@ pub struct Limits {
     pub connection_idle_ms_max: u64,
     /// Milliseconds between pings of a connection.
     pub keep_alive_ms: u64,
-    /// Milliseconds to answer a ping before the connection is closed.
+    /// Milliseconds to wait for a ping's answer before the connection is closed.
     pub keep_alive_answer_ms_max: u64,
     /// Bytes of a call's headers.
     pub header_bytes_max: u32,
-    /// Cancelled calls within 10 seconds after which a connection is closed.
+    /// Cancelled calls per connection within 10 seconds; one more closes the connection.
     pub cancelled_calls_max: u32,
-    /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as
-    /// 64 bytes plus its payload, with a burst of 10 seconds. Each call allows 8 more frames, and every 64 bytes sent
-    /// to the client allow one more. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
+    /// HTTP/2 control frames (PING, SETTINGS, WINDOW_UPDATE, PRIORITY, ...) per second and connection, each counted as 64
+    /// bytes plus its payload, with a burst of 10 seconds. Each call adds 8 frames to the limit, and every 64 bytes sent to
+    /// the client add one frame. A connection that exceeds the limit is closed with ENHANCE_YOUR_CALM.
     pub control_frames_per_second_max: u32,
-    /// Descriptors reserved for the log and its index.
+    /// File descriptors reserved for the log and its index.
     pub descriptors_reserved: usize,
     /// Buffered bytes of all calls.
     pub buffer_bytes_max: usize,
     /// Buffered bytes of an operator's calls.
     pub buffer_bytes_per_operator_max: usize,
-    /// Milliseconds that a call waits for the log, regardless of its deadline; then DEADLINE_EXCEEDED.
+    /// Milliseconds that a call waits for the log, regardless of the call's deadline, until DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
     /// Milliseconds that the answer to a jackpot hit waits for the award; after that, the answer reports the award as
     /// pending.
@@ -221,10 +221,10 @@ pub struct Limits {
     pub change_lapse_ms: u64,
     /// Milliseconds before an inactive session expires.
     pub session_idle_ms_max: u64,
-    /// Milliseconds after a dropped connection before its player can get a new session of the game.
+    /// Milliseconds after a dropped connection before its player can open a new session of the game.
     pub session_hold_ms: u64,
     /// Maximum open sessions; further sessions get RESOURCE_EXHAUSTED. Half of the maximum is divided evenly between
-    /// operators, half is shared.
+    /// operators, who share the other half.
     pub sessions_max: usize,
     /// Bytes of a segment file; the current and the next file are preallocated.
     pub segment_bytes: u64,
@@ -236,7 +236,7 @@ pub struct Limits {
 pub struct Interruption {
     /// Milliseconds between sweeps.
     pub sweep_ms: u64,
-    /// Maps games to the hours before an abandoned round is resolved, instead of the game's default.
+    /// Maps games to the hours before an abandoned round is resolved; replaces the game's default.
     pub hours: BTreeMap<String, u32>,
     /// Maps jurisdictions and games to the hours before an abandoned round is resolved; takes precedence over `hours`.
     pub jurisdictions: BTreeMap<String, BTreeMap<String, u32>>,
@@ -407,7 +407,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks that the role's required settings exist, and that the draw keys are not copied with the log.
+    /// Checks that the role's required settings exist, and that the draw keys are in no folder that is copied with the log.
     pub fn check_role(&self) -> Result<(), ConfigError> {
         let copied = ["log", "copy", "index"].map(|folder| self.data.join(folder));
         if let Some(file) = self.draw_key_file().filter(|file| copied.iter().any(|folder| file.starts_with(folder))) {
@@ -416,7 +416,7 @@ impl Config {
         self.ledger.check(self.role, self.partitions)
     }
 
-    /// Returns the draw key file, by default `keys/draws` in the data folder of a spin process; `None` without keys.
+    /// Returns the draw key file, by default `keys/draws` in the data folder; `None` if this process uses no draw keys.
     #[must_use]
     pub fn draw_key_file(&self) -> Option<PathBuf> {
         let own = || self.role.spins().then(|| self.data.join("keys").join("draws"));
@@ -449,16 +449,17 @@ impl Config {
         }
     }
 
-    /// Returns the number of operators that share the limits, at least 1.
+    /// Returns the number of operators between which limits are divided, at least 1.
     #[must_use]
     pub fn sharing(&self) -> usize {
         self.operators.iter().filter(|operator| operator.id != PLATFORM).count().max(1)
     }
 
-    /// Checks that an address beyond loopback has TLS and operators, or the exceptions that replace them (PL-27).
+    /// Checks that an address beyond loopback has TLS and operators, or that the configuration allows their absence
+    /// (PL-27).
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
         let (listen, allowed) = (self.listen, self.allow_beyond_loopback);
-        // A console process needs no operators, because the called processes authenticate the callers.
+        // A console process needs no operators, because the processes that it calls authenticate the callers.
         let operators = !self.operators.is_empty() || self.role == Role::Console;
         self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [

@@ -15,8 +15,7 @@ use tonic::{
 use tower::Service;
 
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Time without received data after which a ping is sent. If the ping is not answered within the same time, the
-/// connection fails.
+/// Silence of the server after which a ping is sent, and maximum time for the answer.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -24,7 +23,7 @@ pub struct Credentials {
     pub token: Option<String>,
     pub ca: Option<Vec<u8>>,
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
-    /// Name in the server's certificate; default: the target's host.
+    /// Name that the server's certificate must contain; default: the target's host.
     pub server_name: Option<String>,
 }
 
@@ -50,7 +49,7 @@ pub struct Connection {
     authorization: Option<HeaderValue>,
 }
 
-/// Connects to a server. `answer_max` limits the time of calls without a deadline.
+/// `answer_max` limits the time of calls without a deadline.
 pub fn connect<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -65,7 +64,7 @@ pub fn connect<'a>(
     })
 }
 
-/// Connects to a process of the same installation; pings detect a dead connection.
+/// Connects to a process of the same installation; pings detect a lost connection.
 pub fn connect_lasting<'a>(
     target: &'a str,
     credentials: &'a Credentials,
@@ -94,7 +93,7 @@ pub fn check(target: &str, credentials: &Credentials) -> Result<(), ConnectError
     })
 }
 
-/// Returns TLS settings with the root certificates in `ca` (PEM), or the system's if `ca` is `None`.
+/// Returns TLS settings that trust the root certificates in `ca` (PEM), or those of the system if `ca` is `None`.
 pub(crate) fn tls(ca: Option<&[u8]>) -> Result<ClientTlsConfig, String> {
     let tls = ClientTlsConfig::new();
     match ca {

@@ -1,5 +1,5 @@
-//! Rejects JSON objects with repeated members. Protobuf parsers accept both `amountMinor` and `amount_minor` for one
-//! field and keep the last value, so two readers of the same text could see different amounts.
+//! Rejects JSON objects with repeated members. Protobuf parsers accept the names `amountMinor` and `amount_minor` for one
+//! field and use the last value, so two readers of the same text could see different amounts.
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::{collections::BTreeSet, fmt};

@@ -8,8 +8,8 @@
 //! operators.acme = { profile = "se", limits = { reality_check_ms = 3_600_000 } }
 //! ```
 //!
-//! A configured profile with the name of a built-in profile can only add restrictions to it. An operator's own limits
-//! can only add restrictions.
+//! A configured profile with the name of a built-in profile can only add restrictions to the built-in profile. An
+//! operator's own limits can only add restrictions.
 
 use crate::config::error::ConfigError;
 use motherlode_state::Profile;
@@ -44,9 +44,9 @@ pub struct Jurisdictions {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Operator {
-    /// Profile of bets that name no jurisdiction; empty for the default.
+    /// Profile of bets that name no jurisdiction; default: the profile in `default`.
     pub profile: String,
-    /// Limits in all jurisdictions.
+    /// Operator's limits in all jurisdictions.
     pub limits: Profile,
 }
 
@@ -56,8 +56,7 @@ impl Default for Jurisdictions {
     }
 }
 
-/// Profiles by name, and the operators' settings. Clones share the profiles, and a reload of the configuration replaces
-/// them (PL-27).
+/// Profiles by name, and the operators' settings. A reload of the configuration replaces both in all clones (PL-27).
 #[derive(Debug, Clone, Default)]
 pub struct Profiles(Arc<RwLock<Table>>);
 

@@ -1,4 +1,4 @@
-//! Finds memory-backed storage, whose content no snapshot of a volume contains.
+//! Finds memory-backed storage, which no snapshot of a volume contains.
 
 use rustix::fs::statfs;
 use std::{
@@ -10,8 +10,8 @@ use std::{
 /// Magic numbers of the memory-backed file systems tmpfs and ramfs, statfs(2).
 const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// Returns a private folder in memory-backed storage, if there is one. Fails if the configured folder is not
-/// memory-backed or other users can write it.
+/// Returns a private memory-backed folder: `asked`, or the first usable default, if any. Fails if `asked` is not
+/// memory-backed, or if another user can write to `asked`.
 pub fn folder(asked: Option<&Path>) -> io::Result<Option<PathBuf>> {
     if let Some(asked) = asked {
         return prepare(asked).map(Some);

@@ -1,11 +1,11 @@
-//! Settings of the configured operators. A reload of the configuration replaces them (PL-27).
+//! Settings of the configured operators. A reload of the configuration replaces the settings (PL-27).
 
 use crate::config::{Config, Operator, PLATFORM, WalletKind};
 use motherlode_state::Nano;
 use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Settings by operator id; clones share them. An unknown operator has weight 1, no campaign cap and a transfer wallet.
+/// Settings by operator id, shared by all clones. An unknown operator has weight 1, no campaign cap and a transfer wallet.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<RwLock<BTreeMap<String, Settings>>>);
 

@@ -1,4 +1,4 @@
-//! Priority and time slices of threads on Linux (sched(7)); new threads inherit them.
+//! Priority and time slices of threads on Linux (sched(7)). New threads inherit both.
 
 use std::{io, thread};
 use tokio::sync::oneshot;
@@ -20,7 +20,8 @@ pub fn lower_priority() {
     be_nicer(LOWER);
 }
 
-/// Sets SCHED_IDLE: the thread runs only if the processor is otherwise idle. It must not hold a lock that calls need.
+/// Sets SCHED_IDLE: the thread runs only if the processor is otherwise idle. The thread must not hold a lock that calls
+/// need.
 pub fn lowest_priority() {
     #[cfg(target_os = "linux")]
     {

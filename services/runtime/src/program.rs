@@ -29,7 +29,7 @@ pub fn digest() -> Option<[u8; 32]> {
 }
 
 /// Returns whether the executable's file has changed since the start. With `only_just`, a file with the same device and
-/// inode is not read and counts as unchanged.
+/// inode counts as unchanged, and is not read.
 pub fn is_replaced(only_just: bool) -> bool {
     let now = executable_file();
     if only_just && now.as_ref().is_ok_and(is_started) {

@@ -1,7 +1,7 @@
 //! Refusals of requests, as `google.rpc.Status` with details (PL-12). A refused request had no effect.
 //!
-//! Each refusal has an `ErrorInfo`. It has a `BadRequest` if fields are invalid, and a `RetryInfo` if a retry can help.
-//! Text from the caller is shortened by [`excerpt`].
+//! Each refusal has an `ErrorInfo`. Refusals of invalid fields have a `BadRequest`; if a retry can help, the refusal has a
+//! `RetryInfo`. Text from the caller is shortened by [`excerpt`].
 
 use crate::reason::Reason;
 use motherlode_state::is_visible;
@@ -13,7 +13,7 @@ pub const DOMAIN: &str = "motherlode";
 
 pub const EXCERPT: usize = 512;
 
-/// Escapes invisible characters, and truncates a long text with a note of its length.
+/// Escapes invisible characters, and truncates a long text and appends its length.
 #[must_use]
 pub fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(EXCERPT));

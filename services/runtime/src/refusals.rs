@@ -1,7 +1,7 @@
 //! Counts refused calls by reason in `motherlode.refusals`, and logs them.
 //!
-//! Within a [`WINDOW`], at most [`LINES_MAX`] lines are logged per operator and reason; the next line states how many
-//! were suppressed.
+//! Within a [`WINDOW`], at most [`LINES_MAX`] lines are logged per operator and reason; the next line states the number of
+//! suppressed lines.
 
 use crate::{
     access::Caller,
@@ -54,7 +54,7 @@ pub fn note(refused: &Refused<'_>) {
     REFUSALS.note(refused);
 }
 
-/// Exports zeros at startup, so that an alarm also detects the first refusal.
+/// Exports counts of 0 at startup, so that an alarm detects the first refusal.
 pub fn start() {
     LazyLock::force(&REFUSALS);
 }

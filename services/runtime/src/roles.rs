@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, ops::BitOr};
 
-/// Set of roles; the configuration lists their names. No role includes another.
+/// Set of roles. No role includes another role's permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roles(u8);
 

@@ -77,8 +77,8 @@ impl Drop for Guard {
 pub enum TelemetryError {
     #[error("telemetry.filter: {0}")]
     Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// The filter contains a word that is not a level. The parser would read the word as a target and silence all other
-    /// targets.
+    /// The filter contains a word that is not a level. The parser of filters would read the word as a target and silence
+    /// all other targets.
     #[error("telemetry.filter: {0:?} is neither a level (off, error, warn, info, debug, trace) nor TARGET=LEVEL")]
     Level(String),
     #[error(
@@ -124,7 +124,7 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
     Ok(if is_asked { targets } else { targets.with_target("opentelemetry", LevelFilter::OFF) })
 }
 
-/// Starts the logs and exports. With an OTLP endpoint, it must be called in a tokio runtime.
+/// Starts the logs and exports. With an OTLP endpoint, needs a tokio runtime.
 pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
     let (filter, replaceable) = reload::Layer::new(filter(settings)?);
     let resource = resource(role, instance);

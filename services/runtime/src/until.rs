@@ -1,4 +1,4 @@
-//! Deadline of a task, which its calls to other processes inherit.
+//! Deadline of a task, which applies to the task's calls to other processes.
 
 use crate::{reason::Reason, refusal::Refusal};
 use std::future::Future;

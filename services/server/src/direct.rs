@@ -1,4 +1,4 @@
-//! Bets and choices as direct calls, which bypass the middleware stack but are admitted by it ([`Layers::admit`]).
+//! Bets and choices as direct calls, which bypass the middleware stack but pass its checks ([`Layers::admit`]).
 
 use crate::layers::{
     Layers,

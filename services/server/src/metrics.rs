@@ -1,5 +1,5 @@
-//! Metrics for a collector. All values except durations are read at each export. Pool figures are floating point, for
-//! graphs and alarms only.
+//! Metrics for a collector. All values except durations are read at each export. Amounts of pools are floating-point
+//! numbers, only for graphs and alarms.
 
 use crate::{
     refused_starts,
@@ -20,8 +20,8 @@ use rustix::fs::{StatVfs, statvfs};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::watch;
 
-/// Service that the meter's callbacks read. The reference is removed when the service closes, because the callbacks would
-/// otherwise keep the index open.
+/// Service that the meter's callbacks read. The service is removed when it closes; otherwise, the callbacks would keep its
+/// index open.
 #[derive(Clone)]
 pub struct Metrics(Arc<RwLock<Option<Source>>>);
 

@@ -1,7 +1,7 @@
 //! Refusals of a process that does not serve yet: a standby, or a process that waits for other partitions' writers.
 //!
-//! Calls are answered with UNAVAILABLE and NOT_THE_WRITER, so that callers try another process. During a takeover the
-//! metadata contains `takeover`, which makes a spin process wait longer for a writer.
+//! Calls are answered with UNAVAILABLE and NOT_THE_WRITER, so that callers try another process. During a takeover, the
+//! answer's metadata contains `takeover`, so that a spin process waits longer for a writer.
 
 use crate::{
     error::ServeError,

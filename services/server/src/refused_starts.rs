@@ -1,4 +1,4 @@
-//! Counts refused starts (PL-40), with a note of each in the data folder. The next accepted start commits each note as a
+//! Counts refused starts (PL-40), and writes a note of each to the data folder. The next accepted start logs each note as a
 //! failed integrity check (PL-22).
 
 use crate::error::ServeError;

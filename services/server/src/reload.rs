@@ -111,7 +111,7 @@ impl Reloader {
         let _ = self.source.set(Arc::new(source));
     }
 
-    /// Reads, logs and applies the configuration. A caller that stops waiting does not interrupt the reload.
+    /// Reads, logs and applies the configuration. The reload continues if the caller stops waiting.
     pub async fn reload(&self, actor: &str) -> Result<Reload, ReloadError> {
         let (reloader, actor) = (self.clone(), actor.to_owned());
         let reload = tokio::spawn(async move { reloader.run(actor).await }).await;
@@ -201,7 +201,7 @@ impl Reloader {
     }
 }
 
-/// Reloads on SIGHUP, which otherwise would end the process.
+/// Reloads on SIGHUP. Without this handler, SIGHUP would end the process.
 pub struct Reloads {
     source: Source,
     state: Mutex<State>,
@@ -248,7 +248,7 @@ impl Reloads {
         Some(reloader)
     }
 
-    /// Applies reloads with `reloader` from now on, beginning with a reload that was requested earlier.
+    /// From now on, reloads with `reloader`, beginning with a reload that was requested before.
     pub fn serve(&self, reloader: Reloader) {
         let _ = reloader.source.set(Arc::clone(&self.source));
         self.state.lock().reloader = Some(reloader);

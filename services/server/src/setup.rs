@@ -115,8 +115,8 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     }
 }
 
-/// Opens the logs' Merkle trees, checks each log against its checkpoint and all evidence of a longer log, and begins a new
-/// draw generation (PL-40). On error the ledgers are closed.
+/// Opens the logs' Merkle trees, checks each log for missing records (by the checkpoint and all evidence of a longer log),
+/// and begins a new draw generation (PL-40). On an error, closes the ledgers.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,
@@ -170,8 +170,8 @@ async fn opened_proofs(config: &Config, written: &[Handle], draws: &DrawKeys) ->
     Ok(proofs)
 }
 
-/// Opens the pools of all games, and copies the pools, rates and switches that bets need to each partition. On error, closes
-/// the ledgers.
+/// Opens the pools of all games, and copies to each partition the pools, rates and switches that bets need. On an error,
+/// closes the ledgers.
 pub(crate) async fn open_pools(ledgers: Ledgers) -> Result<Ledgers, ServeError> {
     let mut coordinator = PoolCoordinator::new(ledgers.clone());
     let opening = async {

@@ -22,8 +22,8 @@ const PAUSE_MIN: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 const SOUND_AFTER: Duration = Duration::from_secs(300);
 
-/// Declares kinds of tasks: name, whether the task's end ends the process, and the service that becomes unhealthy at
-/// the task's end.
+/// Declares kinds of tasks: name, and two effects of a task's end: whether the process ends, and which service becomes
+/// unhealthy.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident: $name:literal, ends_process = $ends:literal, $service:expr;)*) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -18,7 +18,7 @@ const REFLECTION: [&str; 2] = [
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// Client certificates are optional, since tokens suffice.
+/// Client certificates are optional, because tokens also authenticate callers.
 pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
     made(files, files.client_ca.as_deref(), b"h2")
 }

@@ -1,7 +1,7 @@
 //! Resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds that have an automatic step.
 //!
-//! Sweeps are stateless and idempotent. Each sweep reads all open rounds from the books; operators take turns, and each
-//! operator's oldest bet is first.
+//! Sweeps are stateless and idempotent. Each sweep reads all open rounds from the books. In turn, it resolves a few rounds
+//! of each operator, oldest bets first.
 
 use crate::{
     automatic::{AutomaticStep, next_step, step_request_id},
@@ -59,8 +59,8 @@ impl AbandonedRounds {
         })
     }
 
-    /// A jump of the clock resolves no rounds, because a resolved round cannot be reopened. A round that fails is retried in
-    /// the next sweep.
+    /// A jump of the clock makes no round due, because a resolved round cannot be reopened. A round that fails is retried
+    /// in the next sweep.
     pub async fn sweep(&self) {
         for ledger in self.completer.ledgers.all() {
             self.sweep_partition(ledger).await;

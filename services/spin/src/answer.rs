@@ -46,8 +46,8 @@ impl Answer {
         }
     }
 
-    /// Returns whether this answer is for the logged step. Another attempt at the step, with another seal, may have been
-    /// logged first.
+    /// Returns whether this answer is for the logged step. A concurrent attempt at the step, with another seal, may have
+    /// been logged first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
         self.seal.is_some() && (self.seal, self.round, self.step) == (sealed(step), step.round, step.step)
     }
@@ -55,7 +55,8 @@ impl Answer {
     pub(crate) fn completed(&self, logged: &Logged, step: &StepResolved, jackpot: Option<&JackpotWin>) -> PlayedBytes {
         let commit = &logged.commit;
         let balance = match commit.events.first() {
-            // With a seamless wallet, the answer states the balance reported by the wallet for the debit, before any win.
+            // With a seamless wallet, the answer states the balance that the wallet reported after the debit, before any
+            // win.
             Some(Event::DebitConfirmed { reported_balance, answer, .. }) => {
                 let is_unknown = answer.as_ref().is_some_and(|answer| answer.balance_unknown);
                 (!is_unknown).then_some(*reported_balance)

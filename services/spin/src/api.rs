@@ -39,8 +39,8 @@ impl SpinApi {
         move || sessions.lock().len()
     }
 
-    /// After a jackpot hit, an answer is delayed by up to `award_wait_max` until the award is known. When the process
-    /// stops, streams answer their open calls and end.
+    /// The answer to a jackpot hit waits for the award, at most `award_wait_max`. At `stop`, streams answer the calls in
+    /// progress and end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let ledgers = ledgers.into();
@@ -112,8 +112,8 @@ impl SpinApi {
         matches!(play, Play::Bet(bet) if self.wallets.for_stream(&bet.account.stream).is_some())
     }
 
-    /// Returns whether the request has no commit. Call this after deciding a refusal, because a repeated request must get
-    /// its first answer instead.
+    /// Returns whether the request has no commit. Call this before refusing a request, because a repeated request must get
+    /// its first answer.
     pub(crate) fn is_new(&self, play: &Play) -> bool {
         let Named { stream, request_id, fingerprint, .. } = play.named();
         let ledger = self.ledgers.for_stream(stream);

@@ -3,8 +3,8 @@
 //! The spins' request ids derive from the series' request id, so a repeated request gets the same answers and continues
 //! after the last logged spin. If the reader disconnects, the series stops before its next spin.
 //!
-//! The series' totals include a win that can be gambled even before it is collected. The round stays open until the
-//! series collects the win before its next spin, or the player decides after the series (BW-23).
+//! The totals of the series include a win that can still be gambled. The series collects this win just before its next
+//! spin; after the last spin, the player decides (BW-23).
 
 use crate::{
     api::SpinApi,
@@ -204,8 +204,7 @@ impl Series {
         }
     }
 
-    /// Pauses as the request and the jurisdiction require (PL-26), except before the first spin or an already logged
-    /// spin.
+    /// Pauses before a spin as the request and the jurisdiction require (PL-26), unless the spin is already logged.
     async fn rest(&self) {
         if self.played_before() {
             return;
@@ -350,14 +349,14 @@ fn finished_at_once(played: &Played) -> Result<Option<SeriesRound>, Refusal> {
     Ok(Some(SeriesRound { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
 }
 
-/// Returns the step whose win can be collected. If there is one, the series counts the round as finished.
+/// Returns the step whose win can be collected. The series counts a round with such a step as finished.
 fn collectable(round: &Round) -> Option<usize> {
     let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
     round.steps.iter().position(waits)
 }
 
-/// Returns the finished round; `None` while it awaits a choice other than a gamble, or while a jackpot's amount is not
-/// determined. If the round is voided, only the jackpot counts (BW-19).
+/// Returns the finished round; `None` while the round awaits a choice other than a gamble, or while a jackpot's amount is
+/// not determined. If the round is voided, only the jackpot counts (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);
     let is_open = round.state() == RoundState::Open && collectable.is_none();

@@ -1,6 +1,6 @@
-//! Campaigns for many players (PL-36). The request is checked, then its cost is reserved by one commit in partition 0, then
-//! each player gets a grant. One partition orders all reservations, so operators' caps can be enforced. Each grant has a
-//! derived request id, so repeating an interrupted request completes it.
+//! Campaigns for many players (PL-36). The request is checked, then one commit in partition 0 reserves the cost, then each
+//! player gets a grant. One partition orders all reservations, so operators' caps can be enforced. Each grant has a derived
+//! request id, so repeating an interrupted request completes it.
 
 use crate::{api::SpinApi, campaign::parse, liability::Cost};
 use futures_util::future::join_all;
@@ -62,8 +62,8 @@ impl SpinApi {
         Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
     }
 
-    /// Returns the players who can get a grant, or the first refusal if there are none. If a player's grant was cancelled,
-    /// the whole request is refused.
+    /// Returns the players who can get a grant, or the first refusal if no player can. If one player's grant was cancelled,
+    /// refuses the whole request.
     fn free(
         &self,
         accounts: &[(AccountId, wire::GrantCampaignRequest)],

@@ -2,8 +2,8 @@
 //!
 //! The seed derives from the dealt value, the caller's client seed, the round and the step (see
 //! [`motherlode_state::draw`]). The service seals a draw before it receives the client seed, and the caller learns the
-//! dealt value only when the draw is revealed, so neither can choose the seed. A new random key is created and logged
-//! each day (PL-28).
+//! dealt value only when the draw is revealed. Thus neither service nor caller can choose the seed. A new random key is
+//! created and logged each day (PL-28).
 
 use crate::bet::{DrawnFor, Named};
 use futures_util::future::BoxFuture;
@@ -24,7 +24,7 @@ pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
 /// While a script is in use, the server's identity reports `test_build`.
 pub trait Script: Send + Sync {
-    /// Client seed of a step; `None` to use the caller's. On an error nothing is played.
+    /// Returns a step's client seed; `None` for the caller's. On an error, nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
@@ -162,8 +162,8 @@ impl Dealer {
         }
     }
 
-    /// Seals a draw for a request. If the caller chose a client seed before this seal existed, fails with SEAL_CHANGED, and
-    /// the caller must name the new seal (PL-40).
+    /// Seals a draw for a request. Fails with SEAL_CHANGED if the caller chose a client seed before this seal existed: the
+    /// caller must then name the new seal (PL-40).
     pub(crate) async fn seal_for(
         &self,
         ledger: &Handle,

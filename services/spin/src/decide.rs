@@ -226,7 +226,7 @@ pub(crate) fn choose(
         .into());
     };
     let draft = Draft::from_round(state, (player, open), named, dealer)?;
-    // If the round does not await this choice, the choice is refused before a draw is sealed.
+    // A choice that the round does not await is refused before a draw is sealed.
     let dealing = match draft.deal(dealer) {
         Err(Undecided::Unsealed(..)) if draft.live.awaiting() != play.choice.awaited() => {
             let refused = ChoiceRefused::NotAwaited { awaiting: draft.live.awaiting() };
@@ -263,8 +263,8 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
     }
 }
 
-/// Returns the event that picks a new companion, if any, and the number of the round's companion (0 in games without). A
-/// companion must be picked before the first spin (BW-05).
+/// Returns the event if the bet picks a new companion, and the number of the round's companion (0 in games without
+/// companions). A companion must be picked before the first spin (BW-05).
 fn pick_companion(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
     if bet.game.info().companions.is_empty() {
         return Ok((None, 0));
@@ -277,7 +277,8 @@ fn pick_companion(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32
     Ok((picked, u32::try_from(companion).unwrap_or_default()))
 }
 
-/// Returns the refusal of a bet above the balance. It states the minimum bet, which the balance may cover (BW-29).
+/// Returns the refusal of a bet above the balance. The refusal states the minimum bet, which may be within the balance
+/// (BW-29).
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     Refusal::new(Reason::InsufficientFunds, "the balance is below the bet")
         .with("balance_minor", balance)

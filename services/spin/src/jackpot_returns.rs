@@ -39,7 +39,7 @@ impl<'a> Returns<'a> {
         Self { info, par, terms: now.terms, seed, increments_per_eur, increments_max, wins_jackpot }
     }
 
-    /// The game's return without the pool's increments, but with the pool's seed if bets can win the jackpot.
+    /// The game's return without the pool's increments; includes the pool's seed if bets can win the jackpot.
     pub(crate) fn lowest(&self) -> Exact {
         if self.wins_jackpot || !self.info.jackpot {
             &self.par.rtp_without_jackpot + &self.seed

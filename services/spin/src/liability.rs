@@ -1,5 +1,5 @@
 //! Cost of a campaign to its operator (PL-36, PL-43): the highest mean win and the highest possible win, including the
-//! gamble. Both are maxima over all figures, such as collections, that a player can carry between rounds, because these
+//! gamble. Each is the maximum over all figures, such as collections, that a player can carry between rounds, because these
 //! figures can change after the grant.
 
 use crate::{
@@ -65,7 +65,7 @@ impl Cost {
         Ok(cost)
     }
 
-    /// The cost is rounded up. Fails with CAMPAIGN_TOO_LARGE if the cost exceeds 128 bits.
+    /// Returns the highest cost, rounded up. Fails with CAMPAIGN_TOO_LARGE if the cost exceeds 128 bits.
     pub(crate) fn highest_eur(&self, campaign: &Campaign, rate: FxRate) -> Result<Nano, Refusal> {
         let nanos = &self.highest * exact(u64::try_from(campaign.currency.nanos_per_minor()).unwrap_or(u64::MAX));
         let power = exact(10_u64.pow(rate.exponent().unsigned_abs().into()));

@@ -80,7 +80,7 @@ impl PlayRules {
         }
     }
 
-    /// Applies the strictest limits of the jurisdiction, the operator and the day's sessions; reports the first
+    /// Applies the strictest limits of the jurisdiction, the operator and the day's sessions; refuses with the first
     /// violated limit.
     pub(crate) fn allow(
         &self,

@@ -76,7 +76,7 @@ impl SessionRegistry {
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Calls with the same session, time and player version append only one commit.
+    /// Repeated calls with the same session, moment and player version append only one commit.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,

@@ -2,8 +2,8 @@
 //!
 //! After the checks, the debit request is logged and the wallet called. A draw requires a confirmed debit, which the
 //! round's commit records. If the outcome of the call is unknown, nothing is drawn: either a repeated request repeats the
-//! transaction, or the [outbox](motherlode_wallet::WalletOutbox) rolls the debit back. Only one of the two takes effect,
-//! since the log accepts one commit per request.
+//! transaction, or the [outbox](motherlode_wallet::WalletOutbox) rolls the debit back. The log accepts one commit per
+//! request, so only the bet or the rollback takes effect.
 
 use crate::{
     answer::PlayedBytes,
@@ -33,7 +33,7 @@ use tonic::{Code, metadata::MetadataMap};
 
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// The last call to the wallet ends this long before the caller's deadline.
+/// Time between the end of the last call to the wallet and the caller's deadline.
 const MARGIN: Duration = Duration::from_millis(200);
 
 const PAUSE_MS: (u64, u64) = (20, 3200);
@@ -43,7 +43,7 @@ const PAUSE_MS_MIN: u64 = 5;
 /// Interval between checks of whether the log still awaits the debit.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Pause before the next call: exponential backoff with full jitter.
+/// Returns the pause before the next call: exponential backoff with full jitter.
 fn pause(calls: u32, random: u16) -> Duration {
     let (first, longest) = PAUSE_MS;
     let bound = first.saturating_mul(1 << calls.min(16)).min(longest);
@@ -124,8 +124,8 @@ impl SpinApi {
         let rules = self.rules_for(bet);
         loop {
             let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
-            // The bet's state was copied before this check. If the request is cancelled in between, a version conflict
-            // occurs and nothing is debited.
+            // The state was copied before this check. A cancellation of the request in between causes a version conflict,
+            // so nothing is debited.
             if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
                 return Ok(Before::Ended(logged));
             }

@@ -1,7 +1,7 @@
-//! Sessions over gRPC, in one process's memory, timed by its monotonic clock.
+//! Sessions over gRPC, in the memory of one process, timed by the monotonic clock.
 //!
-//! A session's opening, acknowledgements and end are logged with the limits for the player's day, so neither a restart
-//! nor another session evades the limits. A restart ends sessions, but games reserved after a lost connection stay
+//! A session's opening, acknowledgements and end are logged with the player's limits for the day, so the limits also hold
+//! after a restart and in later sessions. A restart ends sessions, but games reserved after a lost connection stay
 //! reserved. If the KeepSession stream is dropped, the connection counts as lost.
 
 use crate::{
@@ -111,8 +111,8 @@ impl SpinApi {
         Ok(response)
     }
 
-    /// Logs a session's opening, unless the request was cancelled (PL-42). If the request has already logged another
-    /// session, the new session is logged under its own name.
+    /// Logs a session's opening, unless the request was cancelled (PL-42). If an earlier session has this request id, the
+    /// commit's request id is derived from the new session.
     async fn log_opened(
         &self,
         (stream, currency): (&StreamId, Currency),

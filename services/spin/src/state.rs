@@ -1,4 +1,4 @@
-//! State that a decision needs. It is copied from the books, so that decisions do not block the writer.
+//! State that a decision needs, copied from the books so that decisions do not block the writer.
 
 use crate::bet::{Bet, Play};
 use motherlode_state::{

@@ -1,5 +1,5 @@
-//! Highest and mean win of a round in cash (PL-43). They are maxima over all figures, such as collections, that a player can
-//! carry into the round, and over all rules versions, because campaigns accept every version.
+//! Highest and mean win of a round in cash (PL-43). Each is the maximum over all figures, such as collections, that a
+//! player can carry into the round, and over all rules versions, because campaigns accept every version.
 
 use motherlode_rounds::{gamble_max_minor, minor_micros};
 use motherlode_slots::{
@@ -86,7 +86,7 @@ impl StatedFigures {
         let coin = CoinFraction::new(coin_micros, minor_micros(currency));
         let rounded = match coin.denominator {
             1 => exact(0),
-            // Estimated effect of rounding plus the estimate's error bound.
+            // Estimated effect of rounding plus the maximum error of this estimate.
             _ => game.rounding(coin).map_or_else(|| exact(0), |of| of.adds_to_own + of.within),
         };
         let collected = &self.most.collected_windows * ratio(1, 2);

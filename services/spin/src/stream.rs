@@ -1,4 +1,4 @@
-//! PlayStream: many calls over one stream, which behave like unary calls.
+//! PlayStream: many calls over one stream; each call behaves like a unary call.
 //!
 //! Up to [`IN_FLIGHT_MAX`] calls run concurrently. At this limit the stream is not read, so HTTP/2 flow control slows
 //! the caller. Answers arrive in any order, each with its request's tag.
@@ -85,7 +85,7 @@ impl Turn {
 type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 impl Playing {
-    /// Outside the stream's turn, returns `Pending` even if an answer is ready.
+    /// After the stream's turn, returns `Pending` even if an answer is ready.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<StreamAnswer, Status>>> {
         let polled = if self.turn.is_over() { Poll::Pending } else { self.poll_in_turn(context) };
         if polled.is_pending() {

@@ -23,8 +23,8 @@ impl Waits {
         }
     }
 
-    /// Returns the time from the latest step until the round is resolved; `None` if never. Configured hours of the
-    /// jurisdiction take precedence over configured hours of the game, and these over the game's rule.
+    /// Returns the time after the latest step at which an abandoned round is resolved; `None` if never. Configured hours of
+    /// the jurisdiction come first, then configured hours of the game, then the game's rules.
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;

@@ -29,7 +29,7 @@ enum ColumnValues {
     Counts(Vec<i32>),
     /// Days since 1970-01-01.
     Days(Vec<i32>),
-    /// Times of the rows with a time, and a definition level for each row.
+    /// Times, without empty values, and each row's definition level: 1 with a time, 0 without.
     Times(Vec<i64>, Vec<i16>),
 }
 

@@ -1,7 +1,7 @@
 //! Checkpoint: a file that names the tables of all views at one log position.
 //!
 //! The file has the magic bytes and a [`Checkpoint`] in [postcard's wire
-//! format](https://postcard.jamesmunns.com/wire-format). Its name is its SHA-256.
+//! format](https://postcard.jamesmunns.com/wire-format). The file's name is its SHA-256.
 
 use crate::{
     error::{ViewError, at},

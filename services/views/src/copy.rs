@@ -10,8 +10,8 @@ use motherlode_log::Hash;
 use std::{fs::File, io, os::unix::fs::FileExt, path::PathBuf};
 
 impl Store {
-    /// Reads a part of a checkpoint's or table's file: at most `max` bytes, and no bytes at the file's end. Returns the part
-    /// and the file's length, which is 0 if the file is missing.
+    /// Reads at most `max` bytes of a checkpoint's or table's file; none at the file's end. Returns these bytes and the
+    /// file's length, which is 0 if the file is missing.
     pub fn read_part(&self, id: &Hash, offset: u64, max: usize) -> Result<(Vec<u8>, u64), ViewError> {
         for path in self.places(id) {
             match File::open(&path) {

@@ -3,7 +3,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// No error loses data, since views are derived from the log.
+/// No error loses data, because views can be derived from the log again.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
     #[error("cannot read or write {}: {source}", path.display())]

@@ -1,7 +1,7 @@
 //! Filter that excludes most absent keys without reading a block.
 //!
-//! It is Apache Parquet's split block Bloom filter: a key sets one bit in each of the eight words of a 32-byte block,
-//! so a lookup reads one cache line. It takes 12 bits per key and passes about 6 in 1,000 absent keys.
+//! The filter is Apache Parquet's split block Bloom filter: a key sets one bit in each of the eight words of a 32-byte
+//! block, so a lookup reads one cache line. With 12 bits per key, about 6 of 1,000 absent keys pass.
 
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;

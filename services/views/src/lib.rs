@@ -9,13 +9,13 @@
 //!
 //! * A [`Table`] has the entries of one [`Keyspace`] for a range of log positions; a [`Run`] has all tables of one
 //!   range. If a key is in several runs, the newest run's entry is valid.
-//! * A [`Checkpoint`] names the tables of all views at one log position. Startup uses the newest intact checkpoint of
-//!   its log, and reads only later records.
+//! * A [`Checkpoint`] names the tables of all views at one log position. Startup uses the log's newest intact checkpoint,
+//!   and reads only later records.
 //! * A [`Store`] writes tables and checkpoints, and removes files that no checkpoint or pin names.
 //!
-//! The folder can be deleted, since everything in it is derived from the log. Digests and checksums are verified before
-//! an entry is returned, so damage causes an error, never a wrong value. A file is written under a temporary name,
-//! synced and renamed, and its folder is synced, before another file names it.
+//! The folder can be deleted, because all views are derived from the log. Digests and checksums are verified before an
+//! entry is returned, so damage causes an error, never a wrong value. A file is written under a temporary name, synced and
+//! renamed, and the folder is synced, before a checkpoint or the catalogue names the file.
 
 mod catalogue;
 mod checkpoint;

@@ -73,7 +73,6 @@ impl Run {
         Cursor::new(self.tables.clone())
     }
 
-    /// Returns a cursor before the first entry whose key is at least `key`.
     pub fn cursor_from(&self, key: &[u8]) -> Result<Cursor, ViewError> {
         Cursor::seek(self.tables.clone(), key)
     }
@@ -90,7 +89,7 @@ impl Run {
         Ok((cursor.advance()? && cursor.key() == key).then(|| cursor.value().to_vec()))
     }
 
-    /// Returns false only if no entry has this prefix. `hash` is the hash of the key's filtered part.
+    /// Returns false only if no entry has this prefix. `hash` is the hash of the key part in the filter.
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
         match &self.tables[..] {
@@ -125,7 +124,7 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge: the newest runs up to a size level, once there are more than three of them per level.
+/// Returns the runs to merge: the newest runs up to a level of size, if more than three exist per level.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // Runs before a gap in the positions are not merged until the gap is filled.

@@ -90,8 +90,8 @@ impl Store {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns the checkpoints, newest first; usually there is one. After an interrupted commit, or with an outdated
-    /// catalogue, the catalogue does not name the newest checkpoint. Each checkpoint is correct for its own position.
+    /// Returns the checkpoints, newest first; usually one. After an interrupted commit, or if the catalogue is outdated,
+    /// the catalogue does not name the newest checkpoint. Each checkpoint is correct for its log position.
     #[must_use]
     pub fn checkpoints(&self) -> Vec<(Hash, Checkpoint)> {
         let mut found = vec![];
@@ -110,7 +110,7 @@ impl Store {
     pub fn adopt(&self, id: Hash, checkpoint: &Checkpoint) {
         let mut state = self.state.lock();
         state.current = Some(Current { id, tables: checkpoint.tables().copied().collect() });
-        // If this fails, the next commit updates the catalogue.
+        // If the catalogue cannot be written, the next commit updates it.
         if let Err(error) = self.name(&mut state, Some((id, checkpoint.sequence))) {
             tracing::warn!(%error, "failed to record the checkpoint used at startup in the catalogue of views: the next commit retries");
         }
@@ -201,7 +201,7 @@ impl Store {
         }
     }
 
-    /// Makes [`forget`](Self::forget) fail from now on, because the log lacks the records before the checkpoint (PL-37).
+    /// From now on, [`forget`](Self::forget) fails, because the log lacks the records before the checkpoint (PL-37).
     pub fn need_checkpoint(&self) {
         self.is_needed.store(true, Ordering::Relaxed);
     }
@@ -227,8 +227,8 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the current checkpoint's files until a Unix time in milliseconds. Pins nothing and returns `None` if there is
-    /// no checkpoint, or too many pins.
+    /// Keeps the current checkpoint's files until a Unix time in milliseconds. Returns `None` if there is no checkpoint or
+    /// no room for a pin.
     pub fn pin(&self, name: &str, until_ms: u64) -> Result<Option<Hash>, ViewError> {
         let mut state = self.state.lock();
         let State { catalogue: Some(catalogue), current: Some(current), .. } = &mut *state else { return Ok(None) };

@@ -34,7 +34,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"MLTABL01";
 pub(crate) const FOOTER: usize = 256;
 /// Maximum bytes per block; a longer entry has a block of its own.
 pub(crate) const BLOCK_BYTES: usize = 8192;
-/// Bytes per read during a verification.
+/// Bytes per read when a table is verified.
 const VERIFIED: u64 = 1 << 20;
 const LINE: usize = 10;
 
@@ -42,7 +42,7 @@ const LINE: usize = 10;
 pub struct Keyspace {
     pub name: &'static str,
     pub version: u32,
-    /// Fixed sizes of keys and values, if any.
+    /// Fixed sizes of keys and values in bytes, if any.
     pub widths: Option<(u16, u16)>,
     /// Length of the key prefix in the filter, in bytes; 0 for no filter.
     pub filtered: u16,
@@ -156,8 +156,8 @@ pub struct Table {
 pub(crate) type EntryRange = (Range<usize>, Range<usize>, usize);
 
 impl Table {
-    /// Verifies all sections except the blocks. A filter longer than `filter_bytes_max` bytes is not loaded; each
-    /// lookup then reads a block.
+    /// Verifies all sections except the blocks. A filter longer than `filter_bytes_max` is not loaded; each lookup then
+    /// reads a block.
     pub fn open(
         path: &Path,
         id: Hash,

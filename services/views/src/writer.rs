@@ -221,7 +221,7 @@ impl Open {
 }
 
 impl Drop for Open {
-    /// Removes the unfinished file, whose space the log needs on a full disk.
+    /// Removes the unfinished file, because the log needs the space if the disk is full.
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }

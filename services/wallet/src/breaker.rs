@@ -1,5 +1,5 @@
-//! Circuit breaker of a wallet. It opens when calls for several players in a row get no answer, and then admits one
-//! call per period as a probe. Repeated failures for one player count once.
+//! Circuit breaker of a wallet. The circuit opens after unanswered calls for [`PLAYERS_MAX`] players without an answer in
+//! between, and then admits one call per period as a probe.
 
 const PLAYERS_MAX: usize = 5;
 
@@ -41,7 +41,7 @@ impl Breaker {
         *self = Self::default();
     }
 
-    /// If the call began before the circuit opened, its failure does not prolong the open time.
+    /// The failure of a call that began before the circuit opened does not prolong the open time.
     pub fn failed(&mut self, leave: Leave, player: &str, now_ms: u64) {
         match leave {
             _ if self.is_whole() => {

@@ -1,5 +1,4 @@
-//! Calls to an operator's wallet (PL-39). They are derived from the log, so a retry after any crash has the same
-//! content.
+//! Calls to an operator's wallet (PL-39). Calls are derived from the log, so a retry after a crash has the same content.
 
 use crate::{
     ids::{asked_by, money, opening_id, owner, round_uuid, uuid},

@@ -22,9 +22,9 @@ pub enum Answer {
     Done { reported_balance: Minor, facts: Option<Box<WalletAnswer>> },
     /// The transaction is refused and will never be applied.
     Refused { reason: String, code: ReasonCode },
-    /// The wallet reports an unknown outcome; the call is retried.
+    /// The wallet does not know the outcome; the call is retried.
     Unsure,
-    /// There was no valid answer; the call is retried.
+    /// The wallet gave no valid answer; the call is retried.
     Unknown { why: String },
 }
 
@@ -53,8 +53,7 @@ impl Client {
         Self { face: Face::Grpc(wallet), answer_max }
     }
 
-    /// The key must have at least 32 bytes. `ca` is a root certificate (PEM) for https; without one the system's roots
-    /// are used.
+    /// The key must have at least 32 bytes. `ca` is a root certificate (PEM) for https; `None` means the system's roots.
     pub fn json(url: &str, ca: Option<&[u8]>, key: &[u8], answer_max: Duration) -> Result<Self, String> {
         Ok(Self { face: Face::Json(Arc::new(Json::new(url, ca, key, ANSWER_BYTES_MAX)?)), answer_max })
     }
@@ -154,8 +153,8 @@ fn reason(result: &wire::Result) -> String {
     }
 }
 
-/// Returns how the reported balance contradicts the outcome; `None` if a concurrent transaction of another game or the
-/// cashier could explain the balance. A confirmed call never leaves a negative balance (PL-09).
+/// Returns how the reported balance contradicts the outcome; `None` if a concurrent transaction outside this service could
+/// explain the balance. A confirmed call never leaves a negative balance (PL-09).
 fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let reported = result.balance_minor?;
     let amount = match call {

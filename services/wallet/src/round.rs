@@ -28,7 +28,7 @@ struct Cause<'a> {
 }
 
 impl RoundOf {
-    /// `None` if the call belongs to no round.
+    /// Returns `None` if the call belongs to no round.
     pub(crate) fn read(ledger: &Handle, logged: &Arc<Logged>, due: &UnpaidCredit) -> Result<Option<Self>, FetchError> {
         let (commit, stream) = (&logged.commit, &logged.commit.stream);
         let Some(number) = number_of(&commit.events, due) else { return Ok(None) };
@@ -119,8 +119,8 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// Returns the part of a voided round's win that the player keeps. Only versions of Motherlode without reversals leave
-    /// such a part.
+    /// Returns the part of a voided round's win that the player keeps, which occurs only in logs of versions without
+    /// reversals.
     fn win_kept(&self, ledger: &Handle, logged: &Logged, number: u64) -> Result<Option<Minor>, FetchError> {
         let Some(void) = &self.void else { return Ok(None) };
         let win = match void.settled {
@@ -158,8 +158,8 @@ fn opening(ledger: &Handle, logged: &Arc<Logged>, cause: &Cause<'_>, number: u64
     }
 }
 
-/// Returns the operator's session of a round, and the position of the request for its debit. Without such a request, returns
-/// the position of the round's opening.
+/// Returns the operator's session of a round, and the position of the debit request or, if there is none, of the round's
+/// opening.
 fn asked(ledger: &Handle, stream: &StreamId, opening: &Logged) -> Result<(SmolStr, u64), FetchError> {
     let mut events = opening.commit.events.iter();
     let stated = events.find_map(|event| match event {

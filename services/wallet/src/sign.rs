@@ -1,4 +1,4 @@
-//! Signatures of JSON calls. They authenticate the caller and the content, and prevent replays.
+//! Signatures of JSON calls. A signature authenticates the caller and the content, and prevents replays.
 //!
 //! Six lines are signed, each ending with a line feed:
 //!

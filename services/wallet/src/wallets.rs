@@ -52,7 +52,7 @@ fn client(operator: &str, settings: &Seamless, credentials: &WalletCredentials) 
     client.map_err(|source| WalletError::Unusable { operator: operator.to_owned(), source })
 }
 
-/// Wallets by operator; clones share them, so [`replace`](Wallets::replace) affects every clone.
+/// Wallets by operator; [`replace`](Wallets::replace) affects every clone.
 #[derive(Debug, Clone, Default)]
 pub struct Wallets {
     wallets: Arc<RwLock<ByOperator>>,
@@ -69,8 +69,8 @@ impl Wallets {
         Ok(wallets)
     }
 
-    /// Reads the wallets' credentials and returns the wallets of a configuration; unchanged wallets stay the same. Includes
-    /// operators that have returned to the transfer wallet, because their old credits are still paid.
+    /// Reads the credentials and returns the wallets of a configuration; unchanged wallets are reused. An operator that has
+    /// changed back to the transfer wallet keeps its seamless wallet, because old credits are still paid.
     pub fn changed(&self, config: &Config) -> Result<ByOperator, WalletError> {
         let (mut wallets, current) = (BTreeMap::new(), self.wallets.read());
         for operator in config.operators.iter().chain(&config.wallets_beside) {
@@ -129,7 +129,7 @@ const GAUGES: [Gauge<OperatorWallet>; 4] = [
 pub struct WalletState {
     pub operator: String,
     pub circuit_open: bool,
-    /// Time since the first failed call after the last successful call, and the latest failure's reason.
+    /// Time since the first failure after the last success, and reason of the latest failure.
     pub failing: Option<(Duration, String)>,
     pub next_call_ms: u64,
     pub bets_waiting: u64,
@@ -219,8 +219,8 @@ impl OperatorWallet {
         self.under_way.lock().values().fold((0, 0), |(all, late), (players, overdue)| (all + players, late + overdue))
     }
 
-    /// If the caller disconnects, the call continues and keeps its slot until it ends, so that the circuit breaker
-    /// counts its result. Concurrent requests for one debit share one call.
+    /// If the caller disconnects, the call still continues, in its slot, so that the circuit breaker counts the result.
+    /// Concurrent requests for one debit wait for the same call.
     pub async fn debit(self: &Arc<Self>, debit: &Call, place: &Arc<OwnedSemaphorePermit>, attempt: u32) -> Answer {
         let call = self
             .asked

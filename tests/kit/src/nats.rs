@@ -104,7 +104,7 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
-    /// Waits until the streams of this server are up to date. If another server were stopped earlier, a stream could lose
+    /// Waits until the streams of this server are up to date. If a second server stopped before that, a stream could lose
     /// its quorum permanently.
     pub fn catch_up(&self) {
         let until = Instant::now() + FORMING_MAX;
@@ -263,7 +263,7 @@ fn spawn(folder: &Path, settings: &str) -> Result<(Child, String, String), Strin
             break;
         }
     }
-    // The server's output is read completely, because a full pipe would block the server.
+    // The server's output is read to the end, because a full pipe would block the server.
     let mut log = fs::OpenOptions::new().create(true).append(true).open(folder.join("server.log"));
     let log = log.as_mut().map_err(|error| error.to_string())?.try_clone().map_err(|error| error.to_string())?;
     thread::spawn(move || std::io::copy(&mut output, &mut { log }));

@@ -1,5 +1,5 @@
-//! Finds serialized fields of the state that are none, zero or empty in all tests. A digest of the state does not test how
-//! such fields are encoded.
+//! Finds serialized fields of the state that are none, zero or empty in all tests. For these fields, a digest of the state
+//! does not test the encoding.
 
 use serde::{Serialize, Serializer, ser};
 use std::{collections::BTreeMap, fmt};

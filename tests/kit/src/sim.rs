@@ -1,9 +1,9 @@
 //! Simulated disk with kills, power cuts, failures and limited space, all derived from a seed.
 //!
-//! After a kill, the disk has the completed writes and a prefix of the interrupted write. After a power cut, it has the
-//! synced bytes, any subset of the other 512-byte sectors, and a prefix of the renames and removals. As on Linux, a failed
-//! sync drops some or all of the sectors that it should write, and later syncs succeed. A failed write has written some
-//! whole sectors or none.
+//! After a kill, the disk has the completed writes and a prefix of the interrupted write. After a power cut, the disk has
+//! the synced bytes, any subset of the unsynced 512-byte sectors, and a prefix of the unsynced renames and removals. As on
+//! Linux, a failed sync drops some or all of the sectors that it should write, and later syncs succeed. A failed write
+//! leaves some whole sectors written, or none.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -86,8 +86,8 @@ impl SimDisk {
         self.0.lock().bytes_read
     }
 
-    /// Stops the disk at an operation; operations are counted from 0. This operation may have a partial effect. It and all
-    /// later operations fail.
+    /// Stops the disk at an operation; operations are counted from 0. This operation, which may have a partial effect, and
+    /// all later operations fail.
     pub fn stop_at(&self, operation: u64) {
         self.0.lock().stop_at = Some(operation);
     }
@@ -104,8 +104,8 @@ impl SimDisk {
         self.0.lock().no_descriptors = none;
     }
 
-    /// Makes `percent` of the operations fail, completely or partly, as with a full disk, too many open files or an I/O
-    /// error.
+    /// Makes `percent` of the operations fail, completely or partly, as on a full disk, with too many open files, or on an
+    /// I/O error.
     pub fn set_faults(&self, percent: usize, seed: u64) {
         self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }

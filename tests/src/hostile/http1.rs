@@ -1,4 +1,4 @@
-//! JSON calls, each on its own HTTP/1.1 connection. A client library would reuse connections.
+//! JSON calls, each on its own HTTP/1.1 connection. A client library would reuse one connection.
 
 use super::{Target, Wire};
 use std::io::{self, ErrorKind};

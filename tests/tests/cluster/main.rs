@@ -1,4 +1,4 @@
-//! A distributed installation on loopback. Under load, processes are killed and connections cut. Afterwards, each
+//! A distributed installation on loopback. Processes are killed and connections cut under load. After that, each
 //! acknowledged round must exist exactly once.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

@@ -84,8 +84,8 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
             ..series(*game, &format!("{}-loss", game.name()), &account, 1000)
         };
         let (answers, rounds) = play(&mut client, lossy).await;
-        // Under WF-19, a series stops once its loss reaches the limit. Under DM-26, it stops before a bet could exceed the
-        // limit. Other games stop once the loss exceeds the limit.
+        // WF-19: a series stops when its loss reaches the limit. DM-26: a series stops before a bet could exceed the limit.
+        // Games without such a rule: a series stops when its loss exceeds the limit.
         let least = match game.name() {
             "witch-feature" => 1,
             "dwarf-mine" => bet(&rounds[0]),

@@ -199,7 +199,7 @@ async fn pl_16_pl_26_a_players_day_is_told_with_its_limits_and_sessions() {
         timed.pass(3 * MINUTE);
     }
     let told = timed.told().await;
-    // The time since the player's latest action also counts as time played, unless it is a break.
+    // The time since the player's latest action also counts as time played, unless this time is a break.
     assert_eq!((told.played_ms, told.unseen_ms), (6 * 60_000, 6 * 60_000));
     let amount = |money: Option<Money>| money.unwrap().amount_minor;
     assert_eq!(amount(told.net), net);

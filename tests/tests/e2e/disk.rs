@@ -263,7 +263,7 @@ async fn uf_10_the_index_never_stops_the_log_and_is_written_later() {
     assert!(views.join("checkpoints").is_dir(), "the snapshot written at shutdown includes the index");
 }
 
-/// The index is ahead of the log, so the start is refused. It must be refused before the torn end of the log is cut.
+/// The index is ahead of the log, so the start is refused. The refusal must come before the torn end of the log is cut.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let data = tempfile::tempdir().unwrap();
@@ -289,8 +289,8 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let printed = refused().await;
     assert!(printed.contains("were acknowledged"), "{printed}");
     assert!(fs::read(&segment).unwrap() == bytes, "the refused start did not change the log");
-    // Without the index, the start accepts the loss, and cuts the torn end of the log. The log then no longer matches its
-    // signed checkpoint.
+    // Without the index, the start does not notice the loss and cuts the torn end of the log, but the log then contradicts
+    // its signed checkpoint.
     fs::remove_dir_all(data.path().join("index")).unwrap();
     let printed = refused().await;
     assert!(printed.contains("a checkpoint up to this position was signed"), "{printed}");

@@ -63,8 +63,8 @@ impl Pool {
         award
     }
 
-    /// BW-19: takes a returned contribution from K (increments) if it is of this cycle; otherwise from R (reserve), then
-    /// from H (house).
+    /// BW-19: takes a returned contribution of this cycle from K (increments); otherwise from R (reserve), then from H
+    /// (house).
     fn give_back(&mut self, contributed: i128, in_cycle: i128) {
         let from_increments = in_cycle.min(self.increments);
         let from_reserve = (contributed - from_increments).min(self.reserve);

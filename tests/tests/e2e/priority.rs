@@ -7,8 +7,8 @@ use std::{
     thread,
 };
 
-/// Returns niceness and scheduling policy of each thread: fields 19 and 41 of `proc_pid_stat(5)`. The function counts them
-/// from the end of the thread's name, because the name may contain any characters.
+/// Returns niceness and scheduling policy of each thread: fields 19 and 41 of `proc_pid_stat(5)`. The function counts
+/// fields after the thread's name, because the name may contain any characters.
 fn priorities(process: u32) -> Vec<(i32, u32)> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let told = threads.filter_map(|thread| {

@@ -229,7 +229,7 @@ async fn pl_37_a_prune_killed_at_many_points_loses_nothing() {
         segments(&played.log()).into_iter().map(|first| (first, segment(&played.log(), first))).collect();
     let mut kills = 0;
     for turn in 0..40 {
-        // The files are put back, so that each turn prunes the whole log.
+        // The segments are restored, so that each turn prunes the whole log.
         whole.iter().for_each(|(first, bytes)| fs::write(path_of(&played.log(), *first), bytes).unwrap());
         let _ = fs::remove_file(played.log().join("start"));
         kills += usize::from(killed(&arguments, &played.log(), turn));
@@ -258,7 +258,7 @@ fn segment(log: &Path, first: u64) -> Vec<u8> {
 }
 
 /// Kills a prune at a moment that depends on `turn`: after some milliseconds, when the log's start is recorded, or when
-/// segments are removed. Returns false if the prune ended first.
+/// segments are removed. Returns false if the prune ended before the kill.
 fn killed(arguments: &[&str], log: &Path, turn: usize) -> bool {
     let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let (begun, before) = (std::time::Instant::now(), segments(log).len());

@@ -27,7 +27,7 @@ use tonic::Code;
 const ROUNDS: u32 = 100;
 const PLAYERS: [&str; 4] = ["ann", "ben", "cat", "dan"];
 
-/// Returns a folder that represents a machine's memory. A copy of the data folder does not contain it.
+/// Returns a folder that represents a machine's memory, which a copy of the data folder does not contain.
 pub(crate) fn machine() -> TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }

@@ -69,7 +69,7 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
     let mut at_ledger = Client::connect(ledger.address()).await;
     let mut at_spins = [Client::connect(spins[0].address()).await, Client::connect(spins[1].address()).await];
     let account = at_ledger.fund("alice", EUR, 15).await;
-    // Each bet needs the deposit just before it, which the spin process may not have read yet.
+    // The balance covers each bet only after the preceding deposit, which the spin process may not have read yet.
     for round in 0..100 {
         let bet = bet(&format!("r{round}"), &account, "0.01");
         let played = at_spins[round % 2].spin(bet, None).await.unwrap();

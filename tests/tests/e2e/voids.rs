@@ -148,8 +148,7 @@ fn shuffled(count: usize) -> Vec<usize> {
     order
 }
 
-/// DM-15: even if other rounds were played between the voided rounds, each collection must be in a state that play can
-/// reach.
+/// DM-15: even if rounds were played between the voided rounds, each collection must be in a state that play can reach.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_what_can_be_collected() {
     let data = tempfile::tempdir().unwrap();

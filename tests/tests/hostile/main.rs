@@ -1,4 +1,5 @@
-//! Two hostile operators make all attacks at once, while an honest operator plays at a constant rate (`tests/run hostile`).
+//! Two hostile operators make all attacks at the same time, while an honest operator plays at a constant rate (`tests/run
+//! hostile`).
 //!
 //! Attackers run with nice 19. The latency of honest rounds is measured from their scheduled starts. The tests must run
 //! one after another (`--test-threads=1`).
@@ -38,7 +39,7 @@ const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
 /// Maximum ratio of the honest operator's p99 latency during an attack to its p99 latency before the attack.
 const SLOWER_MAX: u32 = 3;
-/// Rate limit and burst of each operator. The burst suffices for the honest operator to open all of its accounts at once.
+/// Rate limit and burst of each operator. Within the burst, the honest operator can open all accounts at once.
 const CALLS_A_SECOND: u32 = 200;
 const CALLS_AT_ONCE: u32 = 1_000;
 const NICER: i32 = 19;

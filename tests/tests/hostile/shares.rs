@@ -1,5 +1,5 @@
-//! One operator uses as much as it can of the shared threads, log bytes and open rounds. `MOTHERLODE_STRANGERS_SECONDS` sets
-//! the duration.
+//! One operator uses as many shared threads, log bytes and open rounds as possible. `MOTHERLODE_STRANGERS_SECONDS` sets the
+//! duration.
 
 use crate::{
     BYTES_MAX, PROGRAM,

@@ -1,4 +1,4 @@
-//! Attacks on the listeners: many open connections, and frames that belong to no call.
+//! Attacks on the listeners: many open connections, and frames outside of calls.
 //!
 //! - `MOTHERLODE_STRANGERS_SECONDS`: seconds per attack,  60 by default.
 

@@ -5,7 +5,7 @@ use crate::{
     root,
 };
 
-/// Layers, lowest first. Each folder may import only from folders listed before it.
+/// Layers, lowest first. Each folder may import only from folders before it in this list.
 const FLOORS: [(&str, &[&str]); 2] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
     ("engine/state", &["values", "events", "statement", "play", "state", "fold"]),

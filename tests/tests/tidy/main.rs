@@ -81,7 +81,7 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Dependencies of tests are excluded. The package is resolved alone; otherwise, other crates of the workspace could enable
+/// Dependencies of tests are excluded. The package is resolved alone, because other crates of the workspace could enable
 /// features.
 fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
     let tree = Command::new(env!("CARGO"))

@@ -1,5 +1,5 @@
-//! Checks that phrases that make technical English hard to read stay below a ceiling each. Eight well-regarded codebases
-//! stay below these ceilings.
+//! Checks that each kind of phrase that makes technical English hard to read stays below a ceiling. Eight well-regarded
+//! codebases stay below these ceilings.
 //!
 //! Text means comments, docstrings, Markdown, and messages, which are string literals of at least three words in Rust
 //! outside tests.
@@ -189,7 +189,7 @@ fn slashed(text: &str, has_messages: bool, kind: &'static str) -> Vec<(&'static 
     messages
 }
 
-/// Returns whether, in a Poisson distribution with this mean, `matches` or more matches have a probability below 1 in 100.
+/// Returns whether at least `matches` matches have a probability below 1 in 100 in a Poisson distribution with this mean.
 fn is_improbable(matches: usize, mean: f64) -> bool {
     let (mut below, mut term) = (0.0, (-mean).exp());
     for count in 0..matches {

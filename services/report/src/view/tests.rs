@@ -1,5 +1,5 @@
-//! Figures read from a checkpoint equal figures folded from the log, at any position. Damaged tables and tables of another
-//! log are not used.
+//! Figures read from a checkpoint equal figures folded from the log, at any position. Damaged tables and tables written for
+//! another log are not used.
 
 use super::*;
 use crate::{events::Filter, follower::Follower};
@@ -159,8 +159,8 @@ async fn set_rates(ledger: &Handle, rates: std::ops::Range<u32>) {
     }
 }
 
-/// Returns the position of the figures at startup, and all events. After a damaged table is found, the read is repeated
-/// until the events are folded again.
+/// Returns the position of the figures at startup, and all events. If a table is found damaged, the function repeats the
+/// read until the events are folded again.
 async fn shown(ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
     let follower = Follower::new(ledger.clone(), config);
     let began = follower.counts().positions[0];

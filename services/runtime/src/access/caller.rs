@@ -15,8 +15,7 @@ pub struct Caller(pub(super) Option<Arc<Identity>>);
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) operator: Arc<Operator>,
-    /// True if the credential belongs to this operator; false if it belongs to another operator but may call for this
-    /// one.
+    /// Whether the credential belongs to `operator`; otherwise, another operator's credential may call for `operator`.
     pub(super) is_own: bool,
     pub(super) name: String,
     pub(super) kind: Kind,
@@ -41,7 +40,7 @@ impl Identity {
 #[derive(Debug)]
 pub(super) struct Operator {
     pub(super) id: Arc<str>,
-    /// Maximum calls per second, and burst; `None` for no limit.
+    /// Maximum calls per second, and burst in calls; `None` for no limit.
     pub(super) rate: Option<(u32, u32)>,
     pub(super) bucket: Option<Bucket>,
 }
@@ -89,8 +88,8 @@ impl Caller {
         self.0.as_ref().map(|identity| (identity.name.as_str(), identity.roles))
     }
 
-    /// Returns the actor of the caller's commits (PL-22, PL-27): the credential's name, or `operator/name` for an operator's
-    /// credential.
+    /// Returns the actor of the caller's commits (PL-22, PL-27): `name` for a platform credential, otherwise
+    /// `operator/name`.
     #[must_use]
     pub fn actor(&self) -> Option<String> {
         self.0.as_ref().map(|identity| match &*identity.operator.id {
@@ -117,8 +116,8 @@ pub fn digest(secret: &[u8]) -> Digest {
     Digest(Sha256::digest(secret).into())
 }
 
-/// Returns one identity per credential and served operator. An unchanged identity shares the bucket and signals of its
-/// `previous` entry, so that later changes reach its open streams.
+/// Returns one identity per credential and served operator. An unchanged identity keeps the bucket and signal of its
+/// `previous` entry, so that a later removal ends its open streams.
 pub(super) fn identities(operators: &[config::Operator], previous: &[Arc<Identity>]) -> Vec<Arc<Identity>> {
     let tenants: BTreeMap<_, _> = operators.iter().map(|of| (of.id.as_str(), tenant(of, previous))).collect();
     let mut identities = vec![];

@@ -5,7 +5,7 @@ use crate::roles::Roles;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     pub path: &'static str,
-    /// Sufficient roles; the caller needs one of them. [`Roles::NONE`] if the call needs no credential.
+    /// Roles of which the caller needs one; [`Roles::NONE`] if the call needs no credential.
     pub roles: Roles,
     pub platform: bool,
 }

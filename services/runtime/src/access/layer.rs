@@ -35,7 +35,8 @@ impl Access {
         Self { identities, clock }
     }
 
-    /// Replaces the credentials and ends the open streams of removed credentials. Has no effect without operators.
+    /// Replaces the credentials and ends the open streams of removed credentials. Without configured operators, does
+    /// nothing.
     pub fn replace(&self, operators: &[Operator]) {
         let Some(current) = &self.identities else { return };
         let mut current = current.write();
@@ -46,7 +47,7 @@ impl Access {
         *current = new.into();
     }
 
-    /// Admits or refuses a call. Stores a known caller in `caller` even if the call is refused.
+    /// Stores a known caller in `caller` even if the call is refused.
     pub fn admit(
         &self,
         path: &str,
@@ -112,8 +113,8 @@ fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Vec<&
     identities.iter().filter(is_given).collect()
 }
 
-/// Selects the operator named in the call, by default the credential's own. The refusal is the same whether or not the
-/// named operator exists.
+/// Selects the operator named in the call, by default the operator that owns the credential. The refusal does not reveal
+/// whether the named operator exists.
 fn select<'a>(credential: &[&'a Arc<Identity>], headers: &HeaderMap) -> Result<&'a Arc<Identity>, Refusal> {
     let mut named = headers.get_all(OPERATOR).iter();
     let is_selected =

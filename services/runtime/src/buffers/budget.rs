@@ -19,7 +19,7 @@ pub(super) struct State {
 }
 
 impl Budget {
-    /// `all` is the budget in bytes; a single operator may take at most `most` of it.
+    /// `all` is the budget in bytes; `most` limits the bytes of one operator.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;

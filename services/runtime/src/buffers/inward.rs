@@ -1,4 +1,4 @@
-//! Request body that measures messages while they arrive, by the lengths in gRPC's framing.
+//! Request body that reads the length of each arriving message from the gRPC frame.
 
 use super::budget::Share;
 use crate::{reason::Reason, refusal::Refusal};

@@ -9,7 +9,7 @@ use http::{HeaderMap, Request, Response};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use tonic::body::Body;
 
-/// Layer that limits buffered bytes. It runs inside the access layer.
+/// Layer that limits buffered bytes. The access layer runs first.
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,
@@ -35,7 +35,7 @@ impl Buffers {
 pub struct CallBytes(Share);
 
 impl Buffers {
-    /// Reserves buffer bytes for a call, including its already read `message`.
+    /// Reserves buffer bytes for a call, including its `message`, which is already read.
     pub fn take(&self, caller: &Caller, headers: &HeaderMap, message: &[u8]) -> Result<CallBytes, Refusal> {
         let bytes = CALL_BYTES + length(headers) + message.len();
         self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
@@ -55,8 +55,8 @@ impl CallBytes {
         Response::from_parts(head, Outward::begin(body, self.0).await)
     }
 
-    /// Releases the call's reserved bytes when the answer is written. A long answer is refused if too few bytes are
-    /// free.
+    /// Releases the call's reserved bytes when the answer is written. A longer answer is refused if too few further bytes
+    /// are free.
     pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
         let longer = answer.len().saturating_sub(self.0.bytes);
         if longer > 0 {

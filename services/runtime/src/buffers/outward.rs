@@ -35,7 +35,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Counts an answer's bytes as buffered. Polls the body at once, so that even an unread answer is counted.
+    /// Counts an answer's bytes as buffered. Polls the body at once, so that even an answer that is never read counts.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;

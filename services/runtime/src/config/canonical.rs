@@ -8,7 +8,7 @@
 use super::Config;
 use serde_json::Value;
 
-/// Keys omitted from the canonical form because they describe a machine and not the rules of play.
+/// Keys omitted from the canonical form, because they describe the machine and not the rules of play.
 pub const ELSEWHERE: [&str; 10] =
     ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console", "telemetry"];
 

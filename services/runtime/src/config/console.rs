@@ -9,18 +9,18 @@ use std::net::{Ipv4Addr, SocketAddr};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Console {
-    /// HTTP address, with the service's TLS if configured. By default, `serve` tries the address [`Console::USUAL`].
+    /// HTTP address, with the service's TLS if configured. Default: `serve` tries the address [`Console::USUAL`].
     pub listen: Option<SocketAddr>,
-    /// Further accepted `Host` names, such as `console.example.com`. On loopback, or if this list is not empty, other names
-    /// are refused.
+    /// Further accepted `Host` names, such as `console.example.com`. On loopback, or if this list is not empty, requests
+    /// with an unlisted name are refused.
     pub hosts: Vec<String>,
     /// Address of the spin service for a `console` process, such as "https://spin:50051"; default: `[ledger] targets`.
     pub spin: Option<String>,
     /// Address of the jackpot service for a `console` process; default: `[ledger] targets`.
     pub jackpot: Option<String>,
-    /// Public address of the pages of finished rounds, such as `https://check.example.com`; default: no such pages. Set it in
-    /// processes that write the log, which then return a link with each finished round, and in the console process. With
-    /// this host name, the console serves only these pages.
+    /// Public address of the pages of finished rounds, such as `https://check.example.com`; default: no pages. Set this key
+    /// in the console process, and in processes that write the log, which then return a link with each finished round. To
+    /// requests for this host name, the console serves only these pages.
     pub check_url: Option<String>,
     /// Whether to try the default listening address. The configuration file cannot set this field.
     #[serde(skip)]
@@ -40,7 +40,8 @@ impl Console {
         Some(address(self.check_url.as_deref()?)?.host()?.to_ascii_lowercase())
     }
 
-    /// Links contain keys and the pages need a secure context, so an address without TLS must be on loopback.
+    /// Checks `check_url`: without TLS, it must be on loopback, because links contain keys and the pages need a secure
+    /// context.
     pub(super) fn check_links(&self) -> Result<(), ConfigError> {
         let Some(url) = &self.check_url else { return Ok(()) };
         let is_public = |of: &Uri| match (of.scheme_str(), of.host()) {
@@ -55,7 +56,7 @@ impl Console {
         }
     }
 
-    /// An address beyond loopback requires operators, and TLS or `plaintext`.
+    /// Checks that an address beyond loopback has operators, and TLS or `plaintext`.
     pub(super) fn check_exposure(&self, operators: bool, secured: bool) -> Result<(), ConfigError> {
         let Some(listen) = self.listen.filter(|listen| !listen.ip().is_loopback()) else { return Ok(()) };
         match (operators, secured) {

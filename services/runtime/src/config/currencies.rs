@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Currencies {
-    /// Codes of currencies that allow new accounts and bets; default: all currencies with a coin ladder. Other currencies
-    /// only allow withdrawals and the completion of open rounds.
+    /// Codes of currencies that allow new accounts and bets; default: all currencies with a coin ladder. Unlisted
+    /// currencies allow only withdrawals and the completion of open rounds.
     pub enabled: Option<Vec<String>>,
     /// Maps games and currencies to ladders that replace the built-in ladders.
     pub ladders: BTreeMap<String, BTreeMap<String, CoinLadder>>,

@@ -9,7 +9,7 @@ use std::{
 
 impl Config {
     /// Checks that this process can read the files that its role needs; draw keys and keys in the data folder may be
-    /// missing, because they are created.
+    /// missing, because the process creates missing keys.
     pub fn check_files(&self) -> Result<(), ConfigError> {
         let named = self.tls.iter().flat_map(|tls| {
             [

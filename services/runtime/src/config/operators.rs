@@ -27,12 +27,12 @@ pub struct Operator {
     pub calls_per_second_max: Option<u32>,
     /// Burst of calls; default: the calls of one second.
     pub calls_burst_max: Option<u32>,
-    /// Fair-share weight, 1 to 100, for calls, log bytes and the queue.
+    /// Weight, 1 to 100, for sharing calls, log bytes and the append queue.
     #[serde(default = "one")]
     pub weight: u32,
     /// Limit of the open campaigns' total cost in whole EUR (PL-36); default: unlimited.
     pub campaign_liability_eur_max: Option<u32>,
-    /// Kind of wallet (PL-31). A player keeps the kind that applied when the player's first account was opened.
+    /// Kind of wallet (PL-31). A player keeps the kind that was configured when the player's first account was opened.
     #[serde(default)]
     pub wallet: WalletKind,
     /// Settings of a seamless wallet.
@@ -46,8 +46,8 @@ pub struct Operator {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credential {
-    /// Name, recorded as the actor of commits. Credentials with equal names are the same actor, so an approver needs a
-    /// different name than the proposer (PL-27).
+    /// Name, recorded as the actor of commits. Credentials with equal names count as one actor, so the approver's name must
+    /// differ from the proposer's (PL-27).
     pub name: String,
     /// SHA-256 of a bearer token; not allowed with `certificate_sha256`.
     pub token_sha256: Option<Digest>,
@@ -58,7 +58,7 @@ pub struct Credential {
     /// Further operators that the credential serves; a call names one in the header `motherlode-operator`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operators: Vec<String>,
-    /// Expiry in Unix milliseconds; the configuration file has a date and time with offset.
+    /// Expiry in Unix milliseconds; in the configuration file, a date and time with offset.
     #[serde(default, rename = "expires", deserialize_with = "time_ms")]
     pub expires_ms: Option<i64>,
 }
@@ -209,7 +209,7 @@ fn check_served(operators: &[Operator], own: &Operator, credential: &Credential)
     if !served.iter().all(|id| operators.iter().any(|operator| operator.id == *id)) {
         return Err("each operator that a credential serves must be configured");
     }
-    // Credentials of equal name count as one actor, who must not also get the roles of another operator's credential.
+    // Credentials of equal name that serve the same operator are one actor, who would have the roles of both credentials.
     let is_same = |of: &Operator, other: &Credential| {
         other.name == credential.name && other.serves(of).any(|id| served.contains(id))
     };
@@ -220,7 +220,7 @@ fn check_served(operators: &[Operator], own: &Operator, credential: &Credential)
     Ok(())
 }
 
-/// Returns whether the token is blank. A blank token cannot authenticate, because headers are trimmed.
+/// Returns whether the token is blank. A blank token cannot authenticate, because whitespace is trimmed from headers.
 fn is_blank(token: &Digest) -> bool {
     [" ", "\t", "\n", "\r\n"]
         .iter()

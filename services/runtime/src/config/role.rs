@@ -65,17 +65,17 @@ impl std::str::FromStr for Role {
     }
 }
 
-/// Processes that write the log, and this process's credential for them: a platform credential with the node role
-/// `node-spin`, `node-jackpot` or `node-ledger`.
+/// Processes that write the log, and the credential for calling them: a platform credential with the node role `node-spin`,
+/// `node-jackpot` or `node-ledger`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LedgerTargets {
-    /// Addresses, such as "https://ledger-0:50051", among which the writer of each partition is found.
+    /// Addresses of these processes, such as "https://ledger-0:50051"; this process finds the writer of each partition.
     pub targets: Vec<String>,
-    /// Partitions that a `ledger` process writes; default: all. It reads other partitions as replicas.
+    /// Partitions that a `ledger` process writes; default: all. The process reads the remaining partitions as a replica.
     pub write_partitions: BTreeSet<u32>,
     /// Partitions that a `spin` or `ledger` process loads, in addition to partition 0 and `write_partitions`; default: all.
-    /// Calls for other partitions are refused with PARTITION_ELSEWHERE.
+    /// Calls for partitions not loaded are refused with PARTITION_ELSEWHERE.
     pub read_partitions: BTreeSet<u32>,
     /// Token file.
     pub token_file: Option<PathBuf>,
@@ -85,7 +85,7 @@ pub struct LedgerTargets {
     pub certificate: Option<PathBuf>,
     /// Private key of the client certificate, PEM.
     pub key: Option<PathBuf>,
-    /// Name in the servers' certificates; default: the host in the address.
+    /// Name that the servers' certificates must contain; default: the host in the address.
     pub server_name: Option<String>,
 }
 

@@ -50,7 +50,7 @@ pub struct Seamless {
     pub token_file: Option<PathBuf>,
     /// Root certificate for https, PEM; default: the system's.
     pub ca: Option<PathBuf>,
-    /// Milliseconds to wait for an answer; after that, the outcome is unknown and the call is retried.
+    /// Milliseconds to wait for the wallet's answer; after that, the outcome is unknown and the call is retried.
     #[serde(default = "answer_ms_max")]
     pub answer_ms_max: u64,
     /// Milliseconds from the request of a debit to the commit of its bet; after that, the debit is rolled back.
@@ -62,13 +62,13 @@ pub struct Seamless {
     /// Concurrent bets of the operator; further bets are refused.
     #[serde(default = "bets_max")]
     pub bets_max: usize,
-    /// Concurrent credits, rollbacks and reports of rounds per partition; reports use at most half of the limit.
+    /// Total of concurrent credits, rollbacks and reports of rounds per partition; reports use at most half of the total.
     #[serde(default = "credits_max")]
     pub credits_max: usize,
-    /// Whether `CloseRound` reports the end of rounds without a credit, such as lost rounds (PL-39).
+    /// Whether `CloseRound` reports the end of rounds that have no credit, such as lost rounds (PL-39).
     #[serde(default = "close_rounds")]
     pub close_rounds: bool,
-    /// Whether `OpenFreeRound` opens free rounds before they are played.
+    /// Whether `OpenFreeRound` announces each free round before its play.
     #[serde(default)]
     pub open_free_rounds: bool,
     /// Name of this installation in each call, at most 64 characters; default: motherlode.

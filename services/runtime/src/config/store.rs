@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 pub struct Store {
     /// Servers, "nats://host:port,host:port"; `None` for segment files.
     pub url: Option<String>,
-    /// Prefix of stream names: the prefix MOTHERLODE gives the first stream the name MOTHERLODE_0.
+    /// Prefix of stream names: with the prefix MOTHERLODE, the first stream is MOTHERLODE_0.
     pub stream: String,
     /// Replicas of each stream; applied to new and existing streams.
     pub replicas: u8,
@@ -23,7 +23,7 @@ pub struct Store {
     /// if `key_file` is not set.
     #[serde(skip)]
     pub own_key_file: Option<PathBuf>,
-    /// Maps each stream to its last message without a MAC, for a log that is older than the stream key.
+    /// Maps each stream to the number of its last message without a MAC, if the log is older than the stream key.
     pub unsigned_up_to: BTreeMap<String, u64>,
     /// Whether a missing stream is created.
     pub create: bool,
@@ -31,7 +31,7 @@ pub struct Store {
     pub tls: Option<StoreTls>,
     /// Monitoring addresses of all servers, "http://host:8222", which report the servers' sync settings.
     pub monitor: Vec<String>,
-    /// Milliseconds before an append with unknown outcome fails; must be longer than a leader election.
+    /// Milliseconds after which an append with unknown outcome fails; must exceed the time of a leader election.
     pub append_ms_max: u64,
     /// Exceptions for unsafe settings.
     pub allow_unsafe: AllowUnsafe,
@@ -49,7 +49,7 @@ pub struct StoreTls {
     pub key: Option<PathBuf>,
 }
 
-/// Exceptions, each of which can lose acknowledged rounds.
+/// Exceptions for unsafe settings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllowUnsafe {
@@ -58,7 +58,7 @@ pub struct AllowUnsafe {
     /// Whether to allow servers without `sync_always`, or without a monitoring address. A power cut can then lose
     /// acknowledged rounds.
     pub sync_interval: bool,
-    /// Whether to allow servers before 2.15.1, which can lose messages.
+    /// Whether to allow NATS servers older than 2.15.1, which can lose messages.
     pub version: bool,
     /// Streams in memory.
     pub storage: bool,

@@ -9,7 +9,7 @@ use std::{net::SocketAddr, path::PathBuf};
 pub struct Telemetry {
     /// Log filter: a level, or TARGET=LEVEL, such as `info,motherlode_ledger=debug`. RUST_LOG overrides this key.
     pub filter: String,
-    /// Format of the log lines. Lines in systemd's journal carry their priority.
+    /// Format of the log lines. Lines to systemd's journal are prefixed with the priority.
     pub log_format: LogFormat,
     /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317" or "https://collector:4317".
     pub otlp_endpoint: Option<String>,

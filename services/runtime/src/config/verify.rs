@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether the log is verified before or after the start.
+/// Part of the log that is verified before the first answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
-    /// Full segments are verified after the start, in the background; damage then stops new rounds.
+    /// Full segments are verified in the background after the start; damage found there stops new rounds.
     #[default]
     Background,
     /// The whole log is verified before the first answer.

@@ -1,6 +1,6 @@
-//! Answers some unary calls in the task of their connection, because the task and layers of an ordinary call would cost
-//! more than the bet itself. Calls that arrive together get their answers together. [`DirectCalls`] must make the
-//! checks of the layers itself.
+//! Answers frequent unary calls, such as bets, in the task of their connection, because a task and layers per call would
+//! cost more than a bet. Calls that arrive together are answered together. Direct calls bypass the layers, so
+//! [`DirectCalls`] makes the same checks.
 
 use super::{calls::UnderWay, peer::Peer};
 use bytes::Bytes;

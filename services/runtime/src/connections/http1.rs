@@ -28,8 +28,8 @@ const REFUSAL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// Serves HTTP/1.1 on the caller's runtime until the process stops. Requests in progress are then answered, and each
-/// client has 300 ms to read its answers.
+/// Serves HTTP/1.1 on the caller's runtime until the process stops. After the stop, requests in progress are answered, and
+/// each client has 300 ms to read the answers.
 pub async fn serve_http1<S, B>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,
@@ -42,7 +42,7 @@ pub async fn serve_http1<S, B>(
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    // The client expects TLS, so it could not read a plaintext refusal.
+    // A client that expects TLS could not read a plaintext refusal.
     let refusal = if acceptor.is_some() { b"" } else { REFUSAL };
     let listening = Listening { listener, acceptor, admission, refusal, stop };
     let begin = |accepted: Accepted, served: &mut JoinSet<()>| {

@@ -3,8 +3,8 @@
 //! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is closed
 //! after a late handshake, an unanswered ping or too long without a call.
 //!
-//! Some file descriptors are reserved for the log, so connections cannot use all of them. If the descriptors still run
-//! out, one connection is closed and an error is logged.
+//! Some file descriptors are reserved for the log, so connections cannot use all of them. If no descriptor is left, one
+//! connection is closed and an error is logged.
 
 mod accepted;
 mod calls;
@@ -49,9 +49,9 @@ use tower::Service;
 
 const CALM: Duration = Duration::from_millis(100);
 
-/// Serves gRPC until the process stops. Connections then get GOAWAY, and calls in progress are answered. A connection
-/// without calls, or whose client does not read, is closed within 300 ms. Dropping the future closes all connections.
-/// `service` answers all calls except direct calls.
+/// Serves gRPC until the process stops. At the stop, connections get GOAWAY, and calls in progress are answered. A
+/// connection without calls in progress, or whose client does not read, is closed within 300 ms. Dropping the future closes
+/// all connections. `service` answers all calls except direct calls.
 pub async fn serve<S>(
     listener: TcpListener,
     acceptor: Option<Acceptor>,
@@ -104,7 +104,7 @@ where
             () = poll_fn(|context| turn.poll(context, |context| http.poll(context))) => return None,
             () = connection.exceeded() => {
                 http.calm();
-                // The client may still be sending, so the connection is read for a short time before it is closed.
+                // The client may still be sending, so the connection is read for [`CALM`] before it is closed.
                 let _ = timeout(CALM, poll_fn(|context| http.poll(context))).await;
                 return Some("the peer sent too many control frames");
             }

@@ -1,8 +1,8 @@
 //! Fair scheduling of tasks on one thread while operators compete.
 //!
 //! If tasks ran in the order in which they became ready, a single call would wait for a thousand calls of another operator.
-//! While operators compete, each round of the thread gives every operator an amount of work in proportion to its weight. The
-//! operator's other tasks wait in order. A round ends when no task is ready and the sockets have been polled.
+//! While operators compete, each round of the thread gives every operator an amount of work in proportion to its weight.
+//! Tasks beyond this amount wait in order. A round ends when no task is ready and the sockets have been polled.
 
 use std::{cell::RefCell, collections::BTreeMap, task::Waker};
 use tokio::task::yield_now;
@@ -12,7 +12,7 @@ thread_local! {
 }
 
 struct Round {
-    /// Operators with work in this round, keyed by the numbers of their shares.
+    /// Operators with work in this round, keyed by [`Share::number`](super::turns::Share).
     lanes: BTreeMap<usize, Lane>,
     newest: u64,
 }
@@ -34,8 +34,7 @@ impl Round {
         Self { lanes: BTreeMap::new(), newest: 0 }
     }
 
-    /// Admits a task if its operator has work units left in this round; otherwise, keeps its waker. Returns whether the task
-    /// was admitted.
+    /// Admits a task and returns true if its operator has work units left in this round; otherwise, keeps the task's waker.
     fn enter(&mut self, (share, most): (usize, usize), place: &mut Option<Ticket>, waker: &Waker) -> bool {
         if let Some(other) = place.take_if(|place| place.share != share) {
             self.leave(other);

@@ -23,8 +23,8 @@ pub(super) enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Time for the client to close a connection before the service closes it. Closing at once would reset the connection,
-/// and the client could lose answers that it has not read (RFC 9112, 9.6).
+/// Time for the client to close a connection before the service closes it. If the service closed the connection at once,
+/// the client could lose unread answers (RFC 9112, 9.6).
 const LINGER: Duration = Duration::from_secs(2);
 const PROBES: u32 = 4;
 const LINGER_BYTES: usize = 4 << 10;

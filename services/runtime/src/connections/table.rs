@@ -1,5 +1,3 @@
-//! The connections of a process.
-//!
 //! The table is scanned only when a connection is opened or admits its first call.
 
 use super::{
@@ -99,12 +97,12 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// Connections of all listeners of a process; clones share them.
 ///
-/// When a limit is reached, one connection is closed to make room. Connections with incomplete handshakes are closed
-/// first, then connections without a known caller, then connections without a call. Within one of these kinds, the
-/// oldest connection of the address with the most connections is closed. A connection with calls in progress is closed
-/// only if its address has at least two connections more than the new connection's address. An address with many
-/// connections therefore mainly displaces its own connections. At an operator's limit the same order applies, but
-/// connections are counted per credential instead of per address.
+/// When a limit is reached, one connection is closed to make room. Connections with incomplete handshakes are closed first,
+/// then connections without a known caller, then connections without a call in progress. Within one of these kinds, the
+/// oldest connection of the address with the most connections is closed. A connection with calls in progress is closed only
+/// if its address has at least two connections more than the new connection's address. An address with many connections
+/// therefore mainly displaces its own connections. At an operator's limit, one of the operator's connections is closed in
+/// this order, counted per credential.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 
@@ -129,7 +127,7 @@ pub struct Connection {
     table: Arc<TableInner>,
     greeted: AtomicBool,
     began: Instant,
-    /// Operator and credential of the first admitted call; `None` without operators.
+    /// Operator and credential of the first admitted call; `None` if no operators are configured.
     known: OnceLock<Option<Holder>>,
     share: OnceLock<Arc<Share>>,
     calls: AtomicU32,
@@ -218,7 +216,7 @@ impl Table {
 }
 
 impl State {
-    /// Closes a connection, so that `peer`, which already has `own` connections, can open another.
+    /// Closes a connection to make room for one of `peer`, which has `own` connections.
     fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
         let mut counts = HashMap::new();
         for one in self.connections.values() {
@@ -270,7 +268,7 @@ impl State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// After [`YOUNG`], the handshakes or the head of the first HTTP/1.1 request are still incomplete.
+    /// Handshakes, or the head of the first HTTP/1.1 request, are incomplete for longer than [`YOUNG`].
     Ungreeted,
     /// The connection has had no admitted call, and no call is in progress.
     Unknown,
@@ -367,8 +365,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Returns how many calls a connection may start before other connections get their turn. Usually `alone`; while
-    /// operators compete, the work units left for the connection's operator in the thread's round, but at least 1.
+    /// Returns the number of calls that a connection may start before the next connection's turn: `alone`, or while
+    /// operators compete, the operator's remaining work units in the thread's round, but at least 1.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),
@@ -406,8 +404,8 @@ impl Connection {
         Unread(Arc::clone(self))
     }
 
-    /// Returns the time until the connection is closed after a stop, at most [`READ_MAX`]; `None` while a call of a
-    /// known caller is in progress.
+    /// Returns the time until the connection is closed after a stop, at most [`READ_MAX`]; `None` while a known caller's
+    /// call is in progress.
     pub(super) fn closes_in(&self, stopped: Instant) -> Option<Duration> {
         let (calls, unread) = (self.calls.load(Ordering::Relaxed), self.unread.load(Ordering::Relaxed));
         if calls > unread && self.is_known() {

@@ -37,8 +37,7 @@ pub enum TlsError {
     Roots(#[from] VerifierBuilderError),
 }
 
-/// Creates an acceptor. With `client_roots`, clients may present a certificate but need not. `protocol` is the ALPN
-/// name.
+/// With `client_roots`, a client certificate is requested but not required. `protocol` is the ALPN name.
 pub fn acceptor(
     certificate: &[u8],
     key: &[u8],

@@ -1,8 +1,8 @@
 //! Limits the work of competing operators per round of a thread.
 //!
-//! While several operators call, each operator has a number of work units per round of a thread, which its connections
-//! share ([`rounds`](super::rounds)). The number depends on the operator's weight but not on the number of its
-//! connections. A unit is the poll of a task, or the start or answer of a call by its connection's task.
+//! While several operators call, each operator has a number of work units per round of a thread
+//! ([`rounds`](super::rounds)). The number depends on the operator's weight, and the operator's connections share the
+//! units. A unit is the poll of a task, or the start or answer of a call by its connection's task.
 
 use std::sync::{
     Arc,
@@ -10,7 +10,7 @@ use std::sync::{
 };
 
 pub(super) const TOGETHER_MAX: usize = 64;
-/// Work units per round at the highest weight. With a smaller number, other operators wait less.
+/// Work units per round at the highest weight. The fewer units, the shorter the wait of competing operators.
 const COMPETING_MAX: usize = 16;
 const COMPETE_MS: u64 = 1_000;
 

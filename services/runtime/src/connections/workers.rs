@@ -1,4 +1,4 @@
-//! Threads for connections. All calls of a connection run on its thread.
+//! Threads for connections. Each connection has one thread for all its calls.
 
 use crate::priority::short_slices;
 use std::{

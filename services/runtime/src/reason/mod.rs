@@ -49,7 +49,7 @@ impl fmt::Display for Reason {
 }
 
 impl Retry {
-    /// Returns the wait before a retry of the unchanged request; `None` if a retry does not help.
+    /// Returns the wait before a retry of the unchanged request; `None` if such a retry does not help.
     #[must_use]
     pub fn wait(self) -> Option<Duration> {
         match self {

@@ -6,7 +6,7 @@ use tonic::Code;
 pub enum Retry {
     /// A retry never helps: the same request is always refused.
     Never,
-    /// A retry helps after the condition named by the reason has changed. It may have the same request id.
+    /// A retry helps after the condition named by the reason has changed. The retry may have the same request id.
     AfterChange,
     /// A retry of the unchanged request, with the same request id, helps after this many milliseconds. The refusal carries a
     /// `RetryInfo`, which may state a longer time.
@@ -27,7 +27,7 @@ macro_rules! reasons {
             pub(super) code: Code,
             pub(super) retry: Retry,
             pub(super) section: &'static str,
-            /// Lines of the doc comment, each with its leading blank.
+            /// Lines of the doc comment, each with its leading space.
             pub(super) doc: &'static [&'static str],
         }
 
@@ -50,7 +50,7 @@ reasons! {
         TokenMissing = "TOKEN_MISSING", Unauthenticated, AfterChange;
         /// The header `authorization` occurs more than once. Send it once.
         TokenAmbiguous = "TOKEN_AMBIGUOUS", Unauthenticated, AfterChange;
-        /// The token belongs to no operator. Check the file from which it was read.
+        /// The token belongs to no operator. Check the file from which the token was read.
         TokenUnknown = "TOKEN_UNKNOWN", Unauthenticated, AfterChange;
         /// The credential does not serve the operator named in the header `motherlode-operator`, or the header occurs twice.
         OperatorNotServed = "OPERATOR_NOT_SERVED", PermissionDenied, AfterChange;
@@ -60,19 +60,19 @@ reasons! {
         CertificateUnknown = "CERTIFICATE_UNKNOWN", Unauthenticated, AfterChange;
         /// The credential of the client certificate has expired. Retry with a newer certificate and the same request id.
         CertificateExpired = "CERTIFICATE_EXPIRED", Unauthenticated, AfterChange;
-        /// The credential lacks the required role; `roles` lists the sufficient ones.
+        /// The credential lacks the required role; any role in `roles` suffices.
         RoleMissing = "ROLE_MISSING", PermissionDenied, AfterChange;
         /// The service has no such method.
         MethodUnknown = "METHOD_UNKNOWN", Unimplemented, Never;
-        /// The method takes a stream of messages. Call it over gRPC.
+        /// The method takes a stream of messages. Call the method over gRPC.
         MethodNeedsGrpc = "METHOD_NEEDS_GRPC", Unimplemented, Never;
         /// The operator exceeds its rate of calls (`calls_per_second_max`).
         RateLimited = "RATE_LIMITED", ResourceExhausted, After(100);
-        /// The number of connections of the operator, or of all callers without an operator, is at its limit. Close some.
+        /// The operator's number of connections is at its limit. Close some connections.
         TooManyConnections = "TOO_MANY_CONNECTIONS", ResourceExhausted, After(1_000);
         /// The operator's send or receive buffers are full. Read the answers, and send fewer requests at once.
         BuffersFull = "BUFFERS_FULL", ResourceExhausted, After(1_000);
-        /// The operator's queue of long reads is full. Make long reads one after the other.
+        /// The operator's queue of long reads is full. Make long reads one after another.
         ReadsBusy = "READS_BUSY", ResourceExhausted, After(200);
         /// The number of the operator's open log streams is at its limit (`streams_max`). End one.
         FollowersMax = "FOLLOWERS_MAX", ResourceExhausted, AfterChange;
@@ -82,27 +82,27 @@ reasons! {
         MessageMalformed = "MESSAGE_MALFORMED", InvalidArgument, Never;
         /// The message is longer than `limits.message_bytes_max`.
         MessageTooLong = "MESSAGE_TOO_LONG", OutOfRange, Never;
-        /// The complete message did not arrive in time. It had no effect; send it again.
+        /// The complete message did not arrive in time. The call had no effect; send the message again.
         MessageLate = "MESSAGE_LATE", DeadlineExceeded, AfterChange;
-        /// A call in JSON has another content type than `application/json`.
+        /// A call in JSON must have the content type `application/json`.
         ContentTypeUnknown = "CONTENT_TYPE_UNKNOWN", InvalidArgument, Never;
         /// The console's listener refused the HTTP request before it became a call; the HTTP status gives the cause.
         HttpRefused = "HTTP_REFUSED", InvalidArgument, AfterChange;
         /// The header `grpc-timeout` is malformed or occurs twice.
         TimeoutMalformed = "TIMEOUT_MALFORMED", InvalidArgument, Never;
-        /// The call's deadline has passed. The effect of a request in progress is unknown: retry with the same request id.
+        /// The call's deadline has passed. Whether the request took effect is unknown: retry with the same request id.
         DeadlineExceeded = "DEADLINE_EXCEEDED", DeadlineExceeded, After(100);
         /// A field is missing or malformed. Correct the field that `BadRequest` names.
         InvalidField = "INVALID_FIELD", InvalidArgument, Never;
-        /// The request id was used for a request with other content. Use a new one.
+        /// The request id was used for a request with other content. Use a new request id.
         RequestIdReused = "REQUEST_ID_REUSED", AlreadyExists, Never;
         /// The request was cancelled by CancelRequest and is never applied.
         RequestCancelled = "REQUEST_CANCELLED", FailedPrecondition, Never;
-        /// The stream changed while the request was decided. The request had no effect; retry it.
+        /// Another request changed the stream while this request was decided. This request had no effect; retry it.
         VersionConflict = "VERSION_CONFLICT", Aborted, After(10);
     }
     "Accounts and money" {
-        /// There is no such account, or it belongs to another operator. Open it with OpenAccount.
+        /// There is no such account, or it belongs to another operator. OpenAccount opens an account.
         AccountUnknown = "ACCOUNT_UNKNOWN", NotFound, AfterChange;
         /// The account is already open.
         AccountExists = "ACCOUNT_EXISTS", AlreadyExists, Never;
@@ -121,7 +121,7 @@ reasons! {
         BalanceAboveLimit = "BALANCE_ABOVE_LIMIT", FailedPrecondition, AfterChange;
         /// The currency allows no new accounts and bets, because it is not enabled or has no coin ladder.
         CurrencyNotOffered = "CURRENCY_NOT_OFFERED", FailedPrecondition, AfterChange;
-        /// The currency has no exchange rate to EUR. Set one with SetExchangeRate.
+        /// The currency has no exchange rate to EUR. Set a rate with SetExchangeRate.
         RateUnknown = "RATE_UNKNOWN", FailedPrecondition, AfterChange;
         /// The exchange rate is outside the configured bounds.
         RateOutOfBounds = "RATE_OUT_OF_BOUNDS", FailedPrecondition, Never;
@@ -133,7 +133,7 @@ reasons! {
         GameUnknown = "GAME_UNKNOWN", NotFound, Never;
         /// The operator is neither configured nor in the log. ListSwitches lists the operators.
         OperatorUnknown = "OPERATOR_UNKNOWN", NotFound, Never;
-        /// The game does not offer the stake. GetGame returns the game's lines, coins and coin values.
+        /// The game does not offer this stake. GetGame returns the game's lines, coins and coin values.
         InvalidStake = "INVALID_STAKE", InvalidArgument, Never;
         /// The rules version is superseded and accepts no new bets. Name the current version.
         RulesVersionSuperseded = "RULES_VERSION_SUPERSEDED", FailedPrecondition, AfterChange;
@@ -145,13 +145,13 @@ reasons! {
         GameDisabled = "GAME_DISABLED", FailedPrecondition, AfterChange;
         /// A switch stops new rounds of the rules version.
         VersionDisabled = "VERSION_DISABLED", FailedPrecondition, AfterChange;
-        /// The player has an open round of the game (`round_id`). End it with Choose, SkipRound or CloseRound.
+        /// The player has an open round of the game (`round_id`). End the round with Choose, SkipRound or CloseRound.
         RoundInProgress = "ROUND_IN_PROGRESS", FailedPrecondition, AfterChange;
         /// The number of the operator's open rounds in this partition is at its limit. Finish some.
         OpenRoundsFull = "OPEN_ROUNDS_FULL", ResourceExhausted, After(5_000);
         /// The player must pick a witch before the first spin.
         WitchNotPicked = "WITCH_NOT_PICKED", FailedPrecondition, AfterChange;
-        /// The round awaits a different choice, or no choice (`awaiting`).
+        /// The round awaits a different choice, or no choice (see `awaiting`).
         ChoiceNotAwaited = "CHOICE_NOT_AWAITED", FailedPrecondition, Never;
         /// The round is over and accepts no more choices. GetRound returns it.
         AlreadySettled = "ALREADY_SETTLED", FailedPrecondition, Never;
@@ -165,7 +165,7 @@ reasons! {
         NoDrawKeys = "NO_DRAW_KEYS", FailedPrecondition, AfterChange;
         /// The operating system returned no random bytes.
         NoEntropy = "NO_ENTROPY", Unavailable, After(1_000);
-        /// The operating system returned no random bytes for a simulation's seed.
+        /// The operating system returned no random bytes for the seed of a simulation.
         NoRandomNumbers = "NO_RANDOM_NUMBERS", Unavailable, After(1_000);
         /// The jurisdiction does not allow buying a feature.
         BuyFeatureForbidden = "BUY_FEATURE_FORBIDDEN", FailedPrecondition, Never;
@@ -177,18 +177,18 @@ reasons! {
         AutoplayForbidden = "AUTOPLAY_FORBIDDEN", FailedPrecondition, Never;
         /// The bet exceeds the limit for a round (`limit_minor`).
         BetLimit = "BET_LIMIT", FailedPrecondition, AfterChange;
-        /// The bet could raise the day's loss above its limit (`limit_minor`).
+        /// The bet could raise the player's loss of the day above the limit (`limit_minor`).
         LossLimit = "LOSS_LIMIT", FailedPrecondition, AfterChange;
-        /// The player's last round started too recently: the jurisdiction requires a minimum time per round.
+        /// The jurisdiction's minimum time since the start of the player's last round has not passed.
         RoundTooSoon = "ROUND_TOO_SOON", FailedPrecondition, After(1_000);
     }
     "Sessions" {
-        /// The jurisdiction's limits apply only within sessions. Open one with OpenSession.
+        /// The jurisdiction or operator requires a session. Open a session with OpenSession.
         SessionRequired = "SESSION_REQUIRED", FailedPrecondition, AfterChange;
-        /// The player has an open session, or another call keeps the session open. Bet in that session, or close it.
+        /// The player has an open session, or another KeepSession call keeps the session. Bet in the open session, or close
+        /// it.
         SessionInUse = "SESSION_IN_USE", FailedPrecondition, AfterChange;
-        /// The connection of the player's session was dropped some seconds ago, so the game is not free for another
-        /// session yet.
+        /// The player's session of this game lost its connection some seconds ago, and still holds the game.
         SessionHeld = "SESSION_HELD", FailedPrecondition, After(1_000);
         /// The session is over. Open another session.
         SessionExpired = "SESSION_EXPIRED", FailedPrecondition, AfterChange;
@@ -196,7 +196,7 @@ reasons! {
         SessionMismatch = "SESSION_MISMATCH", InvalidArgument, Never;
         /// The player has reached the day's time limit.
         SessionTimeLimit = "SESSION_TIME_LIMIT", FailedPrecondition, AfterChange;
-        /// A reality check is due. Acknowledge it with AcknowledgeRealityCheck.
+        /// A reality check is due. Call AcknowledgeRealityCheck.
         RealityCheckDue = "REALITY_CHECK_DUE", FailedPrecondition, AfterChange;
         /// The number of sessions is at its limit (`limits.sessions_max`).
         SessionsFull = "SESSIONS_FULL", ResourceExhausted, After(60_000);
@@ -224,17 +224,17 @@ reasons! {
         InvalidCampaign = "INVALID_CAMPAIGN", InvalidArgument, Never;
     }
     "Operators' own wallets" {
-        /// The operator's own wallet holds the player's money. Make deposits and withdrawals there.
+        /// The operator's own wallet holds the player's money. Make deposits and withdrawals in that wallet.
         SeamlessWallet = "SEAMLESS_WALLET", FailedPrecondition, Never;
-        /// Recent calls to the operator's wallet got no answer, so its circuit is open.
+        /// The operator's wallet does not answer, so calls to the wallet are paused.
         WalletUnavailable = "WALLET_UNAVAILABLE", Unavailable, After(1_000);
         /// The number of bets waiting for the operator's wallet is at its limit.
         WalletBusy = "WALLET_BUSY", ResourceExhausted, After(100);
         /// Another bet of the player is in progress, or is being rolled back.
         DebitOpen = "DEBIT_OPEN", Aborted, After(1_000);
-        /// The bet was not made; its debit is rolled back. Bet again under a new request id.
+        /// The bet was not made; the bet's debit is rolled back. Bet again with a new request id.
         DebitRolledBack = "DEBIT_ROLLED_BACK", FailedPrecondition, Never;
-        /// The number of the player's unpaid credits to the wallet is at its limit.
+        /// The player has the maximum number of credits that the wallet has not confirmed.
         DuesWaiting = "DUES_WAITING", Unavailable, After(1_000);
     }
     "Voids, changes and switches" {
@@ -242,11 +242,11 @@ reasons! {
         AlreadyVoided = "ALREADY_VOIDED", FailedPrecondition, Never;
         /// A void of the round is already proposed.
         VoidProposedBefore = "VOID_PROPOSED_BEFORE", FailedPrecondition, Never;
-        /// The round hit the jackpot, so its void needs an approval.
+        /// The round hit the jackpot, so voiding it needs an approval.
         VoidUnapproved = "VOID_UNAPPROVED", FailedPrecondition, AfterChange;
         /// The switch already has this state.
         SwitchUnchanged = "SWITCH_UNCHANGED", FailedPrecondition, Never;
-        /// No operators are configured, so there are no actors and no change waits for an approval.
+        /// No operators are configured, so no actors exist and changes need no approval.
         NoActors = "NO_ACTORS", FailedPrecondition, AfterChange;
         /// No pending change has this id. ListChanges lists the pending changes.
         ChangeUnknown = "CHANGE_UNKNOWN", NotFound, Never;
@@ -254,9 +254,9 @@ reasons! {
         ChangeLapsed = "CHANGE_LAPSED", FailedPrecondition, Never;
         /// The actor who proposed a change may not approve it.
         SameActor = "SAME_ACTOR", PermissionDenied, AfterChange;
-        /// The decision belongs to another operator or, for a void, to the platform.
+        /// The proposer's operator or, for a void, the platform must decide on the change.
         OtherActors = "OTHER_ACTORS", PermissionDenied, AfterChange;
-        /// The number of pending changes is at its limit (`changes_max`). Approve or reject some.
+        /// The number of pending changes is at its limit (`changes_max`). Approve or reject some changes.
         TooManyChanges = "TOO_MANY_CHANGES", ResourceExhausted, AfterChange;
     }
     "Jackpots and incidents" {
@@ -268,17 +268,17 @@ reasons! {
         PoolStatus = "POOL_STATUS", FailedPrecondition, AfterChange;
         /// The pool has awards or open rounds, so it cannot be retired.
         PoolOutstanding = "POOL_OUTSTANDING", FailedPrecondition, AfterChange;
-        /// The pool's figure changed while the step was decided. The step had no effect.
+        /// The pool changed while the step was decided. The step had no effect.
         PoolFigureStale = "POOL_FIGURE_STALE", Aborted, After(10);
         /// The pool's terms contradict each other.
         InvalidTerms = "INVALID_TERMS", InvalidArgument, Never;
-        /// With these terms, a game's return would be outside the range that its rules state.
+        /// With these terms, a game's return would be outside the range in the game's rules.
         TermsOutOfSpan = "TERMS_OUT_OF_SPAN", InvalidArgument, Never;
         /// The amount of the jackpot award is not determined yet.
         AwardPending = "AWARD_PENDING", Unavailable, After(1_000);
-        /// The award is on hold because a void of its round was proposed.
+        /// The award is on hold because a void of the round was proposed.
         AwardHeld = "AWARD_HELD", FailedPrecondition, AfterChange;
-        /// The incident's interval or pools are not allowed.
+        /// The incident's interval or pools are invalid.
         InvalidIncident = "INVALID_INCIDENT", InvalidArgument, Never;
         /// An incident with this id already exists.
         IncidentExists = "INCIDENT_EXISTS", AlreadyExists, Never;
@@ -292,7 +292,7 @@ reasons! {
         ReportBehind = "REPORT_BEHIND", Unavailable, After(1_000);
         /// The files of significant events could not be read.
         EventsUnreadable = "EVENTS_UNREADABLE", Unavailable, After(1_000);
-        /// Another process writes the partition and has its proofs.
+        /// Only the process that writes the partition has its proofs.
         ProofsElsewhere = "PROOFS_ELSEWHERE", Unavailable, AfterChange;
         /// The files of the Merkle tree could not be read.
         ProofsUnreadable = "PROOFS_UNREADABLE", Unavailable, After(1_000);
@@ -302,13 +302,13 @@ reasons! {
         CheckpointAhead = "CHECKPOINT_AHEAD", OutOfRange, AfterChange;
         /// The log contradicts the signed checkpoints. Stop the service, and compare the log with a copy.
         LogContradicted = "LOG_CONTRADICTED", DataLoss, Never;
-        /// The round is open. Request its proof after it has ended.
+        /// The round is open. Request the proof after the round's end.
         RoundOpen = "ROUND_OPEN", FailedPrecondition, AfterChange;
         /// The hash belongs to no record, or the record does not concern the caller.
         RecordUnknown = "RECORD_UNKNOWN", NotFound, Never;
         /// There is no such job, or its result is no longer stored.
         JobUnknown = "JOB_UNKNOWN", NotFound, Never;
-        /// Another job is running (`job_id`). Cancel it or wait for its end.
+        /// Another job is running (`job_id`). Cancel that job or wait for its end.
         JobUnderWay = "JOB_UNDER_WAY", ResourceExhausted, AfterChange;
         /// This process's data folder does not contain the whole log. Run the audit on the machine with the whole log.
         AuditElsewhere = "AUDIT_ELSEWHERE", FailedPrecondition, Never;
@@ -316,14 +316,14 @@ reasons! {
         NoThread = "NO_THREAD", ResourceExhausted, AfterChange;
     }
     "State of the service" {
-        /// The configuration file, or a file that it names, has an error. Correct it and reload.
+        /// The configuration file, or a file that it names, has an error. Correct the error and reload.
         ConfigurationInvalid = "CONFIGURATION_INVALID", FailedPrecondition, AfterChange;
         /// Changed keys of the configuration need a restart (`keys`). Restart the process, or restore the keys and reload.
         RestartRequired = "RESTART_REQUIRED", FailedPrecondition, AfterChange;
-        /// The reload would remove a seamless wallet that has due debits or credits, or open rounds. Reload after they are
+        /// The reload would remove a seamless wallet that has due debits or credits, or open rounds. Reload after these are
         /// settled.
         WalletInUse = "WALLET_IN_USE", FailedPrecondition, AfterChange;
-        /// The service is stopping. Retry at another process, or after its restart.
+        /// The service is stopping. Retry at another process, or after this process has restarted.
         Closing = "CLOSING", Unavailable, After(1_000);
         /// The partition's queue is full.
         QueueFull = "QUEUE_FULL", ResourceExhausted, After(100);
@@ -331,9 +331,9 @@ reasons! {
         NotTheWriter = "NOT_THE_WRITER", Unavailable, After(1_000);
         /// The process could not confirm that its state is current.
         NotCurrent = "NOT_CURRENT", Unavailable, After(1_000);
-        /// This process does not load the player's partition. Call a process that does.
+        /// This process does not load the player's partition. Call a process that loads it.
         PartitionElsewhere = "PARTITION_ELSEWHERE", FailedPrecondition, AfterChange;
-        /// This process changes no pools. Call a process of the role ledger.
+        /// This process cannot change pools. Call a process with the role ledger.
         ChangeElsewhere = "CHANGE_ELSEWHERE", FailedPrecondition, AfterChange;
         /// The installation has no such partition.
         PartitionUnknown = "PARTITION_UNKNOWN", NotFound, Never;
@@ -344,28 +344,28 @@ reasons! {
         /// The log cannot be written for now. Nothing was written.
         LogUnavailable = "LOG_UNAVAILABLE", Unavailable, After(1_000);
         /// The log is damaged, and takes no writes until it is repaired. The request had no effect. The message names the
-        /// place (partition, file or position). Stop the service and repair the log: docs/how-to/backup-and-restore.md,
+        /// damaged partition, file or position. Stop the service and repair the log: docs/how-to/backup-and-restore.md,
         /// "Repair a damaged log".
         LogDamaged = "LOG_DAMAGED", DataLoss, AfterChange;
-        /// Whether the request was applied is unknown. Retry with the same request id, or look it up with GetRequest.
+        /// Whether the request was applied is unknown. Retry with the same request id, or call GetRequest.
         OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, After(5_000);
         /// The record was archived: the log keeps records from `first_position` on. Nothing was applied. Read the record
         /// from a copy of the whole log.
         Archived = "ARCHIVED", FailedPrecondition, AfterChange;
-        /// The base does not name a record of the log after the previous base, or no unconfirmed base has this position and
-        /// digest. Compute the digest again: docs/how-to/backup-and-restore.md, "Take a base".
+        /// A base must name a record after the previous base. A confirmation must name the position and digest of an
+        /// unconfirmed base. Compute the digest again: docs/how-to/backup-and-restore.md, "Take a base".
         BaseMismatch = "BASE_MISMATCH", FailedPrecondition, Never;
-        /// A commit of the log could not be read back.
+        /// A commit of the log could not be read.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
-        /// The index does not yet include the log position of the answer.
+        /// The index does not yet include the log up to the answer's position.
         IndexBehind = "INDEX_BEHIND", Unavailable, After(1_000);
         /// The index could not be read.
         IndexUnreadable = "INDEX_UNREADABLE", Unavailable, After(1_000);
-        /// This binary lacks the rules version of the round. Serve with a binary that includes it.
+        /// This binary lacks the rules version of the round. Use a binary that has this version.
         ModelUnknown = "MODEL_UNKNOWN", Unimplemented, AfterChange;
-        /// The books refuse the request for a reason without a separate name; the message states it.
+        /// The books refuse the request for a reason without its own name; the message states the reason.
         Refused = "REFUSED", FailedPrecondition, Never;
-        /// A defect of the service. Report it with the request id and the time.
+        /// A defect of the service. Report the defect with the request id and the time.
         Internal = "INTERNAL", Internal, Never;
     }
     "Proposals of other processes" {
@@ -378,17 +378,17 @@ reasons! {
         ProposalTooLong = "PROPOSAL_TOO_LONG", PermissionDenied, Never;
         /// A node of this role may not propose events of this kind.
         KindNotAllowed = "KIND_NOT_ALLOWED", PermissionDenied, Never;
-        /// The proposal does not name the stream version of its decision.
+        /// The proposal does not name the stream version on which it was decided.
         VersionMissing = "VERSION_MISSING", PermissionDenied, Never;
         /// The event names no actor.
         ActorMissing = "ACTOR_MISSING", PermissionDenied, Never;
-        /// The event names an actor that no credential has.
+        /// No credential has the name of the event's actor.
         ActorUnknown = "ACTOR_UNKNOWN", PermissionDenied, Never;
         /// The actor named in the event lacks the required role, or belongs to another operator.
         ActorRoleMissing = "ACTOR_ROLE_MISSING", PermissionDenied, Never;
         /// The change needs two actors and was not approved.
         ApprovalMissing = "APPROVAL_MISSING", PermissionDenied, Never;
-        /// The step's outcome differs from the outcome that its rules and draw give.
+        /// The step's outcome differs from the outcome that the rules and the draw give.
         OutcomeDiffers = "OUTCOME_DIFFERS", PermissionDenied, Never;
         /// The step's draw was not sealed before the step.
         StepUnsealed = "STEP_UNSEALED", PermissionDenied, Never;
@@ -404,11 +404,11 @@ reasons! {
         CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
         /// The reservation is lower than the maximum cost of the granted campaign.
         ReservationTooLow = "RESERVATION_TOO_LOW", PermissionDenied, Never;
-        /// The pool report differs from the sums of the log.
+        /// The pool report differs from the sums computed from the log.
         ReportDiffers = "REPORT_DIFFERS", PermissionDenied, Never;
-        /// The copied rate or switch differs from the original.
+        /// The copy of a rate or switch differs from the original.
         CopyDiffers = "COPY_DIFFERS", PermissionDenied, Never;
-        /// The copied pool differs from the original.
+        /// The copy of a pool differs from the original.
         MirrorDiffers = "MIRROR_DIFFERS", PermissionDenied, Never;
     }
 }

@@ -1,4 +1,4 @@
-//! Exporters that count all failures but log only the first of several in a row.
+//! Exporters that count all failures, and log only the first of consecutive failures.
 
 use opentelemetry::{KeyValue, global};
 use opentelemetry_sdk::{

@@ -29,13 +29,12 @@ where
     }
 }
 
-/// Burst of warnings and errors per call site.
+/// Maximum burst of warning and error lines per call site.
 const BURST: u32 = 100;
-/// Minimum time between lines of a call site after the burst.
+/// Time after which a call site may log one more line.
 const REFILL: Duration = Duration::from_secs(6);
 
-/// Limits the warnings and errors of each call site, and prefixes each line with its priority if the journal reads it,
-/// sd-daemon(3).
+/// Limits the warnings and errors of each call site, and prefixes lines to the journal with their priority (sd-daemon(3)).
 struct Lines<F> {
     inner: F,
     journal: bool,

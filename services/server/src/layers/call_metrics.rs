@@ -56,7 +56,7 @@ pub(crate) fn method(path: &str) -> &'static str {
     CALLS.iter().find(|call| call.path == path).map_or("_OTHER", |call| &call.path[1..])
 }
 
-/// Returns the gRPC status in an answer's headers, or OK if the headers have none because the answer has a body.
+/// Returns the gRPC status in an answer's headers, or OK for an answer with a body, whose headers have no status.
 pub(crate) fn status(answer: &Response<Body>) -> Code {
     answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()))
 }

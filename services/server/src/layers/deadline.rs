@@ -1,6 +1,6 @@
 //! Deadlines: a call that exceeds its `grpc-timeout` is refused with DEADLINE_EXCEEDED and details.
 //!
-//! This layer's timer expires before the transport's own timer, which would answer CANCELLED. For a stream, the timeout
+//! This layer's timer expires before the timer of the transport, which would answer CANCELLED. For a stream, the timeout
 //! limits only the time to the first answer.
 
 use http::HeaderMap;

@@ -93,8 +93,8 @@ impl Layers {
         })
     }
 
-    /// Checks permissions, buffers and deadline, before the state and the message are checked. If the caller is identified,
-    /// it is stored even if the call is refused. `message` contains the bytes read so far.
+    /// Checks permissions, buffers and deadline, before the state and the message are checked. Stores an identified caller
+    /// in `caller` even if the call is refused. `message` contains the bytes read so far.
     pub(crate) fn admit(
         &self,
         path: &str,
@@ -109,8 +109,8 @@ impl Layers {
         Ok((self.buffers.take(caller, headers, message)?, until(headers)?))
     }
 
-    /// Read-your-writes: a call begins only when this process's state is current. The writer's state is always current; a
-    /// replica requests the log's end, with one request for concurrent calls ([`Ledgers::current`]).
+    /// Read-your-writes: a call begins only when this process's state is current. The writer's state is always current. A
+    /// replica asks the writer for the log's end, once for all concurrent calls ([`Ledgers::current`]).
     async fn current(&self, request: Request<Body>, routes: Routes) -> Result<Response<Body>, Refusal> {
         let path = request.uri().path();
         let of_log = path.starts_with(OF_WHAT_IS_WRITTEN);

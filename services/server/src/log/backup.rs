@@ -1,5 +1,5 @@
-//! Local copy of a partition, made by `follow` (PL-30). A copy of one operator's records has its own hash chain, in which
-//! each record wraps an original record.
+//! Local copy of a partition, made by `follow` (PL-30). A copy of only one operator's records has a separate hash chain, in
+//! which each record contains an original record.
 
 use super::layout::{copy_folder, log_folder};
 use bytes::Bytes;
@@ -34,9 +34,9 @@ pub enum BackupError {
     Malformed(#[from] Malformed),
     #[error("the existing copy contains {}, but the service sends {}", whose(held), whose(sent))]
     Operator {
-        /// Operator whose records the copy contains; empty if it contains the records of all operators.
+        /// Operator whose records the copy contains; empty for all operators.
         held: Box<str>,
-        /// Operator whose records were received; empty if the records of all operators were received.
+        /// Operator whose records were received; empty for all operators.
         sent: Box<str>,
     },
     #[error(

@@ -1,8 +1,8 @@
 //! Copies all partitions of a log between folders and streams.
 //!
-//! The target must be a prefix of the source, so an interrupted copy can be resumed. The source may be in use. Appended
-//! records are read back. The copy is consistent: partition 0 ("home") is copied first, and each other partition is copied
-//! up to its first record that refers to a record of partition 0 that was not copied.
+//! The target's records must be the first records of the source, so an interrupted copy can be resumed. The source may be
+//! in use. Appended records are read back. The copy is consistent: partition 0 ("home") is copied first, and each other
+//! partition ends before its first record that refers to an uncopied record of partition 0.
 
 use super::{
     location::{LogError, LogLocation},
@@ -55,8 +55,8 @@ fn differs(ends: bool) -> &'static str {
     }
 }
 
-/// Completes a copy. Skips source records that the target already has, because they may be damaged. The source must be a
-/// folder.
+/// Completes a copy. Skips records that the target already has, because these may be damaged in the source. The source must
+/// be a folder.
 pub fn copy_rest(
     from: &LogLocation,
     to: &LogLocation,
@@ -187,8 +187,8 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies records while `wanted` returns true. Stops at the source's current end. In partition 0 it also stops after
-    /// position `home_end`, in other partitions before the first record that refers to a later position of partition 0.
+    /// Copies records while `wanted` returns true. Stops at the source's current end. Partition 0 also stops after position
+    /// `home_end`; other partitions stop before the first record that refers to a later position of partition 0.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         let mut at_old_end = true;
         loop {
@@ -214,7 +214,7 @@ impl Copying {
         }
     }
 
-    /// Reads the next records. If the source returns records and an error, the next call returns the error.
+    /// Reads the next records. If the source returns records and an error, the error follows in the next call.
     fn read(&mut self) -> Result<(), RecordsError> {
         if let Some(fault) = self.fault.take() {
             return Err(fault);
@@ -249,8 +249,8 @@ impl Copying {
     }
 }
 
-/// If the record copies a commit of partition 0, returns that commit's position, otherwise 0. Malformed records are left
-/// for the audit to report.
+/// Returns the position of the partition 0 commit that the record copies; 0 if there is none, or if the record is
+/// malformed, which the audit reports.
 #[must_use]
 pub fn home_position(record: &Record) -> Position {
     record::decode(&record.bytes).ok().and_then(|logged| logged.commit.copies()).unwrap_or_default()

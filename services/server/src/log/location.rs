@@ -21,8 +21,8 @@ pub enum LogError {
     Folder { folder: PathBuf, source: log::OpenError },
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
-    /// The log has another number of partitions than configured. A log's number of partitions cannot change, because it
-    /// determines each player's partition.
+    /// The log's number of partitions differs from the configured number. The number cannot change, because it determines
+    /// each player's partition.
     #[error(
         "{location} has the log of partitions {}, but {configured} partitions are configured, of which this process writes {}",
         listed(found),
@@ -97,8 +97,8 @@ impl LogLocation {
             .collect()
     }
 
-    /// Checks that the log has these partitions, unless its creation was interrupted. A folder must contain no other
-    /// partitions.
+    /// Checks that the log contains the partitions `writes`, except after an interrupted creation. A folder may contain
+    /// only these partitions.
     pub fn check_partitions(&self, partitions: u32, writes: &BTreeSet<u32>) -> Result<(), LogError> {
         let found = self.partitions(partitions)?;
         let fits = match self {

@@ -59,7 +59,7 @@ impl LogLocation {
         }
     }
 
-    /// Opens the log's records, beginning with its [first](Records::first) stored record.
+    /// Opens a partition's stored records, from the [first](Records::first) on.
     pub(super) fn kept_records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
         match self {
             Self::Folder { data, .. } => {
@@ -130,8 +130,8 @@ impl Records {
         }
     }
 
-    /// Reads the records of at most one append; the batch is empty at the log's end. On an error, returns the records
-    /// before the error and the error.
+    /// Reads the next records, as many as fit in one append; none at the log's end. An error is returned with the records
+    /// read before it.
     pub fn batch(&mut self) -> (Vec<Record>, Option<RecordsError>) {
         let (mut batch, mut bytes) = (vec![], 0);
         while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {

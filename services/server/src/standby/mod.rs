@@ -1,5 +1,5 @@
-//! Process with its log on JetStream. It is alternately writer and standby. If two standbys take over at once, the one whose
-//! epoch message is stored first becomes the writer.
+//! Process with its log on JetStream. The process alternates between writer and standby. If two standbys take over at once,
+//! the standby whose epoch message is stored first becomes the writer.
 
 mod catch_up;
 mod foreign;

@@ -1,5 +1,5 @@
-//! A standby's replica of the writer's log, read from JetStream, verified and replayed ([`Recovered`]). If another log
-//! replaces the stream, the state is dropped and loaded again.
+//! A standby's replica of the writer's log, read from JetStream, verified and replayed ([`Recovered`]). If a stream with
+//! another log replaces this stream, the replica starts again.
 
 use crate::log::{layout::index_folder, location::LogError};
 use motherlode_jetstream::{self as jetstream, Absent, Following, JetStreamStore, Presence};

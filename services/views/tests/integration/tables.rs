@@ -206,7 +206,7 @@ fn the_bytes_of_a_table_are_those_of_its_format() {
     }
 }
 
-/// If one byte of a table is flipped, the table must be refused, or each of its blocks must be unchanged or refused.
+/// If one byte of a table is flipped, the table must be refused, or each block read from it must be unchanged or refused.
 #[test]
 fn no_flipped_byte_makes_a_wrong_value() {
     let folder = tempfile::tempdir().unwrap();

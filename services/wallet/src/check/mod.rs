@@ -1,7 +1,7 @@
 //! Conformance kit: runs an operator's wallet through the cases of the contract, and reports each result.
 //!
-//! The kit creates rounds for players that the operator names. It needs no initial balances: it credits a free round's win
-//! to pay for its bets, and debits the rest at the end.
+//! The kit creates rounds for players that the operator names. Players need no initial balances: the kit credits a free
+//! round's win to pay for bets, and debits the rest at the end.
 
 mod case;
 mod credits;
@@ -26,7 +26,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     pub cases: Vec<String>,
-    /// Time within which the tester restarts the wallet; zero skips that case.
+    /// Time within which the tester restarts the wallet; zero skips this case.
     pub restart_within: Duration,
 }
 

@@ -19,7 +19,7 @@ pub struct Players {
     #[serde(default)]
     pub session: String,
     pub expired_session: Option<String>,
-    /// Maps other currencies, such as JPY and KWD, to their players.
+    /// Maps further currencies, such as JPY and KWD, to players.
     #[serde(default)]
     pub currencies: BTreeMap<String, String>,
 }

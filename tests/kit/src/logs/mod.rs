@@ -48,8 +48,8 @@ pub fn all() -> Vec<Log> {
     golden().into_iter().chain(made::all()).chain(more::all()).chain(rounds::all()).collect()
 }
 
-/// Lists the variants of an enumeration. A new variant causes a compile error until it is listed, and an error of
-/// [`missing`] until a log contains it.
+/// Lists the variants of an enumeration. A variant that is not listed causes a compile error; a variant that no log
+/// contains causes an error of [`missing`].
 macro_rules! variants {
     ($names:ident, $of:ident, $type:ident: $($variant:ident),+ $(,)?) => {
         const $names: &[&str] = &[$(concat!(stringify!($type), "::", stringify!($variant))),+];

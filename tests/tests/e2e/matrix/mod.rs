@@ -39,8 +39,8 @@ use tonic_types::StatusExt;
 
 const ROLES: [&str; 6] = ["play", "wallet", "support", "audit", "admin", "node"];
 
-/// Tokens of the operator `third`, each with the operator that the request names. The credential of `third` also serves
-/// `other`.
+/// Tokens of the operator `third`, and the operators that requests with these tokens name. The credential of `third` also
+/// serves `other`.
 const SERVES: [(&str, &str); 2] = [("third for other", "other"), ("third for acme", "acme")];
 
 const REQUEST: &str = "good-";
@@ -51,7 +51,7 @@ enum Face {
     Json,
 }
 
-/// Three tokens have all roles: those of the operators acme and other, and of the platform. acme also has a token for each
+/// The operators `acme` and `other` and the platform each have a token with all roles. `acme` also has a token for each
 /// role.
 struct Service {
     server: Server,
@@ -434,7 +434,7 @@ async fn refuses(service: Service) {
         service.assert_no_effect(path, before);
         assert_eq!(refusal(&answered), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED".into()), "{path}");
 
-        // Proposals from other processes may be longer than callers' messages.
+        // Proposals of node processes may be longer than messages of callers.
         let of_nodes = path.starts_with("/motherlode.log.");
         let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
         let answered = service.refused_bytes(owner, row, vec![b' '; limit + 1]).await;

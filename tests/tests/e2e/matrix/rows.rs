@@ -32,7 +32,7 @@ pub struct Names {
 pub struct Row {
     pub path: &'static str,
     pub request: fn(&Names) -> Vec<u8>,
-    /// Expected refusal of an unknown name; `None` if the request names no object, or an object to create.
+    /// Expected refusal if the named object does not exist; `None` if the request names no object or creates it.
     pub unknown: Option<(Code, &'static str)>,
     pub fields: bool,
 }

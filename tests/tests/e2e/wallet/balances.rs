@@ -215,7 +215,7 @@ async fn balances_of(partitions: u32) {
     assert_eq!((by_player(&found["acme"]), by_player(&found["other"])), (by_player(&acme), by_player(&other)));
 }
 
-/// Returns commits as older versions wrote them, without `due_after`, each with the hash of its record including
+/// Returns commits without `due_after`, as older versions wrote them, and the hashes of their records, which contain
 /// `due_after`.
 fn of_old(config: &Config) -> Vec<(Logged, Hash)> {
     let old = |(logged, hash)| (Logged { due_after: vec![], ..logged }, hash);

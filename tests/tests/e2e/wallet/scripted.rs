@@ -214,7 +214,7 @@ impl Wallet {
             }
             Fault::Late => {
                 let late = self.clone();
-                // The waiter is registered before the check, so that no notification is lost.
+                // The waiter is registered before the check; otherwise, a notification could be lost.
                 let told = Arc::clone(&self.1).notified_owned();
                 tokio::spawn(async move {
                     told.await;
