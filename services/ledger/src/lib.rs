@@ -77,7 +77,7 @@ pub use append::{AppendError, Proposal, fingerprint};
 pub use chain::ChainHead;
 pub use draws::DrawKeys;
 pub use error::{FetchError, OpenError};
-pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
+pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_player, unknown_round};
 pub use follower_views::{FollowerView, FollowerViews};
 pub use generations::{JudgedStart, StartPolicy, StartRefused, check_keys, judge_start};
 pub use handle::{AUTHORITY_AGE_MAX, Handle, not_the_writer, taking_over};

@@ -32,6 +32,9 @@ pub struct Operator {
     pub weight: u32,
     /// Limit of the open campaigns' total cost in whole EUR (PL-36); default: unlimited.
     pub campaign_liability_eur_max: Option<u32>,
+    /// Ids that new players must have (PL-37).
+    #[serde(default)]
+    pub player_ids: PlayerIds,
     /// Kind of wallet (PL-31). A player keeps the kind that applied when the player's first account was opened.
     #[serde(default)]
     pub wallet: WalletKind,
@@ -40,6 +43,17 @@ pub struct Operator {
     /// Credentials.
     #[serde(default)]
     pub credentials: Vec<Credential>,
+}
+
+/// Ids that new players of an operator must have. Players in the log keep their ids.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlayerIds {
+    /// All names of 1 to 64 characters.
+    #[default]
+    Names,
+    /// UUIDs, ULIDs, and 32 to 64 hexadecimal digits.
+    Opaque,
 }
 
 /// A credential.

@@ -104,6 +104,9 @@ reasons! {
     "Accounts and money" {
         /// There is no such account, or it belongs to another operator. Open it with OpenAccount.
         AccountUnknown = "ACCOUNT_UNKNOWN", NotFound, AfterChange;
+        /// The operator has `player_ids = "opaque"`, so the id of a new player must be a UUID, a ULID, or 32 to 64 hexadecimal
+        /// digits.
+        PlayerIdNotOpaque = "PLAYER_ID_NOT_OPAQUE", InvalidArgument, Never;
         /// The account is already open.
         AccountExists = "ACCOUNT_EXISTS", AlreadyExists, Never;
         /// The account has no such transaction.
