@@ -84,6 +84,7 @@ fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
             calls_burst_max: None,
             weight: 1,
             campaign_liability_eur_max: None,
+            person_keep_days: 0,
             player_ids: PlayerIds::default(),
             wallet: WalletKind::Transfer,
             seamless: None,

@@ -15,6 +15,7 @@ struct Settings {
     campaign_cap: Option<Nano>,
     is_seamless: bool,
     has_opaque_ids: bool,
+    person_keep_days: u32,
 }
 
 impl Operators {
@@ -31,6 +32,7 @@ impl Operators {
             campaign_cap: operator.campaign_liability_eur_max.map(|eur| Nano::major(eur.into())),
             is_seamless: operator.wallet == WalletKind::Seamless,
             has_opaque_ids: operator.player_ids == PlayerIds::Opaque,
+            person_keep_days: operator.person_keep_days,
         };
         *self.0.write() = config
             .operators
@@ -76,6 +78,11 @@ impl Operators {
     pub fn allows_new(&self, stream: &StreamId) -> bool {
         let StreamId::Player { operator, player } = stream else { return true };
         !self.of(operator).is_some_and(|settings| settings.has_opaque_ids) || is_opaque_id(player)
+    }
+
+    #[must_use]
+    pub fn person_keep_days(&self, operator: &str) -> u32 {
+        self.of(operator).map_or(0, |settings| settings.person_keep_days)
     }
 
     fn of(&self, operator: &str) -> Option<Settings> {

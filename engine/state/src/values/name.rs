@@ -10,8 +10,7 @@ pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
 }
 
-/// Returns whether an id has a form with at least 80 random bits: a UUID, a ULID, or 32 or more hexadecimal digits.
-/// Base32 and base64url are not accepted because they cannot be distinguished from long names.
+/// Returns whether an id is a UUID, a ULID, or 32 or more hexadecimal digits. Base32 and base64url can be long names.
 #[must_use]
 pub fn is_opaque_id(id: &str) -> bool {
     const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];

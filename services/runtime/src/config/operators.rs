@@ -35,6 +35,9 @@ pub struct Operator {
     /// Ids that new players must have (PL-37).
     #[serde(default)]
     pub player_ids: PlayerIds,
+    /// Days after a player's last record before ErasePerson may erase the person, up to 36,500.
+    #[serde(default)]
+    pub person_keep_days: u32,
     /// Kind of wallet (PL-31). A player keeps the kind that applied when the player's first account was opened.
     #[serde(default)]
     pub wallet: WalletKind,
@@ -155,6 +158,9 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
         }
         if operator.campaign_liability_eur_max == Some(0) {
             return refuse(operator, "campaign_liability_eur_max must be above 0");
+        }
+        if operator.person_keep_days > 36_500 {
+            return refuse(operator, "person_keep_days must be at most 36500");
         }
         match (operator.wallet, &operator.seamless) {
             (WalletKind::Seamless, None) => return refuse(operator, "wallet = \"seamless\" needs operators.seamless"),
