@@ -23,10 +23,10 @@ pub(crate) async fn issue(
 ) -> Result<wire::IssuePlayerIdResponse, Refusal> {
     let operator = fields::id("operator_id", &request.operator_id)?.to_owned();
     let reference = fields::text("reference", &request.reference, REFERENCE_MAX)?.to_owned();
+    let persons = supported(persons)?.clone();
     if !caller.owns(&operator) || operator == PLATFORM {
         return Err(Refusal::new(Reason::OperatorUnknown, "the caller has no such operator"));
     }
-    let persons = supported(persons)?.clone();
     let issued = ledgers.reads().run(caller, move || persons.issue(&operator, &reference));
     Ok(wire::IssuePlayerIdResponse { player_id: issued.await?? })
 }
@@ -44,10 +44,10 @@ pub(crate) async fn erase(
         ("", player) => Person::PlayerId(fields::id("player_id", player)?.to_owned()),
         _ => return Err(Refusal::field("player_id", "must be empty if reference is set")),
     };
+    let (persons, ledgers) = (supported(persons)?.clone(), ledgers.clone());
     if !caller.owns(&operator) {
         return Ok(wire::ErasePersonResponse { erased: false });
     }
-    let (persons, ledgers) = (supported(persons)?.clone(), ledgers.clone());
     let reads = ledgers.reads().clone();
     let erase = move || {
         persons.erase(&operator, &person, |player| may_erase(&ledgers, &operator, &StreamId::player(&operator, player)))
