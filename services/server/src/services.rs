@@ -139,7 +139,6 @@ impl<'a> Services<'a> {
         self.links =
             self.config.console.check_url.as_deref().zip(secret).map(|(url, secret)| RoundLinks::new(url, &secret));
         let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
-        // With several writers, only the writer of the player's partition could check an erasure.
         let config = self.config;
         let is_whole = config.store.url.is_none() && config.write_partitions().len() == config.partitions as usize;
         let persons = is_whole.then(|| Persons::new(config.data.join("persons")));

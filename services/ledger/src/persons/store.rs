@@ -28,7 +28,6 @@ const ROW_BYTES: usize = 32 + 16 + CHECKSUM;
 type Digest = [u8; 32];
 type Id = [u8; 16];
 
-/// Person to erase.
 #[derive(Debug, Clone)]
 pub(crate) enum Person {
     Reference(String),
@@ -46,7 +45,6 @@ struct Folder {
 }
 
 impl Persons {
-    /// The folder is created with the first person.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         Self::with_max(folder, PERSONS_MAX)
@@ -56,7 +54,6 @@ impl Persons {
         Self(Arc::new(Folder { path, persons_max, tables: Mutex::default() }))
     }
 
-    /// Returns the reference's id, which is on disk.
     pub(crate) fn issue(&self, operator: &str, reference: &str) -> Result<String, Refusal> {
         let table = self.0.table(operator)?.map_or_else(|| self.0.new_table(operator), Ok)?;
         let id = table.lock().issue(reference, self.0.persons_max)?;
@@ -126,7 +123,6 @@ fn unavailable(path: &Path, error: &io::Error) -> Refusal {
 #[derive(Debug)]
 struct Table {
     path: PathBuf,
-    /// `None` until the file is read.
     rows: Option<Rows>,
 }
 
