@@ -9,7 +9,7 @@ use motherlode_ledger::{Options, Stores};
 use motherlode_runtime::{
     Config,
     access::{Roles, digest},
-    config::{Credential, Operator, PLATFORM, Role, WalletKind},
+    config::{Credential, Operator, PLATFORM, PlayerIds, Role, WalletKind},
 };
 use motherlode_server::Server;
 use motherlode_spin::Dealer;
@@ -84,6 +84,8 @@ fn admit(operators: &mut Vec<Operator>, roles: Roles, name: &str) {
             calls_burst_max: None,
             weight: 1,
             campaign_liability_eur_max: None,
+            person_keep_days: 0,
+            player_ids: PlayerIds::default(),
             wallet: WalletKind::Transfer,
             seamless: None,
             credentials: vec![node],

@@ -39,5 +39,5 @@ pub use statement::{
 pub use values::{
     ANYONE, Account, Ceiling, CoinValue, Currency, Dealt, DrawName, End, Epoch, FxRate, HOME, Head, Minor, MoneyError,
     Nano, NotAStream, PerCurrency, Posting, Rates, RecordHash, SIGNAL, Salt, Seal, StreamId, Switch, cash,
-    contribution, date, digits, draw, is_id, is_name, is_text, is_visible, number,
+    contribution, date, digits, draw, is_id, is_name, is_opaque_id, is_text, is_visible, number,
 };

@@ -153,6 +153,7 @@ impl From<AppendError> for Refusal {
                 refusal.retry_after(Duration::from_secs(1))
             }
             AppendError::Closing => Refusal::new(Reason::Closing, message),
+            AppendError::NotAllowed { code, .. } if code == Reason::PlayerIdNotOpaque.name() => fields::not_opaque(),
             AppendError::NotAllowed { .. } => Refusal::new(Reason::ProposalNotAllowed, message),
         }
     }

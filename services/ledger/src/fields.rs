@@ -1,6 +1,6 @@
 use motherlode_proto::round::v1::Account;
 use motherlode_runtime::{
-    Caller, Reason, Refusal,
+    Caller, Operators, Reason, Refusal,
     field_bounds::{PAGE_TOKEN_MAX, REASON_MAX, REFERENCE_MAX},
 };
 use motherlode_state::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
@@ -21,6 +21,8 @@ pub struct RoundId {
     pub stream: StreamId,
     pub number: u64,
 }
+
+pub(crate) const NOT_OPAQUE: &str = "the id of a new player must be a UUID, a ULID, or 32 to 64 hexadecimal digits, because the operator uses opaque ids";
 
 const NAME: &str = "must be 1 to 64 characters of [A-Za-z0-9._~-], not only dots";
 
@@ -130,6 +132,16 @@ pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
 #[must_use]
 pub fn unknown_account() -> Refusal {
     Refusal::new(Reason::AccountUnknown, "there is no such account")
+}
+
+/// Returns the refusal of a player who is not in the log (PL-37).
+#[must_use]
+pub fn unknown_player(operators: &Operators, stream: &StreamId) -> Refusal {
+    if operators.allows_new(stream) { unknown_account() } else { not_opaque() }
+}
+
+pub(crate) fn not_opaque() -> Refusal {
+    Refusal::new(Reason::PlayerIdNotOpaque, NOT_OPAQUE).with("field", "account.player_id")
 }
 
 #[must_use]

@@ -9,6 +9,7 @@ use crate::{
     ledgers::Ledgers,
     offer,
     outcomes::{self, transaction},
+    persons::{self, Persons},
     player_list,
     round_links::RoundLinks,
     rounds, switches, void, wallet_retries,
@@ -36,19 +37,25 @@ pub struct LedgerApi {
     stop: Stop,
     ladders: Arc<Ladders>,
     links: Option<RoundLinks>,
+    persons: Option<Persons>,
 }
 
 impl LedgerApi {
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
         let (followers, ladders) = (Followers::default(), offer::standard());
-        Self { ledgers: ledgers.into(), followers, stop, ladders, links: None }
+        Self { ledgers: ledgers.into(), followers, stop, ladders, links: None, persons: None }
     }
 
     /// Only the process that writes the partition of a round can serve its page.
     #[must_use]
     pub fn with_links(self, links: Option<RoundLinks>) -> Self {
         Self { links, ..self }
+    }
+
+    #[must_use]
+    pub fn with_persons(self, persons: Option<Persons>) -> Self {
+        Self { persons, ..self }
     }
 
     #[must_use]
@@ -332,6 +339,19 @@ fn rate_of(currency: Currency, rate: FxRate) -> wire::ExchangeRate {
 impl LedgerService for LedgerApi {
     async fn open_account(&self, request: Request<wire::OpenAccountRequest>) -> RpcResult<wire::OpenAccountResponse> {
         Ok(Response::new(self.open_account(&Caller::from_request(&request), request.into_inner()).await?))
+    }
+
+    async fn issue_player_id(
+        &self,
+        request: Request<wire::IssuePlayerIdRequest>,
+    ) -> RpcResult<wire::IssuePlayerIdResponse> {
+        let (caller, persons) = (Caller::from_request(&request), self.persons.as_ref());
+        Ok(Response::new(persons::issue(&self.ledgers, persons, &caller, request.get_ref()).await?))
+    }
+
+    async fn erase_person(&self, request: Request<wire::ErasePersonRequest>) -> RpcResult<wire::ErasePersonResponse> {
+        let (caller, persons) = (Caller::from_request(&request), self.persons.as_ref());
+        Ok(Response::new(persons::erase(&self.ledgers, persons, &caller, request.get_ref()).await?))
     }
 
     async fn get_account(&self, request: Request<wire::GetAccountRequest>) -> RpcResult<wire::GetAccountResponse> {

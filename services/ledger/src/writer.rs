@@ -3,8 +3,7 @@
 //! The thread of the caller checks each proposal against the durable books and the commits in `staged`, and adds the
 //! commit to a group. The [`Appender`](crate::appender::Appender) appends groups in order. A durable group is
 //! published: its commits are applied to the books, then its callers get their answers. Readers therefore see only
-//! durable state. If most callers wait on the runtime that publishes ([`Writer::publish_on`]), one wake-up per group
-//! suffices.
+//! durable state.
 //!
 //! A refusal that depends on staged commits is sent after these commits are durable. If the append of the commits fails,
 //! they are discarded and the caller gets the error. While a full group waits for the disk, further proposals are
@@ -14,6 +13,7 @@ use crate::{
     append::{AppendError, Proposal},
     chain::ChainHead,
     core::{Appended, LedgerCore, PUBLISHED_BYTES_MAX, is_by},
+    fields::NOT_OPAQUE,
     options::Options,
     parked::ParkedProposals,
     queue::{Proposed, QueueSlot, Reply, Verdict, answer, repeated},
@@ -26,6 +26,7 @@ use crate::{
 use bytes::Bytes;
 use motherlode_log::{AppendError as Failed, Chained, Position};
 use motherlode_proto::convert::record::{self, Logged, Proposer};
+use motherlode_runtime::{Operators, Reason};
 use motherlode_state::{Books, Commit, Head, SettledRound, SmolStr, Stage, StreamId, Subject};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::{
@@ -41,6 +42,7 @@ pub(crate) struct Writer {
     shared: Arc<LedgerCore>,
     batch_commits_max: usize,
     has_operators: bool,
+    operators: Operators,
     open_rounds_max: usize,
     waiting_max: usize,
     /// A thread that locks both `staged` and the books must lock `staged` first.
@@ -128,6 +130,7 @@ impl Writer {
             shared,
             batch_commits_max: options.batch_commits_max.max(1),
             has_operators: options.has_operators,
+            operators: options.configured.clone(),
             open_rounds_max: options.open_rounds_max,
             waiting_max: options.queue_length_max,
             staged: Mutex::new(staged),
@@ -452,7 +455,7 @@ struct Judging<'a> {
 
 impl Judging<'_> {
     /// Checks in this order: repeated request id, refusal by another request's commit ([`Proposal::barrier`]), stream
-    /// version, limits of new commits, invariants of the books.
+    /// version, id of a new player, limits of new commits, invariants of the books.
     fn judge(
         self,
         staged: &mut Staged,
@@ -486,6 +489,9 @@ impl Judging<'_> {
         }
         if proposal.expected_version.is_some_and(|expected| expected != version) {
             return Err(AppendError::Conflict { version });
+        }
+        if version == 0 && !writer.operators.allows_new(&proposal.stream) {
+            return Err(AppendError::not_allowed(Reason::PlayerIdNotOpaque, NOT_OPAQUE));
         }
         let opening = proposal.leaves_open().cloned();
         let most = writer.open_rounds_max;

@@ -19,7 +19,7 @@ mod verify;
 pub use console::Console;
 pub use currencies::{CoinLadder, Currencies};
 pub use error::{ConfigError, NeedsRestart};
-pub use operators::{Credential, Digest, Operator, PLATFORM};
+pub use operators::{Credential, Digest, Operator, PLATFORM, PlayerIds};
 pub use proofs::{Proofs, Witness};
 pub use role::{LedgerTargets, Role};
 pub use rules::Rules;

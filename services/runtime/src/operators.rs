@@ -1,11 +1,11 @@
 //! Settings of the configured operators. A reload of the configuration replaces the settings (PL-27).
 
-use crate::config::{Config, Operator, PLATFORM, WalletKind};
-use motherlode_state::Nano;
+use crate::config::{Config, Operator, PLATFORM, PlayerIds, WalletKind};
+use motherlode_state::{Nano, StreamId, is_opaque_id};
 use parking_lot::RwLock;
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Settings by operator id, shared by all clones. An unknown operator has weight 1, no campaign cap and a transfer wallet.
+/// Settings by operator id, shared by all clones. An unknown operator has the default settings.
 #[derive(Debug, Clone, Default)]
 pub struct Operators(Arc<RwLock<BTreeMap<String, Settings>>>);
 
@@ -14,6 +14,8 @@ struct Settings {
     weight: u32,
     campaign_cap: Option<Nano>,
     is_seamless: bool,
+    has_opaque_ids: bool,
+    person_keep_days: u32,
 }
 
 impl Operators {
@@ -29,6 +31,8 @@ impl Operators {
             weight: operator.weight,
             campaign_cap: operator.campaign_liability_eur_max.map(|eur| Nano::major(eur.into())),
             is_seamless: operator.wallet == WalletKind::Seamless,
+            has_opaque_ids: operator.player_ids == PlayerIds::Opaque,
+            person_keep_days: operator.person_keep_days,
         };
         *self.0.write() = config
             .operators
@@ -69,6 +73,18 @@ impl Operators {
         self.of(operator).is_some_and(|settings| settings.is_seamless)
     }
 
+    /// Whether the operator may have a new player with this stream's id (PL-37).
+    #[must_use]
+    pub fn allows_new(&self, stream: &StreamId) -> bool {
+        let StreamId::Player { operator, player } = stream else { return true };
+        !self.of(operator).is_some_and(|settings| settings.has_opaque_ids) || is_opaque_id(player)
+    }
+
+    #[must_use]
+    pub fn person_keep_days(&self, operator: &str) -> u32 {
+        self.of(operator).map_or(0, |settings| settings.person_keep_days)
+    }
+
     fn of(&self, operator: &str) -> Option<Settings> {
         self.0.read().get(operator).copied()
     }
@@ -90,6 +106,12 @@ mod tests {
         assert_eq!((clone.weight("acme"), clone.weight_max()), (3, 3));
         assert_eq!(clone.campaign_cap("acme"), Some(Nano::major(2)));
         assert_eq!(clone.ids(), ["acme"], "the platform has no players");
+        operators.replace(&config("id = 'acme'\nplayer_ids = 'opaque'"));
+        let allows = |operator, player| clone.allows_new(&StreamId::player(operator, player));
+        assert_eq!(
+            [allows("acme", "anna"), allows("acme", &"7".repeat(32)), allows("beta", "anna")],
+            [false, true, true]
+        );
         operators.replace(&config("id = 'beta'\nseamless = { url = 'http://127.0.0.1:1' }\nwallet = 'seamless'"));
         assert!(clone.is_seamless("beta") && clone.contains("beta") && !clone.contains("acme"));
         assert_eq!(

@@ -18,8 +18,8 @@ use crate::{
 use motherlode_jackpot::{JackpotApi, PoolCoordinator};
 use motherlode_jobs::{AuditOptions, JobApi, Jobs};
 use motherlode_ledger::{
-    Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, RoundLinks, SupersededRules, Terms,
-    fields::timestamp, offer,
+    Actors, CampaignCosts, Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, Persons, RoundLinks,
+    SupersededRules, Terms, fields::timestamp, offer,
 };
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
@@ -139,7 +139,10 @@ impl<'a> Services<'a> {
         self.links =
             self.config.console.check_url.as_deref().zip(secret).map(|(url, secret)| RoundLinks::new(url, &secret));
         let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
-        let wallet = wallet.with_links(self.links.clone());
+        let config = self.config;
+        let is_whole = config.store.url.is_none() && config.write_partitions().len() == config.partitions as usize;
+        let persons = is_whole.then(|| Persons::new(config.data.join("persons")));
+        let wallet = wallet.with_links(self.links.clone()).with_persons(persons);
         let (ledgers, wallets) = (self.ledgers.clone(), self.wallets.clone());
         self.tasks.spawn(Kind::WalletOutboxes, move || WalletOutbox::run_all(ledgers.clone(), wallets.clone()));
         let bytes = self.config.limits.message_bytes_max;

@@ -157,7 +157,7 @@ impl SpinApi {
             }
         };
         let (rules, now) = (self.rules_for(bet)?, self.now(named.stream)?);
-        let draft = Draft::from_bet(state, bet, named, &rules, (&self.pace, now))?;
+        let draft = Draft::from_bet(state, bet, named, &rules, (&self.pace, now), self.ledgers.operators())?;
         let dealing = draft.deal(dealer)?;
         let (mut proposal, answer) = draft.resolve(dealer, dealing, (&Choice::Spin, None), outcome)?;
         proposal.events.extend(self.noted(state, bet));

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use motherlode_ledger::{
     AppendError, Proposal,
     fields::{self, AccountId},
-    fingerprint, reservation_ids, shared_request_id, unknown_account,
+    fingerprint, reservation_ids, shared_request_id, unknown_account, unknown_player,
 };
 use motherlode_proto::{convert::record::Logged, round::v1::Account, spin::v1 as wire};
 use motherlode_runtime::{Caller, Reason, Refusal, field_bounds::GRANTED_PLAYERS_MAX};
@@ -146,7 +146,7 @@ impl SpinApi {
     fn check_free(&self, account: &AccountId, campaign: &str) -> Result<(), Refusal> {
         self.ledgers.for_stream(&account.stream)?.books_of(&account.stream, |books| {
             let state = books.player(&account.stream).filter(|state| state.balance(account.currency).is_some());
-            let state = state.ok_or_else(unknown_account)?;
+            let state = state.ok_or_else(|| unknown_player(self.ledgers.operators(), &account.stream))?;
             match state.campaign(campaign) {
                 None => Ok(()),
                 Some(_) => {

@@ -10,12 +10,12 @@ use crate::{
     stake::{bet_in, offered, whole_bet},
     state::State,
 };
-use motherlode_ledger::{Proposal, fields::round_name};
+use motherlode_ledger::{Proposal, fields::round_name, unknown_account, unknown_player};
 use motherlode_proto::{convert::play::choice_to_wire, round::v1 as wire};
 use motherlode_rounds::{
     Live, StepEvents, Unresolvable, collection, gamble_max_minor, minor_micros, shown, terms_to_log,
 };
-use motherlode_runtime::{Reason, Refusal};
+use motherlode_runtime::{Operators, Reason, Refusal};
 use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Stake, Terms};
 use motherlode_state::{
     Automatic, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, OpenRound, PlayerState,
@@ -41,15 +41,16 @@ impl<'a> Draft<'a> {
         named: Named<'a>,
         rules: &PlayRules,
         (pace, now): (&Pace, Now),
+        operators: &Operators,
     ) -> Result<Self, Refusal> {
         offered(bet.game, &bet.ladders, bet.account.currency, bet.coin_value, bet.campaign.is_some())?;
         if let Some(player) = &state.player {
             rules.seated(player, bet, now)?;
         }
         switched_on(state)?;
-        let player = state.player.as_deref().ok_or_else(motherlode_ledger::unknown_account)?;
+        let player = state.player.as_deref().ok_or_else(|| unknown_player(operators, named.stream))?;
         let currency = bet.account.currency;
-        let balance = player.balance(currency).ok_or_else(motherlode_ledger::unknown_account)?;
+        let balance = player.balance(currency).ok_or_else(unknown_account)?;
         let amount = whole_bet(currency, bet.coin_value, bet.coins)?;
         let game = bet.game.name();
         if let Some(open) = player.open_round_of(game, currency) {

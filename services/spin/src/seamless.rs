@@ -201,7 +201,7 @@ impl SpinApi {
         now: Now,
     ) -> Result<Arc<RoundStarted>, Undecided> {
         let state = state.with_funds(bet.account.currency, Minor(i64::MAX / 16));
-        let draft = Draft::from_bet(&state, bet, play.named(), rules, (&self.pace, now))?;
+        let draft = Draft::from_bet(&state, bet, play.named(), rules, (&self.pace, now), self.ledgers.operators())?;
         draft.deal(&self.dealer)?;
         Ok(draft.started)
     }

@@ -13,7 +13,7 @@ use crate::{
     stake::find_game,
 };
 use futures_util::{Stream, stream};
-use motherlode_ledger::{AppendError, Proposal, fields, fingerprint, rounds, unknown_account};
+use motherlode_ledger::{AppendError, Proposal, fields, fingerprint, rounds, unknown_player};
 use motherlode_proto::convert::play::hex;
 use motherlode_proto::spin::v1::{
     self as wire, AcknowledgeRealityCheckRequest, AcknowledgeRealityCheckResponse, CloseSessionRequest,
@@ -58,7 +58,8 @@ impl SpinApi {
         let known = |books: &motherlode_state::Books| books.player(&stream)?.balance(currency);
         let ledger = self.ledgers.for_stream(&stream)?;
         if currency.is_real() {
-            ledger.books_of(&stream, known)?.ok_or_else(unknown_account)?;
+            let unknown = || unknown_player(self.ledgers.operators(), &stream);
+            ledger.books_of(&stream, known)?.ok_or_else(unknown)?;
         }
         let now = self.now(&stream)?;
         let held = |books: &Books| books.player(&stream).map_or(Ok(()), |player| not_held(player, game, currency, now));

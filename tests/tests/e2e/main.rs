@@ -55,6 +55,7 @@ mod partitions;
 mod partitions_audit;
 mod partitions_jackpot;
 mod partitions_jetstream;
+mod persons;
 mod play;
 mod power;
 mod priority;

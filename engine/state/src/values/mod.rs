@@ -23,7 +23,7 @@ pub use draw::{Dealt, DrawName, Epoch, RecordHash, Salt, Seal};
 pub use error::MoneyError;
 pub use head::{End, Head};
 pub use money::{CoinValue, Minor, Nano, cash};
-pub use name::{is_id, is_name, is_text, is_visible, number};
+pub use name::{is_id, is_name, is_opaque_id, is_text, is_visible, number};
 pub use per_currency::PerCurrency;
 pub use rate::{FxRate, Rates, contribution};
 pub use stream::{HOME, NotAStream, StreamId};

@@ -10,6 +10,19 @@ pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
 }
 
+/// Returns whether an id is a UUID, a ULID, or 32 or more hexadecimal digits. Base32 and base64url can be long names.
+#[must_use]
+pub fn is_opaque_id(id: &str) -> bool {
+    const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+    let is_hex = |text: &str| text.bytes().all(|b| b.is_ascii_hexdigit());
+    let is_uuid = || id.split('-').map(str::len).eq(UUID_GROUPS) && id.split('-').all(is_hex);
+    let is_ulid = || {
+        let is_crockford = |b: u8| b.is_ascii_alphanumeric() && !b"ILOU".contains(&b.to_ascii_uppercase());
+        id.len() == 26 && id.bytes().all(is_crockford) && id.bytes().next().is_some_and(|b| (b'0'..=b'7').contains(&b))
+    };
+    is_name(id) && ((id.len() >= 32 && is_hex(id)) || is_uuid() || is_ulid())
+}
+
 /// Refuses leading zeros.
 #[must_use]
 pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
@@ -67,6 +80,38 @@ mod tests {
         }
         for bad in ["", "a/b", "a b", "ä", "a\u{202e}", "a\0", &"x".repeat(65)] {
             assert!(!is_name(bad) && !is_id(bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn pl_37_uuids_ulids_and_long_hexadecimal_numbers_are_opaque_ids() {
+        for opaque in [
+            "6f1c2f2e-7a4b-4e53-9c1d-0b8a2f6f3c11",
+            "6F1C2F2E-7A4B-4E53-9C1D-0B8A2F6F3C11",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+            "01arz3ndektsv4rrffq69g5fav",
+            "6f1c2f2e7a4b4e539c1d0b8a2f6f3c11",
+            &"0a".repeat(32),
+        ] {
+            assert!(is_opaque_id(opaque), "{opaque}");
+        }
+        for named in [
+            "",
+            "anna",
+            "anna.smith.1985",
+            "maria-magdalena-gonzalez-perez",
+            "mariamagdalenagonzalezperezr",
+            "Maria_Magdalena_Gonzalez_1985",
+            "6f1c2f2e7a4b4e539c1d0b8a2f6f3c1",
+            "6f1c2f2e7a4b4e539c1d0b8a2f6f3c1g",
+            "6f1c2f2e-7a4b-4e53-9c1d-0b8a2f6f3c1g",
+            "6f1c2f2e-7a4b4-e53-9c1d-0b8a2f6f3c11",
+            "81ARZ3NDEKTSV4RRFFQ69G5FAV",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAU",
+            "bWFyaWFAZXhhbXBsZS5jb20",
+            &"0a".repeat(33),
+        ] {
+            assert!(!is_opaque_id(named), "{named}");
         }
     }
 

@@ -53,6 +53,8 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.spin.v1.SpinService/ListGames", ANY),
     own("/motherlode.spin.v1.SpinService/GetGame", ANY),
     own("/motherlode.ledger.v1.LedgerService/OpenAccount", WALLET),
+    own("/motherlode.ledger.v1.LedgerService/IssuePlayerId", WALLET),
+    own("/motherlode.ledger.v1.LedgerService/ErasePerson", ADMIN),
     own("/motherlode.ledger.v1.LedgerService/GetAccount", WALLET.or(VIEW)),
     own("/motherlode.ledger.v1.LedgerService/Deposit", WALLET),
     own("/motherlode.ledger.v1.LedgerService/Withdraw", WALLET),

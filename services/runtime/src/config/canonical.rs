@@ -54,7 +54,7 @@ mod tests {
         );
         assert!(canonical.ends_with("}\n") && canonical.trim_end().lines().count() == 1);
         assert!(canonical.contains(&format!(
-            r#""operators":[{{"calls_burst_max":null,"calls_per_second_max":null,"campaign_liability_eur_max":null,"credentials":[{{"certificate_sha256":null,"expires":1798761600000,"name":"one","roles":["play","wallet"],"token_sha256":"{}"}}],"id":"acme","seamless":null,"wallet":"transfer","weight":1}}]"#,
+            r#""operators":[{{"calls_burst_max":null,"calls_per_second_max":null,"campaign_liability_eur_max":null,"credentials":[{{"certificate_sha256":null,"expires":1798761600000,"name":"one","roles":["play","wallet"],"token_sha256":"{}"}}],"id":"acme","person_keep_days":0,"player_ids":"names","seamless":null,"wallet":"transfer","weight":1}}]"#,
             digest.to_lowercase()
         )), "{canonical}");
         let value: Value = serde_json::from_str(&canonical).unwrap();

@@ -32,6 +32,12 @@ pub struct Operator {
     pub weight: u32,
     /// Limit of the open campaigns' total cost in whole EUR (PL-36); default: unlimited.
     pub campaign_liability_eur_max: Option<u32>,
+    /// Ids that new players must have (PL-37).
+    #[serde(default)]
+    pub player_ids: PlayerIds,
+    /// Days after a player's last record before ErasePerson may erase the person, up to 36,500.
+    #[serde(default)]
+    pub person_keep_days: u32,
     /// Kind of wallet (PL-31). A player keeps the kind that was configured when the player's first account was opened.
     #[serde(default)]
     pub wallet: WalletKind,
@@ -40,6 +46,17 @@ pub struct Operator {
     /// Credentials.
     #[serde(default)]
     pub credentials: Vec<Credential>,
+}
+
+/// Ids that new players of an operator must have. Players in the log keep their ids.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlayerIds {
+    /// All names of 1 to 64 characters.
+    #[default]
+    Names,
+    /// UUIDs, ULIDs, and 32 to 64 hexadecimal digits.
+    Opaque,
 }
 
 /// A credential.
@@ -141,6 +158,9 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
         }
         if operator.campaign_liability_eur_max == Some(0) {
             return refuse(operator, "campaign_liability_eur_max must be above 0");
+        }
+        if operator.person_keep_days > 36_500 {
+            return refuse(operator, "person_keep_days must be at most 36500");
         }
         match (operator.wallet, &operator.seamless) {
             (WalletKind::Seamless, None) => return refuse(operator, "wallet = \"seamless\" needs operators.seamless"),

@@ -104,6 +104,21 @@ reasons! {
     "Accounts and money" {
         /// There is no such account, or it belongs to another operator. OpenAccount opens an account.
         AccountUnknown = "ACCOUNT_UNKNOWN", NotFound, AfterChange;
+        /// The operator has `player_ids = "opaque"`, so the id of a new player must be a UUID, a ULID, or 32 to 64 hexadecimal
+        /// digits.
+        PlayerIdNotOpaque = "PLAYER_ID_NOT_OPAQUE", InvalidArgument, Never;
+        /// The log is on JetStream, or several processes write it, so the service stores no persons. Issue random player ids
+        /// yourself.
+        PersonsUnsupported = "PERSONS_UNSUPPORTED", Unimplemented, Never;
+        /// The number of the operator's persons (`persons_max`) or of operators with persons (`operators_max`) is at its limit.
+        PersonsFull = "PERSONS_FULL", ResourceExhausted, AfterChange;
+        /// The persons could not be read or written. The service's log names the file.
+        PersonsUnavailable = "PERSONS_UNAVAILABLE", Unavailable, After(1_000);
+        /// The person cannot be erased yet: the player has open rounds, money, or pending wallet calls, voids or awards
+        /// (`open`).
+        PersonInPlay = "PERSON_IN_PLAY", FailedPrecondition, AfterChange;
+        /// The person cannot be erased yet: `person_keep_days` have not passed since the player's last record (`until`).
+        PersonKept = "PERSON_KEPT", FailedPrecondition, AfterChange;
         /// The account is already open.
         AccountExists = "ACCOUNT_EXISTS", AlreadyExists, Never;
         /// The account has no such transaction.

@@ -146,6 +146,13 @@ pub const ROWS: &[Row] = &[
     row("/motherlode.ledger.v1.LedgerService/OpenAccount", None, |it| {
         ledger::OpenAccountRequest { request_id: it.request.clone(), account: fresh(it) }.encode_to_vec()
     }),
+    row("/motherlode.ledger.v1.LedgerService/IssuePlayerId", None, |it| {
+        ledger::IssuePlayerIdRequest { operator_id: it.operator.clone(), reference: "anna".into() }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/ErasePerson", Some((Fine, "")), |it| {
+        let (operator_id, player_id) = (it.operator.clone(), it.player.clone());
+        ledger::ErasePersonRequest { operator_id, player_id, ..Default::default() }.encode_to_vec()
+    }),
     row("/motherlode.ledger.v1.LedgerService/GetAccount", NO_ACCOUNT, |it| {
         ledger::GetAccountRequest { account: account(it) }.encode_to_vec()
     }),

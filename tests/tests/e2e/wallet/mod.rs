@@ -16,8 +16,8 @@ mod world;
 
 use motherlode_proto::{
     ledger::v1::{
-        CancelRequestRequest, DepositRequest, GetRequestRequest, ListRoundsRequest, RequestOutcome, VoidRoundRequest,
-        WithdrawRequest, request_outcome::State,
+        CancelRequestRequest, DepositRequest, ErasePersonRequest, GetRequestRequest, IssuePlayerIdRequest,
+        ListRoundsRequest, RequestOutcome, VoidRoundRequest, WithdrawRequest, request_outcome::State,
     },
     report::v1::{ListSignificantEventsRequest, SignificantKind},
     round::v1::Account,
@@ -217,6 +217,28 @@ async fn pl_31_a_bet_without_an_answer_draws_nothing_and_is_found_out_by_asking_
         }
         world.reconciled(&["alice"]).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_a_person_with_a_pending_wallet_call_is_not_erased() {
+    let world = World::in_folder(1).await;
+    let mut client = world.client("acme").await;
+    let [operator_id, reference] = ["acme", "anna"].map(str::to_owned);
+    let issue = IssuePlayerIdRequest { operator_id: operator_id.clone(), reference: reference.clone() };
+    let player = client.ledger.issue_player_id(issue).await.unwrap().into_inner().player_id;
+    let erase = ErasePersonRequest { operator_id, reference, player_id: String::new() };
+    let account = world.player(&mut client, &player, 1_000).await;
+    world.wallet.always(Fault::Hangs);
+    bet_within(&mut client, bet("r", &account, "0.10"), 500).await.unwrap_err();
+    let refused = client.ledger.erase_person(erase.clone()).await.unwrap_err();
+    let details = refused.get_error_details();
+    let info = details.error_info().unwrap();
+    assert_eq!((&*info.reason, &*info.metadata["open"]), ("PERSON_IN_PLAY", "a pending wallet call"));
+    cancelled(&mut client, &account, "r").await;
+    world.wallet.script(&[]);
+    world.settled(&[&player]).await;
+    assert!(client.ledger.erase_person(erase).await.unwrap().into_inner().erased);
+    world.server.stop().await.unwrap();
 }
 
 async fn cancelled(client: &mut Client, account: &Account, request_id: &str) -> RequestOutcome {

@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-const ALL: &str = r#"["play", "wallet", "support", "audit"]"#;
+const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
 pub struct World {
     pub server: Server,
