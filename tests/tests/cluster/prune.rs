@@ -1,4 +1,5 @@
-//! A log on three servers is pruned while players play (PL-37).
+//! A log on three servers is pruned while players play (PL-37). For a longer log:
+//! `MOTHERLODE_PRUNE_ROUNDS=1000000 cargo test -p motherlode-tests --test=cluster pl_37 -- --nocapture`
 
 use super::{Load, PARTITIONS, PLAYERS, PROGRAM, client, configure, writer};
 use motherlode_runtime::config::Store;
@@ -6,7 +7,7 @@ use motherlode_testkit::nats::Cluster;
 use motherlode_tests::{Player, Process, serving, until};
 use serde_json::Value;
 use std::{
-    fs,
+    env, fs,
     net::SocketAddr,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -65,6 +66,15 @@ impl Installation {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
         text(&output.stdout)
+    }
+
+    async fn fill(&self) {
+        let Ok(rounds) = env::var("MOTHERLODE_PRUNE_ROUNDS") else { return };
+        let begun = Instant::now();
+        let all = self.start("a", &[]);
+        self.run(&["loadtest", "--target", &format!("http://{}", all.address), "--rounds", &rounds]);
+        assert_eq!(all.terminate().await, Some(0));
+        println!("{rounds} rounds played in {:.0} s", begun.elapsed().as_secs_f32());
     }
 
     /// Runs a command on the log, with the configuration and data folder of the stopped ledger a.
@@ -148,6 +158,7 @@ fn audit_of_archive(archive: &Path, to: &Path, run: impl Fn(&[&str]) -> String) 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_37_three_servers_are_pruned_under_load_though_the_first_prune_is_killed_between_its_updates() {
     let installation = Installation::new();
+    installation.fill().await;
     let a = installation.start("a", &["--role", "ledger"]);
     until("the first writer", async || serving(a.address).await).await;
     let b = installation.start("b", &["--role", "ledger"]);
@@ -174,7 +185,9 @@ async fn pl_37_three_servers_are_pruned_under_load_though_the_first_prune_is_kil
     assert_eq!(one_writes(&[&b]).await, b.address);
     assert!(!installation.is_limited(0), "the next writer removes the limit before it serves");
     let arguments = installation.prune();
+    let begun = Instant::now();
     let pruned = installation.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    println!("the prune took {:.1} s:\n{pruned}", begun.elapsed().as_secs_f32());
     load.gap("the log is pruned").await;
     for partition in 0..PARTITIONS {
         assert!(pruned.contains(&format!("partition {partition} now starts at position ")), "{pruned}");
