@@ -9,7 +9,7 @@ fn main() {
     println!("cargo:rerun-if-env-changed=MOTHERLODE_COMMIT");
     println!("cargo:rerun-if-changed=build.rs");
     let named = env::var("MOTHERLODE_COMMIT").ok().filter(|commit| !commit.is_empty());
-    // Otherwise debug builds would be linked again after each commit.
+    // A debug build omits the commit; otherwise it would be linked again after each commit.
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");
     let read = || build_commit::commit_of(&root, |file| println!("cargo:rerun-if-changed={}", file.display()));

@@ -23,7 +23,7 @@ CHOICES = {
 
 
 class Disagreement(AssertionError):
-    """The engine and this implementation give different results."""
+    """Raised if the engine and this implementation give different results."""
 
 
 def expect(holds, what):

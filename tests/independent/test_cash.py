@@ -69,7 +69,7 @@ def test_dm_19_pl_35_the_exact_cash_return_of_every_coin_value_is_the_engines(co
         assert abs(in_coins + adds(worth) - published) <= APART, (currency, value)
 
     def holds(currency, value):
-        """Returns whether current rules allow a coin value. Older files also allow other values, but no twenty-fifths."""
+        """Returns whether current rules allow a coin value; older files also contain other values."""
         worth = value / minor_micros(currency)
         whole_bets = hasattr(game, "rounding") and worth.denominator == 5
         return worth.denominator == 1 or whole_bets and abs(in_coins + adds(worth) - published) <= APART

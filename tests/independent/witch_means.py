@@ -73,7 +73,7 @@ def squares(side):
 
 
 def returns(game):
-    """Return by component with all features unlocked, and total return while 1, 2 or 3 are unlocked (WF-21)."""
+    """Return by component with all features unlocked, and total return while 1, 2 or 3 features are unlocked (WF-21)."""
     means, data = Means(game), game.file.data
     times = mean(data["multiplier"]["counts"])
     features = {

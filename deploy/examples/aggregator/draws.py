@@ -1,4 +1,4 @@
-"""Checks that no outcome was chosen after its request was known."""
+"""Checks that the service chose no outcome after it knew the request."""
 
 import hashlib
 

@@ -145,8 +145,8 @@ impl SignerKey {
         Signature { name: self.verifier.name.clone(), id: self.verifier.id(), bytes }
     }
 
-    /// Returns a secret for another purpose: the SHA-256 of the purpose, a line feed and the seed. The key cannot be
-    /// computed from this secret.
+    /// Returns a secret for a purpose other than signing: the SHA-256 of the purpose, a line feed and the seed. The key
+    /// cannot be computed from this secret.
     #[must_use]
     pub fn derived(&self, purpose: &str) -> [u8; 32] {
         Sha256::new_with_prefix(purpose).chain_update(b"\n").chain_update(self.key.to_bytes()).finalize().into()

@@ -23,7 +23,7 @@ pub fn empty() -> Hash {
     Sha256::digest([]).into()
 }
 
-/// Hashes of a tree that are stored. Level L contains the hashes of all complete subtrees of `256^L` entries.
+/// Stored hashes of a tree. Level L contains the hashes of all complete subtrees of `256^L` entries.
 pub trait Stored {
     type Error;
 

@@ -33,8 +33,8 @@ pub enum Unwitnessed {
     /// HTTP status 400: `old` exceeds the size in the checkpoint.
     #[error("the request's old size exceeds the checkpoint's size")]
     Backwards,
-    /// HTTP status 409: `old` is not the size that the witness cosigned last; this error contains the latter size.
-    #[error("the last cosigned checkpoint has size {0}")]
+    /// HTTP status 409: `old` is not the size that the witness cosigned last; this error contains that last size.
+    #[error("the request's old size differs from the last cosigned size, {0}")]
     Conflict(u64),
     /// HTTP status 422: the checkpoint's tree does not continue the tree that was cosigned last.
     #[error("the checkpoint does not continue the last cosigned checkpoint")]

@@ -7,10 +7,10 @@ pub enum ArchiveError {
     Place { place: String, reason: String },
     #[error("archive {place}: {source}")]
     Store { place: String, source: object_store::Error },
-    #[error("archive {place}: no answer about {object} within {seconds} s")]
+    #[error("archive {place}: the store did not answer for {object} within {seconds} s")]
     Slow { place: String, object: String, seconds: u64 },
     #[error(
-        "archive {0}: there is no complete archive; if one is being written, repeat `motherlode archive` until it ends"
+        "archive {0}: there is no complete archive; if an archive was begun, repeat `motherlode archive` until it succeeds"
     )]
     Incomplete(String),
     #[error("archive {place} has {archived} partitions, but the log has {found}")]
@@ -21,7 +21,7 @@ pub enum ArchiveError {
     Missing { place: String, object: String },
     #[error("archive {place}: the content of {object} differs from the content that was written")]
     Altered { place: String, object: String },
-    #[error("archive {place}: another run has written {object}; repeat the command when it has ended")]
+    #[error("archive {place}: another run has written {object}; repeat the command when that run has ended")]
     Raced { place: String, object: String },
     #[error(
         "archive {place} belongs to another log: the two logs differ at position {position} of partition {partition}"
@@ -35,7 +35,7 @@ pub enum ArchiveError {
     Missed { partition: u32, end: Position, size: Position },
     #[error("partition {partition}: the records up to {size} do not match the signed checkpoint of {origin}")]
     Unsigned { partition: u32, size: Position, origin: String },
-    #[error("the checkpoint of partition {partition}: {source}")]
+    #[error("invalid checkpoint of partition {partition}: {source}")]
     Signature { partition: u32, source: NoteError },
     #[error(transparent)]
     Append(#[from] AppendError),

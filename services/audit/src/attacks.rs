@@ -56,7 +56,7 @@ impl Stored for Leaves {
     type Error = Infallible;
 
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Infallible> {
-        assert_eq!(level, 0, "the log is shorter than a tile");
+        assert_eq!(level, 0, "the test log must be shorter than a tile");
         let first = usize::try_from(first).unwrap();
         Ok(self.0[first..first + count].to_vec())
     }
@@ -184,7 +184,7 @@ fn tale() -> Tale {
 
 /// Changes a different record in each attack. The audit must find the fault at the changed record or later.
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
-    assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
+    assert!(judged(&tale.log).is_none(), "the check refused the log before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();
     assert!(!places.is_empty());
     for (number, at) in (0..times()).zip(places.into_iter().cycle()) {
@@ -195,7 +195,7 @@ fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64
             judged(&log).unwrap_or_else(|| panic!("the check did not detect attack {number} on position {}", at + 1));
         assert!(found.position > at as u64, "attack {number}: {found}");
         if number % VERIFIED == 0 {
-            assert!(!refuted(&linked(&tale.log), at), "attack {number}: the original round was refuted");
+            assert!(!refuted(&linked(&tale.log), at), "attack {number}: the check refuted the original round");
             assert!(
                 refuted(&linked(&log), at),
                 "`verify` accepted the log after attack {number} on position {}",
@@ -217,7 +217,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Attacks change only first steps of rounds: a later step can draw a card, and a different seed can give the same card.
+/// Attacks change only first steps of rounds, because a later step may draw the same card from a different seed.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }
@@ -266,7 +266,7 @@ fn a_substituted_client_seed_is_found_once_its_round_is_over() {
 fn an_outcome_of_another_seed_is_found() {
     let mut sound = Tale::sealed(&["alice"]);
     sound.plain_spin("alice");
-    assert!(judged(&sound.log).is_none(), "the log is sound before the attack");
+    assert!(judged(&sound.log).is_none(), "the check refused the log before the attack");
     for number in 0..times() {
         let mut tale = sound.clone();
         tale.seeds = number << 32;
@@ -384,7 +384,7 @@ fn a_record_rewritten_with_its_chain_and_tree_redone_is_caught_by_a_kept_checkpo
         let at = roll(kept);
         let forged = rewritten(&tale.log, at, number);
         let checkpoint = tree_of(&honest[..kept]);
-        assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the honest log was refused");
+        assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the check refused the honest log");
         assert!(
             against(&checkpoint, &forged).is_err(),
             "the check did not detect attack {number} on position {}",
@@ -411,7 +411,7 @@ fn a_split_view_is_caught_by_the_witness() {
         assert!(said.is_err(), "the witness cosigned the forked log {number}: {said:?}");
         if number == 0 {
             let said = witnessed(0, &tree_of(&honest[..seen]), &honest[..seen], &honest);
-            assert!(said.is_ok(), "a continuation of the known log was refused: {said:?}");
+            assert!(said.is_ok(), "the witness refused a continuation of the known log: {said:?}");
         }
     }
 }

@@ -126,7 +126,7 @@ impl Campaigns {
             let paid = -paid * currency.nanos_per_minor();
             if booked != paid {
                 let what = format!(
-                    "PL-18: the promotion account of {operator} did not pay the bets of its free rounds in {currency}"
+                    "PL-18: the promotion account of {operator} did not pay the operator's free rounds in {currency}"
                 );
                 return Err(Fault::new(what, paid, booked));
             }

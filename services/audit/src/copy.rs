@@ -28,7 +28,7 @@ use std::{
 };
 
 pub const NOT_CHECKED: [&str; 3] = [
-    "the pools with their contributions and awards, because pools depend on the bets of all operators",
+    "pools, contributions and awards, because they depend on the bets of all operators",
     "whether records are missing at the end of a stream; to check this, compare the digest with the platform's log",
     "the log's hash chain across the log records missing from the copy",
 ];
@@ -197,14 +197,14 @@ impl<'a> Auditing<'a> {
         let of = self.operator.get_or_insert_with(|| operator.clone());
         if of != operator {
             return Err(Fault::new(
-                "the record is from the copy of an operator other than the first record's",
+                "the record and the first record are from copies of different operators",
                 of,
                 operator,
             ));
         }
         if self.last.is_some() && self.partition != *partition {
             return Err(Fault::new(
-                "the record is from a partition other than the first record's",
+                "the record and the first record are from different partitions",
                 self.partition,
                 partition,
             ));
@@ -217,7 +217,7 @@ impl<'a> Auditing<'a> {
             let place = |partition, position| format!("position {position} of partition {partition}");
             let (expected, found) = (place(*partition, *position), place(in_partition, named));
             return Err(Fault::new(
-                "the record's position is not the one that the copy states for it",
+                "the record's position differs from the position stated in the copy",
                 expected,
                 found,
             ));

@@ -39,7 +39,7 @@ impl Day {
         let [loss_max, bet_max] = self.limits.get(currency).copied().unwrap_or_default();
         let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
         if lost && self.net.iter().count() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {
-            let expected = format!("at most {loss_max:?} lost in the day and {bet_max:?} bet on a round");
+            let expected = format!("a daily loss of at most {loss_max:?} and a bet of at most {bet_max:?}");
             let found = format!("a bet of {} {currency} minor units in round {}", started.bet, started.round);
             return Err(Fault::new("PL-26: a bet exceeds a daily limit of the player", expected, found));
         }

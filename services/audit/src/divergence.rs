@@ -89,8 +89,8 @@ impl From<Refused> for Fault {
 fn price(award: &Award) -> String {
     let Award { stream, round, cycle, collision, amount, currency, increments, to_reserve, paid, .. } = award;
     format!(
-        "{} {currency} to {stream} round {round}, cycle {cycle}, collision {collision}; EUR: increments {increments}, \
-         seed {} from the reserve and {} from the house, {to_reserve} to the reserve, paid {paid}",
+        "{} {currency} awarded to {stream} round {round}, cycle {cycle}, collision {collision}; in EUR: \
+         increments {increments}, seed {} from the reserve and {} from the house, {to_reserve} to the reserve, paid {paid}",
         amount.to_decimal(*currency),
         award.seed_from_reserve,
         award.seed_from_house,

@@ -99,7 +99,7 @@ impl Exchange {
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
-            let what = "the report's end differs from the end of its stretch of the partition's log";
+            let what = "the end of the reported stretch differs from the partition's log";
             return Err(Fault::new(
                 what,
                 stretch_end(&expected),

@@ -123,7 +123,8 @@ impl Fold {
         }
         if (*record_hash, *digest) != (base.record_hash, base.digest) {
             let shown = |record: &Hash, digest: &Hash| format!("record {}, digest {}", hex(record), hex(digest));
-            let what = format!("PL-37: the base at position {position} does not match the state that the records give");
+            let what =
+                format!("PL-37: the base at position {position} does not match the state computed from the records");
             return Err(Fault::new(what, shown(&base.record_hash, &base.digest), shown(record_hash, digest)));
         }
         base.is_logged = true;
@@ -132,9 +133,11 @@ impl Fold {
 
     pub(crate) fn has_base(&self, position: Option<Position>) -> Result<(), Fault> {
         match (position, &self.base) {
-            (Some(position), None) => {
-                Err(Fault::new("the log ends before the base", format!("a record at position {position}"), "none"))
-            }
+            (Some(position), None) => Err(Fault::new(
+                "the log ends before the base's position",
+                format!("a record at position {position}"),
+                "none",
+            )),
             _ => Ok(()),
         }
     }

@@ -55,7 +55,7 @@ pub enum ShownDraw {
 pub enum Unproven {
     #[error("the checkpoint cannot be verified: {0}")]
     Checkpoint(#[from] NoteError),
-    #[error("{found} of the policy's {known} witnesses have cosigned the checkpoint, fewer than it requires")]
+    #[error("{found} of {known} witnesses have cosigned the checkpoint, fewer than the policy requires")]
     Witnesses { found: usize, known: usize },
     #[error("position {0}: the record is not in the signed log")]
     NotIncluded(Position),
@@ -102,7 +102,7 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let lost = |event: &Event| matches!(event, Event::DrawsLost { round } if *round == number);
     let is_lost = records.iter().flat_map(|logged| &logged.commit.events).any(lost);
     let view = round_view(&records, number)?;
-    // A settled round revealed its draws at its end, even if it was voided later.
+    // The settlement revealed the draws, even if the round was voided later.
     let is_lost = is_lost && view.settled.is_none();
     let draws = view.steps.iter().map(|step| drawn(step, &seals, is_lost)).collect::<Result<_, _>>()?;
     let positions = records.iter().map(|logged| logged.commit.position).collect();
@@ -137,7 +137,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
     match seals.get(&draw.name.number).filter(|(_, position, _)| *position < step.position) {
         None => Ok(ShownDraw::NotShown(draw.name.number)),
         Some((_, position, record)) if draw.sealed_by.is_some_and(|named| named != *record) => Err(fault(format!(
-            "draw {} was sealed at position {position}, but the step names another record for the seal",
+            "draw {} was sealed at position {position}, but the step names another record",
             draw.name.number
         ))),
         Some((sealed, position, _)) if (sealed.seal, sealed.name) == (found, draw.name) => {
@@ -174,8 +174,7 @@ fn read<'r>(records: impl Iterator<Item = &'r ProvenRecord> + Clone) -> Result<V
     let (mut before, mut travelled) = (None, vec![]);
     for (ProvenRecord { record, copied, brief, .. }, count) in records.clone().zip(1..) {
         let bytes = restored(record, copied, before.as_deref());
-        let bytes = bytes
-            .ok_or_else(|| at(count, &"the parts that this record repeats from the previous record are missing"))?;
+        let bytes = bytes.ok_or_else(|| at(count, &"the previous record lacks the parts that this record repeats"))?;
         before = Some(bytes.clone());
         travelled.push((bytes, *brief));
     }

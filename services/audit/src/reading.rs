@@ -21,7 +21,7 @@ const BATCH: usize = 512;
 pub(crate) struct RecordBatch {
     pub(crate) of_partition: bool,
     pub(crate) follows: bool,
-    /// Whether players are digested after this batch.
+    /// Whether the worker digests its players after this batch.
     pub(crate) digests: bool,
     pub(crate) records: Vec<(Record, Hash)>,
 }
@@ -77,8 +77,8 @@ impl Reading<'_> {
                 read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
-            // If a send fails, a later stage has stopped at a fault in an earlier batch, which all stages have already
-            // received.
+            // A send fails only after a later stage has stopped at a fault in an earlier batch. All stages already have
+            // that batch.
             let mut wanted = true;
             if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {

@@ -33,7 +33,7 @@ pub struct BaseDigest {
     /// See [`StateDigest::FORM`](motherlode_state::StateDigest::FORM).
     pub form: u32,
     pub digest: Hash,
-    /// Whether the log has a base at this position; if so, the base has the same digest.
+    /// Whether the log has a base with this digest at this position.
     pub is_logged: bool,
 }
 
@@ -89,17 +89,16 @@ pub struct Voids {
     pub rounds: u64,
     pub refunds: i128,
     pub wins_taken_back: i128,
-    /// Wins that voids could not take back because the balance was too low; a loss of the house.
+    /// Wins that voids could not take back because the balance was too low. The house bears this loss.
     pub wins_left: i128,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
     pub opened: u64,
-    /// Number of draws sealed again because the player's stream had begun without a sealed draw.
+    /// Number of first seals of players whose stream began without a seal.
     pub unsealed: u64,
-    /// Number of draws sealed again because their key was lost. Each new seal could have replaced a draw whose outcome the
-    /// player had not seen.
+    /// Number of draws sealed again because their key was lost. Each new seal replaces an unrevealed draw.
     pub key_lost: u64,
     /// Number of draws sealed again after a start that could not rule out lost records (PL-40).
     pub ended: u64,
@@ -116,7 +115,8 @@ pub struct Seals {
 pub enum Comparison {
     Compared {
         balances: u64,
-        /// Position of the snapshot, whose hash matches the log's record at this position; 0 if there is no snapshot.
+        /// Position of the snapshot; 0 if there is no snapshot. The log's record at this position has the snapshot's
+        /// hash.
         held: Position,
     },
     /// The index could not be compared. The log can still be intact, because the index is rebuilt from the log.

@@ -91,8 +91,8 @@ impl TreeCheck {
                 };
                 Fault::new(what, expected, found)
             };
-            let stored =
-                stored.map_err(|error| fault(format!("{} hashes from {first}", hashes.len()), error.to_string()))?;
+            let stored = stored
+                .map_err(|error| fault(format!("{} hashes from index {first}", hashes.len()), error.to_string()))?;
             let differs = hashes.iter().zip(&stored).zip(*first..).find(|((one, other), _)| one != other);
             if let Some(((expected, found), index)) = differs {
                 return Err(fault(format!("{} at {index}", hex(expected)), hex(found)));
@@ -107,10 +107,8 @@ impl TreeCheck {
         while let Some(checkpoint) = self.signed.pop_if(|next| next.size <= self.tree.size()) {
             let root = if checkpoint.size == 0 { Tree::default().root() } else { self.tree.root() };
             if checkpoint.root != root {
-                let what = format!(
-                    "the log up to this position differs from the log in a checkpoint of {}",
-                    checkpoint.origin
-                );
+                let what =
+                    format!("the log up to this position differs from a signed checkpoint of {}", checkpoint.origin);
                 return Err(Fault::new(what, hex(&checkpoint.root), hex(&root)));
             }
         }
@@ -123,7 +121,7 @@ impl TreeCheck {
         }
         self.reached()?;
         if let Some(longer) = self.signed.first() {
-            let what = "the log is shorter than a checkpoint signed for it: records are missing";
+            let what = "the log is shorter than its signed checkpoint: records are missing";
             return Err(Fault::new(
                 what,
                 format!("a log of at least {} records", longer.size),

@@ -92,7 +92,7 @@ impl<'a> Worker<'a> {
         let Commit { stream, .. } = &logged.commit;
         if !of_partition || logged.commit.partition != *partition {
             return Err(Fault::new(
-                "the record belongs to a partition other than its log's",
+                "the record's partition differs from its log's partition",
                 partition,
                 logged.commit.partition,
             ));

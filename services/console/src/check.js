@@ -103,7 +103,7 @@ function* fields(message) {
   }
 }
 
-// Returns the values of the fields that a path of field numbers leads to.
+// Returns the values of the fields at the end of a path of field numbers.
 function parts(message, first, ...rest) {
   const found = [];
   for (const [number, value] of fields(message)) {
@@ -114,8 +114,8 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// Decodes the records in the fields with the numbers `kinds`, and returns one list per field. A record's bytes that
-// also occur in earlier records are copied from there (ProvenRecord.copied).
+// Decodes the records in the fields with the numbers `kinds`, and returns one list per field. A record's bytes that also
+// occur in earlier records are copied from these records (ProvenRecord.copied).
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];
@@ -159,7 +159,7 @@ function whole(number, records) {
   return { steps: steps.length, settled: has(8) };
 }
 
-// Verifies the round's draws, and returns number, seed and position of the seal for each. The position is null if the
+// Verifies the round's draws, and returns the number, seed and seal position of each draw. The position is null if the
 // proof lacks the seal.
 async function draws(roundId, number, settled, records, sealing) {
   const seals = new Map();
@@ -212,8 +212,8 @@ async function verify(proof, key, wanted, tell) {
   const inOrder = (all) => all.every(({ position }, at) => position > (at === 0 ? 0 : all[at - 1].position));
   const [sealing, records] = await recordsOf(found, 3, 1);
   check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
-  // The proof's own inclusion path proves the last record. Any other record needs its own path, unless a proved record
-  // contains its hash.
+  // The proof's inclusion path proves the last record. Each other record needs a path, unless a proved record contains
+  // the record's hash.
   const last = records.at(-1);
   const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
   check(ends && sealing.every(({ position }) => position < last.position), "the index belongs to another record");

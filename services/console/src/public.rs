@@ -1,5 +1,5 @@
-//! Rate limits of the public pages, per address and for all addresses together. They are checked first, because the
-//! pages need no credential.
+//! Rate limits of the public pages, per address and for all addresses together. The limits are checked first, because
+//! the pages need no credential.
 
 use crate::{document, failure::Failure};
 use axum::response::Response;
@@ -22,7 +22,6 @@ pub(crate) const PROOF_COST: u32 = 4;
 
 /// Limit per address: a burst of 40 pages or 10 proofs, then 1 page per second.
 const OWN: Rate = Rate { burst: 40, every: Duration::from_secs(1) };
-/// Limit for all addresses together.
 const ALL: Rate = Rate { burst: 400, every: Duration::from_millis(20) };
 const ADDRESSES_MAX: usize = 4_096;
 const AT_ONCE_MAX: usize = 16;
@@ -63,8 +62,8 @@ struct Buckets {
 }
 
 impl Buckets {
-    /// Takes the cost from the address's bucket and the common bucket, or refuses without a change. A new address is
-    /// refused while too many addresses are active.
+    /// Takes the cost from the address's bucket and the common bucket. If one has too little, refuses and takes nothing.
+    /// A new address is refused while too many addresses are active.
     fn take(&mut self, address: IpAddr, cost: u32, now: Instant) -> bool {
         self.all.refill(ALL, now);
         if self.all.left < cost || !self.has_room(address, now) {

@@ -71,7 +71,7 @@ pub(crate) async fn stops(visit: &Visit) -> Vec<Markup> {
 fn switched_off(off: &SwitchedOff) -> Markup {
     let SwitchedOff { switch, reason, actor, time, .. } = off;
     html! {
-        "New rounds of " (part(&switch.clone().unwrap_or_default())) " are switched off since " (when(time.as_ref()))
+        "New rounds of " (part(&switch.clone().unwrap_or_default())) " have been switched off since " (when(time.as_ref()))
         @if !actor.is_empty() { " by " (actor) } ": " (reason)
     }
 }

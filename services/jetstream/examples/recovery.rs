@@ -1,7 +1,8 @@
-//! Measures how many records per second a start reads from segment files, from one JetStream server, and from three servers.
+//! Measures how many records per second startup reads from segment files, from one JetStream server, and from three
+//! servers.
 //!
 //! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians and their ratio to segment
-//! files. *Opening* verifies all records and takes over the log; *reading* replays the records.
+//! files. The phase *opening* verifies all records and takes over the log; *reading* replays the records.
 
 mod parts;
 

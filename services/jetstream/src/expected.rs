@@ -55,7 +55,7 @@ impl Expected {
         }
         if info["created"] != self.created {
             return Some(format!(
-                "the stream was created at {}, but the stream that the writer opened was created at {}: this is another stream",
+                "the stream was created at {}, but the writer opened a stream that was created at {}",
                 info["created"], self.created
             ));
         }

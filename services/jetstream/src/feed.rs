@@ -41,7 +41,7 @@ impl From<Failure> for FeedError {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Refused { code, .. } if WRONG_LAST.contains(&code) => {
-                Self::Passing(format!("another client published to the stream since the feed read its end: {failure}"))
+                Self::Passing(format!("another client published after the feed read the stream's end: {failure}"))
             }
             Failure::Refused { .. } => Self::Refused(failure.to_string()),
             Failure::Unknown(_) => Self::Passing(failure.to_string()),
@@ -75,7 +75,7 @@ pub struct Feed {
 #[derive(Debug)]
 struct StreamEnd {
     last: u64,
-    /// Sequence number of the subject's last message, which only the next message states as its predecessor.
+    /// Sequence number of the subject's last message; only the first message after opening the feed states it.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }
@@ -198,7 +198,7 @@ impl Feed {
             }
             _ if config["no_ack"] == true => fault("the stream must acknowledge messages (no_ack must be off)"),
             _ if !config["subject_transform"].is_null() => {
-                fault("the stream must not store messages under other subjects (subject_transform)")
+                fault("the stream must not change the subjects of messages (subject_transform)")
             }
             _ => Ok(()),
         }

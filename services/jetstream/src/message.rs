@@ -167,8 +167,8 @@ impl Walk {
         };
         if signing.is_some() && looks_sound && !authentic && !self.authentic {
             return Err(damaged(
-                "neither this message nor any earlier one is authenticated by the stream key: if the log was written without a key \
-                 up to this message, set [store.unsigned_up_to] to the last message written without it"
+                "the stream key authenticates neither this message nor an earlier one: if all were written without a \
+                 key, set [store.unsigned_up_to] to the last message without a key"
                     .to_owned(),
             ));
         }

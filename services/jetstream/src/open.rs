@@ -27,11 +27,11 @@ pub(crate) const STREAM_NOT_FOUND: u64 = 10_059;
 pub enum OpenError {
     #[error("cannot connect to {servers}: {source}")]
     Connect { servers: String, source: io::Error },
-    #[error("there is no stream {stream}")]
+    #[error("stream {stream} does not exist")]
     Missing { stream: String },
     #[error(
-        "there is no stream {stream}, and it is not created, because {evidence}. Restore the stream; for a new log, use another data folder or \
-         another [store] stream"
+        "stream {stream} does not exist and is not created, because {evidence}. Restore the stream; for a new log, use \
+         another data folder or another [store] stream"
     )]
     Deleted { stream: String, evidence: String },
     #[error("cannot use the stream key {}: {source}", path.display())]

@@ -21,9 +21,9 @@ const BYTES_MIN: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct StreamReader {
     stream: Stream,
-    /// The lock is not held during a request.
+    /// Unlocked during requests to the server.
     index: RwLock<Index>,
-    /// The lock is not held during a request.
+    /// Unlocked during requests to the server.
     recent: Mutex<Recent>,
     foreign: AtomicU64,
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 /// Maximum probability that a simulation of a correct game reports a contradiction. It is divided among the figures that the
 /// simulation compares (Bonferroni correction).
 const FALSE_ALARMS: f64 = 1e-3;
-/// The standard deviation of a component is unreliable below this effective number of equal wins. Then the standard
-/// deviation of the whole win is used, unless the component's own one is larger.
+/// Effective number of equal wins below which a component's standard deviation is unreliable. Then the larger of the
+/// component's and the whole win's standard deviation is used.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
 /// Assumed upper bound of the expected number of wins above the sample's highest win. If the expected number exceeded this
 /// bound, a sample without such a win would have a probability below exp(-10), or 1 in 22,026.
@@ -185,7 +185,7 @@ impl Report {
             out.map(|(name, of)| format!("{} is {:+.2} sigma", name.replace('_', " "), of.judged)).collect();
         let from = || {
             format!(
-                "{} from its exact figure; each of the {} figures may differ from its exact figure by at most \
+                "{} from its exact value; each of the {} figures may differ from its exact value by at most \
                  {most:.2} sigma",
                 told.join(", "),
                 figures.len()
@@ -249,7 +249,7 @@ impl Report {
         }
         lines.extend([
             String::new(),
-            "  ~: sigma of the sample's spread; without ~: sigma of the exact spread".to_owned(),
+            "  sigmas marked ~ use the sample's spread, the others the exact spread".to_owned(),
             format!(
                 "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),

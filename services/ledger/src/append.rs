@@ -41,9 +41,9 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the other request whose commit would refuse this proposal. For a spin of a series, it is the request of
-    /// the series. For rates and pools in the home partition, it is a cancellation of this request on the system
-    /// stream.
+    /// Returns the other request whose commit would cause this proposal's refusal. For a spin of a series, it is the
+    /// request of the series. For rates and pools in the home partition, it is a cancellation of this request on the
+    /// system stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::series(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());

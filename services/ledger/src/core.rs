@@ -80,7 +80,7 @@ pub(crate) struct LedgerCore {
 
 impl LedgerCore {
     /// Publishes the oldest staged group, which must be durable. Commits and request names become visible before the
-    /// state, so that a caller that the new state refuses can find the commit that caused the refusal.
+    /// state. If the new state refuses a caller, the caller can therefore find the commit that caused the refusal.
     pub(crate) fn publish(
         &self,
         stage: &mut Stage,
@@ -115,7 +115,7 @@ impl LedgerCore {
     pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
         loop {
             let books = self.books.read();
-            // Players are not evicted during the read lock, so a player that is neither in memory nor in the tables
+            // No player is evicted while the read lock is held, so a player that is neither in memory nor in the tables
             // does not exist.
             if !matches!(stream, StreamId::Player { .. })
                 || books.player(stream).is_some()

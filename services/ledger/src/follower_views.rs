@@ -34,7 +34,7 @@ impl FollowerViews {
         Self { store: Arc::clone(store), named: Mutex::new(named), view: OnceLock::new(), wake: OnceLock::new() }
     }
 
-    /// Opens the runs of a keyspace, oldest first; none if they are missing or have another version.
+    /// Opens the runs of a keyspace, oldest first. Returns no runs if they are missing or have another version.
     pub fn open(&self, keyspace: &'static Keyspace) -> Result<Vec<Run>, ViewError> {
         let named = self.named.lock();
         let of = named.iter().find(|of| of.keyspace == keyspace.name && of.version == keyspace.version);

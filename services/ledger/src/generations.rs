@@ -27,7 +27,7 @@ pub struct StartPolicy {
     pub pages: Option<PathBuf>,
     /// Folder of the log; `None` if other processes can write the log.
     pub log: Option<PathBuf>,
-    /// Log ends per partition, as reported by witnesses. It can only prevent a start, never permit one.
+    /// Log ends per partition, as reported by witnesses. A reported end can prevent a start, but never permit one.
     pub reported: BTreeMap<u32, Position>,
     pub accept_loss: bool,
     pub accept_lost_keys: bool,
@@ -37,13 +37,13 @@ pub struct StartPolicy {
 pub enum StartRefused {
     #[error(
         "partition {partition}: a record at position {lost_to} was acknowledged, but the log ends at position {end} without \
-         it. Revealed draws could be dealt again, so the service does not start. Start with the newest copy of the log. If there is none, \
-         `serve --restored` accepts the loss, revokes all unused seals, and records both in the log"
+         it. Revealed draws could be dealt again, so the service does not start. Start with the newest copy of the \
+         log. Without a copy, `serve --restored` accepts the loss, revokes all unused seals, and records both in the log"
     )]
     Lost { partition: u32, lost_to: Position, end: Position },
     #[error(
         "partition {partition}: the log names draw keys that {} lacks: {keys}. {draws} sealed draws and {rounds} open rounds depend on \
-         them. Restore the file. If the file is lost, `serve --draw-keys-lost` accepts the loss: these draws are \
+         these keys. Restore the file. If the file is lost, `serve --draw-keys-lost` accepts the loss: these draws are \
          sealed again and these rounds can \
          only be voided", file.display()
     )]
@@ -88,7 +88,8 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Returns `None` if the draw keys exist only in memory: such keys are never used twice, so no draw can be dealt again.
+/// Returns `None` if the draw keys exist only in memory, because a restart discards such keys and can deal no draw
+/// again.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,
@@ -200,7 +201,8 @@ fn tell(partition: u32, begun: &GenerationBegun) {
     }
 }
 
-/// Identity of the log: the hash of its first record, and of the number of the latest restore, which began another log.
+/// Identity of the log: the hash of its first record or, after a restore, the hash of that hash and the restore's
+/// number.
 fn identity(ledger: &Handle) -> Result<Option<Hash>, ReadError> {
     let first = ledger.identity()?;
     Ok(match ledger.restores().current() {
@@ -215,7 +217,7 @@ fn has(ledger: &Handle, head: ChainHead) -> Result<bool, ReadError> {
     }
     match ledger.records(head.position, 1, BYTES) {
         Ok(found) => Ok(found.first().is_some_and(|found| hash(&found.bytes) == head.hash)),
-        // The log continued after this record, and a prune removed only archived records.
+        // The log did not lose this record: a prune removes only archived records.
         Err(ReadError::Archived { .. }) => Ok(true),
         Err(error) => Err(error),
     }

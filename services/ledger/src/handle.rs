@@ -39,9 +39,9 @@ use tokio::{
 };
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Maximum age of the store's confirmation that this process is the writer; with an older one, the writer answers no
-/// reads. A standby takes over no sooner than 2.5 s after the writer's last answer, so until then no other process can
-/// acknowledge a commit. A process with all roles is the exception, because it takes over when it starts.
+/// Maximum age of the store's confirmation that this process is the writer; with an older confirmation, the writer
+/// answers no reads. A standby takes over no sooner than 2.5 s after the writer's last answer, so until then no other
+/// process can acknowledge a commit. A process with all roles is the exception, because it takes over when it starts.
 pub const AUTHORITY_AGE_MAX: Duration = Duration::from_secs(2);
 const CONFIRMATION_WAIT_MAX: Duration = Duration::from_secs(2);
 
@@ -97,8 +97,8 @@ impl Handle {
     }
 
     /// Waits until the state includes every commit acknowledged before this call. A replica asks the writer for the end
-    /// of the log, with one request for all waiting calls. The writer waits for a confirmation that it is still the
-    /// writer if the last one is older than [`AUTHORITY_AGE_MAX`] and another process can take over. Fails with
+    /// of the log, with one request for all waiting calls. If the writer's last confirmation is older than
+    /// [`AUTHORITY_AGE_MAX`] and another process can take over, the writer waits for a new confirmation. Fails with
     /// NOT_THE_WRITER, or with NOT_CURRENT after a timeout.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
@@ -310,8 +310,8 @@ impl Handle {
     }
 
     /// Checks a proposal before it is queued. Returns the verdict as an error if the durable commits already decide it.
-    /// Otherwise returns the request's name, a slot in the queue and the position up to which the log was checked: up
-    /// to there, it has neither the request's commit nor a commit of its [`Proposal::barrier`].
+    /// Otherwise returns the request's name, a slot in the queue and the position up to which the log has neither the
+    /// request's commit nor a commit of its [`Proposal::barrier`].
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = |why: &str| AppendError::Unknown { reason: format!("the log accepts no writes: {why}") };
         let refusal = match &*self.shared.standings.borrow() {

@@ -1,5 +1,5 @@
-//! Finds ids of an operator without their player's name (PL-20). Costs a block per run of the index, and a read of the log
-//! per commit that may have the id.
+//! Finds an id of an operator if the id's player is unknown (PL-20). Reads one block per run of the index, and one
+//! record per commit that may have the id.
 
 use crate::{
     append::fingerprint,
@@ -84,7 +84,7 @@ fn commits(ledger: &Handle, operator: &str, name: &str) -> Result<Vec<wire::Foun
             ..found(kind, ledger, stream, operator, player.as_ref())
         }));
     }
-    // A bet with a pending debit has two commits.
+    // A bet with a pending debit has two commits; only the later one is listed.
     all.dedup_by(|one, other| (one.kind, &one.player_id) == (other.kind, &other.player_id));
     Ok(all)
 }

@@ -4,13 +4,14 @@
 //! A commit is indexed when it is published, so the index is never behind the log. The newest entries ("notes") are in
 //! memory; older entries are in sorted files ("runs"). A missing, damaged or outdated run is rebuilt from the log.
 //!
-//! | keyspace | key | value |
-//! |---|---|---|
-//! | rounds | player (8-byte hash), currency, 0, game, 0, round (8) | number and bet position of up to 64 rounds |
-//! | rounds | player, 0, round (8), position (8) | positions of the round's commits after its bet |
-//! | awards | pool, 0, operator (empty for all operators), 0, position (8) | empty |
-//! | hashes | first 8 bytes of the record's hash, position (5) | empty |
-//! | names | operator and name (8-byte hash), position (5) | empty |
+//! ```text
+//! keyspace  key                                                           value
+//! rounds    player (8-byte hash), currency, 0, game, 0, round (8)         number and bet position of up to 64 rounds
+//! rounds    player, 0, round (8), position (8)                            positions of the round's commits after its bet
+//! awards    pool, 0, operator (empty for all operators), 0, position (8)  empty
+//! hashes    first 8 bytes of the record's hash, position (5)              empty
+//! names     operator and name (8-byte hash), position (5)                 empty
+//! ```
 //!
 //! Keys contain only a part of each hash, so callers compare the stream or the whole hash with the record.
 
@@ -380,8 +381,8 @@ impl Index {
         Ok(found.into_iter().collect())
     }
 
-    /// Returns a player's latest rounds with numbers below `below`, at least `max` if there are enough, from the
-    /// [groups](group) that start with `within`.
+    /// Returns a player's latest rounds that have a number below `below` and a [`group`] that starts with `within`.
+    /// Returns at least `max` rounds if they exist.
     pub(crate) fn bets(&self, player: &StreamId, within: &[u8], below: u64, max: usize) -> Result<Vec<Bet>, ViewError> {
         let mut found = vec![];
         let runs = self.look(0, |notes| {
@@ -515,8 +516,8 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
     Ok(bets)
 }
 
-/// Returns the last entries whose key is `all` followed by a number below `below`, in key order. They contain at least
-/// `max` rounds, if the run has that number; `count` returns the number of rounds in an entry.
+/// Returns the run's last entries whose key is `all` followed by a number below `below`, in key order. The entries
+/// contain at least `max` rounds if the run has them. `count` returns the number of rounds in an entry.
 fn latest(
     run: &Run,
     all: &[u8],

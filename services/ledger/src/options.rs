@@ -22,7 +22,8 @@ pub struct Options {
     pub players_max: usize,
     /// Number of commits per run (sorted file) of the idempotency table.
     pub request_run_commits: usize,
-    /// Maximum memory for the filters of the idempotency table. Any other filter is read from disk at each lookup.
+    /// Maximum memory for the filters of the idempotency table. Filters above this limit are read from disk at each
+    /// lookup.
     pub request_filter_bytes_max: u64,
     /// Maximum time without an answer from the store or, for a replica, from the writer; after this time, proposals are
     /// refused.

@@ -22,11 +22,11 @@ use tokio::sync::watch;
 /// Version of the state in a snapshot. A build uses only snapshots with its own version; without such a snapshot, it
 /// replays the log.
 ///
-/// Raise the version by 1 in a change of the code after which
-/// * the same log results in a different state, because an event is used differently, or an amount or a field has another
-///   value;
-/// * the same state is encoded differently, because a field or variant of the books, of a player's state, or of the key
-///   of request names was added, removed, moved or given another type.
+/// Raise the version by 1 in each of these two cases:
+/// * After the change, the same log results in a different state, because an event is used differently, or an amount or
+///   a field has another value.
+/// * After the change, the same state is encoded differently, because a field or variant of the books, of a player's
+///   state, or of the key of request names was added, removed, moved or given another type.
 ///
 /// No new version is needed for moved code, new kinds of events or stricter refusals. The tests `state_version_*`
 /// compare serialized states of logs that contain every kind of event. For real logs, the [check](crate::state_check)

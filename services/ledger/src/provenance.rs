@@ -40,7 +40,7 @@ impl Provenance {
         self.failure.send_replace(Some(difference));
     }
 
-    /// Returns the program's digest. May block while the executable is being hashed.
+    /// May block while the executable is being hashed.
     pub(crate) fn program(&self) -> Option<Hash> {
         if self.is_own.load(Ordering::Acquire) { program::digest() } else { self.before }
     }

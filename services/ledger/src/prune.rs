@@ -15,7 +15,7 @@ pub struct PruneLimit {
     pub first: Position,
 }
 
-/// Records that the limits so far need, as the lowest position.
+/// Lowest position of the records that a limit needs.
 struct Needed<'a> {
     core: &'a LedgerCore,
     first: Position,
@@ -43,8 +43,8 @@ impl Needed<'_> {
 }
 
 impl Recovered {
-    /// Returns the limits; `None` if no base is confirmed. Records before `kept_from_ms` need not be kept for their age. The
-    /// oldest record that a limit names may already be archived.
+    /// Returns the limits; `None` if no base is confirmed. `kept_from_ms` is the time of the oldest records to keep for
+    /// their age. A limit can name an archived record.
     pub fn prune_limits(&self, kept_from_ms: i64) -> Result<Option<Vec<PruneLimit>>, FetchError> {
         let core = &*self.applier.shared;
         let Some(base) = core.books.read().confirmed_base().map(|base| base.position + 1) else { return Ok(None) };
@@ -64,7 +64,7 @@ impl Recovered {
         ]))
     }
 
-    /// Decisions in the home partition's log, of which each other partition has a copy.
+    /// Decisions in the home partition's log that the other partitions copy.
     pub fn copied_decisions(&self) -> Result<Vec<(StreamId, Position)>, FetchError> {
         let (core, mut found) = (&*self.applier.shared, vec![]);
         for stream in [StreamId::Rates, StreamId::System] {
@@ -80,7 +80,7 @@ impl Recovered {
         Ok(found)
     }
 
-    /// First decision of the home partition of which this partition has no copy.
+    /// First decision of the home partition that this partition has not copied.
     pub fn first_uncopied(&self, decisions: &[(StreamId, Position)]) -> Result<Option<Position>, FetchError> {
         let (requests, mut first) = (&self.applier.shared.requests, None);
         for (stream, position) in decisions {
@@ -162,7 +162,7 @@ fn of_awards(core: &LedgerCore) -> Result<Position, FetchError> {
     Ok(needed.first)
 }
 
-/// The reports fold the records after their tables, and read the bets of rounds that these records name.
+/// The reports fold the records that their tables lack, and read the bets of rounds that these records name.
 fn of_reports(core: &LedgerCore) -> Result<Position, FetchError> {
     let rest: RangeInclusive<Position> = core.follower_views.to() + 1..=core.durable();
     let mut needed = Needed { core, first: *rest.start() };

@@ -26,8 +26,7 @@ pub type Verdicts = Vec<(u64, Verdict)>;
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     pub(crate) name: Name,
-    /// Position up to which the log was checked: there, it has neither the request's commit nor a commit that causes
-    /// its refusal.
+    /// Position up to which the log has neither the request's commit nor a commit that causes the request's refusal.
     pub(crate) checked_to: Position,
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) proposer: Option<Arc<Proposer>>,

@@ -43,7 +43,7 @@ pub(crate) struct Readers(Arc<Mutex<Listed>>);
 struct Listed {
     next: u64,
     readers: BTreeMap<u64, (ReaderKind, String, i64, Arc<AtomicU64>)>,
-    /// Highest position sent to a copy of the log before it disconnected.
+    /// Highest position sent to a copy of the log before the copy disconnected.
     copied: Position,
 }
 

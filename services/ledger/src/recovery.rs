@@ -158,7 +158,7 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
 }
 
 /// Recovers the state. `first` is the hash before the log's first record if the hash chain must be verified, or `None`.
-/// `settle` makes the log durable. It is called when nothing can refuse the log any more, and before a snapshot is
+/// `settle` makes the log durable. It is called after the last check that can refuse the log, and before a snapshot is
 /// written.
 pub(crate) fn recover(
     partition: u32,
@@ -332,7 +332,7 @@ fn replay_past(
             let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
             let hash = named.unwrap_or_else(|| hash(&stored.bytes));
             fold(reader, &mut books, &logged.commit, hash)?;
-            // The tables may be ahead of the snapshot's books.
+            // The tables may contain this commit already, because they can be ahead of the snapshot's books.
             if position > tables.requests.to() {
                 tables.requests.push(&[tables.requests.name(&logged.commit.stream, &logged.commit.request_id)]);
             }
@@ -440,8 +440,8 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// PL-37: a void that contains its settled round is applied without earlier records. A void of an older version is
-    /// applied with the earlier records.
+    /// PL-37: a void that contains its settled round is applied without earlier records. A void of an older version
+    /// lacks the round, so its application needs the earlier records.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

@@ -60,7 +60,7 @@ pub struct Places {
     pub over: bool,
 }
 
-/// `sealing` lacks seals from more than `WALK_MAX` commits before the round.
+/// `sealing` omits seals made more than `WALK_MAX` commits before the round.
 pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {
@@ -140,8 +140,7 @@ fn is_held(handle: &Handle, stream: &StreamId, number: u64) -> Result<bool, Fetc
     Ok(handle.books_of(stream, is_held)?.is_some())
 }
 
-/// Returns the bets of rounds that began before the commit and whose money the commit moves, with the amounts credited
-/// earlier (PL-34).
+/// Returns the bets of earlier rounds whose money the commit moves, with the amounts credited before the commit (PL-34).
 pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
     let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
     rounds.dedup();

@@ -1,10 +1,10 @@
 //! Snapshots of the books. After a snapshot, startup has to apply only the later records.
 //!
-//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state has the program's digest,
-//! the key of request names, and the books without players, in [postcard's wire
-//! format](https://postcard.jamesmunns.com/wire-format); [players](crate::players) and requests are tables. Startup uses the
-//! newest intact snapshot that has this [state version](STATE_VERSION) and whose record has the same hash in the log;
-//! otherwise it replays the whole log. The audit never reads a snapshot.
+//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state has the program's
+//! digest, the key of request names, and the books without players, in [postcard's wire
+//! format](https://postcard.jamesmunns.com/wire-format); [players](crate::players) and requests are tables. Startup uses
+//! the newest intact snapshot that has this [state version](STATE_VERSION) and whose last record has the same hash in
+//! the log; otherwise it replays the whole log. The audit never reads a snapshot.
 //!
 //! The writer waits only while the books are serialized without the players. Changed players' states are frozen and
 //! then written a few at a time.
@@ -56,9 +56,7 @@ enum Unusable {
     Damaged,
     #[error("the snapshot's state version differs from this program's state version, {STATE_VERSION}")]
     OtherVersion,
-    #[error(
-        "the snapshot belongs to another log: the hash of the log's record at its position differs from the snapshot's hash"
-    )]
+    #[error("the snapshot belongs to another log: at the snapshot's position, the log's record has a different hash")]
     OtherLog,
     #[error("cannot open the snapshot's players: {0}")]
     Players(#[from] ViewError),
@@ -154,7 +152,8 @@ impl SnapshotWriter {
             return;
         }
         self.pause = None;
-        // Players can be evicted only after they are written, and the second pass also evicts recently used players.
+        // Eviction follows a snapshot, because only written players can be evicted. The second pass of the eviction also
+        // evicts recently used players.
         let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
         for _ in 0..rounds {
             while self.players.make_room(&mut shared.books.write(), LOOKED_AT) {}
@@ -365,7 +364,7 @@ pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, Ch
 }
 
 /// Reads the digest of the state in the newest snapshot next to the folder `index` (PL-37). Returns `None` if no
-/// snapshot has this state version. `actor` is empty. Writes no files, so a service may use the folder.
+/// snapshot has this state version. The result's `actor` is empty. Writes no files, so a service may use the folder.
 pub fn base(index: &Path, partition: u32) -> Result<Option<BaseTaken>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));
     let mut checkpoints = store.checkpoints().into_iter();

@@ -4,8 +4,8 @@
 //! Builds with the same [state version](crate::snapshot) share snapshots. Operators' totals and other figures over all
 //! players are not checked.
 //!
-//! The sample is halved when it is too large ([`BITS`]); a keyed hash selects the players that stay. A smaller sample
-//! is a subset of the larger one, so the states of its players were computed from the first record on.
+//! The sample is halved when it is too large ([`BITS`]); a keyed hash selects the players that stay. The players that
+//! stay were in the sample from the first record on, so their states are complete.
 
 use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};
@@ -18,7 +18,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// Maximum number of halvings at [`PLAYERS_MIN`] players; after that, the sample is halved only above [`PLAYERS_MAX`].
+/// Number of halvings after which the sample's limit is [`PLAYERS_MAX`] instead of [`PLAYERS_MIN`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 

@@ -94,7 +94,7 @@ fn parse(switch: Option<&wire::Switch>) -> Result<Switch, Refusal> {
         switch.ok_or_else(|| Refusal::field("switch", "is required; an empty switch means the whole service"))?;
     let name = |field: &str, value: &str| fields::optional_id(field, value).map(str::to_owned);
     if switch.game.is_empty() && !switch.rules_version.is_empty() {
-        return Err(Refusal::field("switch.rules_version", "requires switch.game, the game whose rules version it is"));
+        return Err(Refusal::field("switch.rules_version", "requires switch.game, the game with this rules version"));
     }
     Ok(Switch {
         operator: name("switch.operator_id", &switch.operator_id)?.into(),

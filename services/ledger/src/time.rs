@@ -5,7 +5,8 @@ use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// Tolerated difference between the two clocks, in addition to a thousandth of the elapsed time.
+/// Tolerated difference between the system clock and the monotonic clock, in addition to a thousandth of the elapsed
+/// time.
 const APART_MS_MAX: i64 = 1_000;
 
 /// Maximum time for reading both clocks; if reading took longer, they are not compared.

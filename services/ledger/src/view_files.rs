@@ -10,7 +10,7 @@ const PART_BYTES_MAX: usize = 1 << 20;
 const PINNED_FOR_MS: u64 = 3_600_000;
 
 /// Keeps the newest checkpoint's files until a replica has read them. Returns the checkpoint's digest, or `None` if
-/// there is no checkpoint or too many are being kept.
+/// there is no checkpoint or too many checkpoints are being kept.
 pub(crate) async fn pin(
     ledger: &Handle,
     credential: &str,

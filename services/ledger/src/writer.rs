@@ -6,9 +6,9 @@
 //! durable state. If most callers wait on the runtime that publishes ([`Writer::publish_on`]), one wake-up per group
 //! suffices.
 //!
-//! A refusal because of staged commits is sent after they are durable. If their append fails, they are discarded and
-//! the caller gets the error. While a full group waits for the disk, further proposals are parked. Operators then take
-//! turns ([`ParkedProposals`]), so that an operator delays another by at most two groups.
+//! A refusal that depends on staged commits is sent after these commits are durable. If the append of the commits fails,
+//! they are discarded and the caller gets the error. While a full group waits for the disk, further proposals are
+//! parked. Operators then take turns ([`ParkedProposals`]), so that an operator delays another by at most two groups.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -468,13 +468,13 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // The request cannot have a commit after `checked_to` if its stream has none.
+        // The request cannot have a commit after `checked_to` if its stream has no commit there.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {
             return repeated(logged, proposal.fingerprint);
         }
-        // The barrier's commit may be on another stream.
+        // The barrier's commit may be on another stream, so the end of the whole log is compared.
         if staged.end.position > checked_to
             && let Some(barrier) = proposal.barrier(shared.partition)
         {

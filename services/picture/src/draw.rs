@@ -183,8 +183,8 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// Describes the half of the win that the player secured in a step. Before rules version 1.0.1, which credits this half at
-/// once (ME-16), a step without windows after which the gamble stays open secured half.
+/// Describes the half of the win that the player secured in a step. Rules version 1.0.1 and later credit this half at
+/// once (ME-16). In earlier versions, a step without windows secured half if the gamble stayed open after it.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half is credited: {}.", minor_units(outcome.credited_minor, currency)));
@@ -216,12 +216,12 @@ fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) ->
         }
         Awaiting::Feature => "the start of the feature".to_owned(),
         Awaiting::FreeSpins => format!("the start of {}", counted(outcome.free_spins_left.into(), "free spin")),
-        Awaiting::Double if game.halve => "a guess, to secure half, or to collect".to_owned(),
-        Awaiting::Double => "a guess, or to collect".to_owned(),
+        Awaiting::Double if game.halve => "the choice to guess, to secure half or to collect".to_owned(),
+        Awaiting::Double => "the choice to guess or to collect".to_owned(),
     };
     let left = match (outcome.awaiting(), outcome.free_spins_left) {
         (Awaiting::FreeSpins, _) | (_, 0) => String::new(),
-        (_, left) => format!("\n  Then come {}.", counted(left.into(), "free spin")),
+        (_, left) => format!("\n  Remaining: {}.", counted(left.into(), "free spin")),
     };
     let plain = format!("  The round has won {} and waits for {waits}.", written(Pen::new(false)));
     let gap = if plain.chars().count() > 80 { "\n  " } else { " " };

@@ -1,6 +1,6 @@
-//! Symbol drawings: one SVG sprite per game (`assets/GAME.svg`). Each part of a sprite starts on a new line. A part is a
-//! `<symbol>`, whose id is the symbol's lower-case code, or a part that symbols share. Drawings have no styles or
-//! scripts, because a strict content security policy forbids them.
+//! Symbol drawings: one SVG sprite per game (`assets/GAME.svg`). Each part of a sprite starts on a new line. A part is
+//! either the `<symbol>` of a game symbol, whose id is the symbol's lower-case code, or a drawing that several symbols
+//! share. Drawings have no styles or scripts, because a strict content security policy forbids them.
 
 use maud::{Markup, PreEscaped, html};
 use motherlode_slots::{SymbolInfo, game};

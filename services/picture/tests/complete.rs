@@ -113,7 +113,7 @@ fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
         Awaiting::Pick => "waits for a pick".to_owned(),
         Awaiting::FreeSpins => "waits for the start of".to_owned(),
         Awaiting::Feature => "waits for the start of the feature".to_owned(),
-        Awaiting::Double => "waits for a guess".to_owned(),
+        Awaiting::Double => "waits for the choice to guess".to_owned(),
         Awaiting::Spin | Awaiting::Unspecified => panic!("no step leaves a round in this state"),
     });
     (lines, texts)

@@ -40,7 +40,7 @@ pub fn origin(name: &str, partition: u32, restore: u64) -> String {
     format!("{name}/log/{partition}{restore}")
 }
 
-/// Returns the key with the name of a partition's log before any restore. `key` may have any partition's name or none.
+/// Returns `key` under the name that the partition's log has before any restore. `key` may name any partition or none.
 pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
     of_restore(key, partition, 0)
 }

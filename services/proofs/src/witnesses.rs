@@ -93,7 +93,7 @@ impl Witness {
             let (witness, outcome) = (self.key.name().to_owned(), KeyValue::new("outcome", outcome));
             counter.add(times, &[KeyValue::new("witness", witness), outcome]);
         };
-        // Both counters are exported with the value 0, so that an alarm can detect their first increase.
+        // The counters of both outcomes start at 0, so that an alarm can detect their first increase.
         count("done", 0);
         count("refused", 0);
         loop {

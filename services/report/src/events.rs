@@ -18,7 +18,7 @@ const OPERATOR_BITS: u8 = 64;
 pub(crate) struct Events {
     counts: BTreeMap<i32, u64>,
     stretches: Arc<Vec<Stretch>>,
-    /// Number of events in run files and not in memory.
+    /// Number of events that are only in run files.
     #[serde(skip)]
     away: u64,
     #[serde(skip)]
@@ -40,8 +40,9 @@ pub(crate) enum Unreadable {
 impl From<Unreadable> for Refusal {
     fn from(error: Unreadable) -> Self {
         tracing::error!(%error, "failed to read significant events from their tables");
-        let message =
-            format!("significant events cannot be read from their tables: {error}; they are rebuilt from the log");
+        let message = format!(
+            "significant events cannot be read from their tables: {error}; the tables are rebuilt from the log"
+        );
         Refusal::new(Reason::EventsUnreadable, message)
     }
 }
@@ -168,8 +169,8 @@ impl Events {
         (self.away, self.latest.clone(), self.runs.clone())
     }
 
-    /// Takes `runs`, which contain all events before `first` and the `count` events from `first` on. Returns false if the
-    /// events were rebuilt since `unwritten`.
+    /// Takes `runs`, which contain all events before `first` and the `count` events from `first` on. Returns false if
+    /// the events were rebuilt since the call of `unwritten`.
     pub(crate) fn take_written(&mut self, first: u64, count: usize, runs: Vec<Run>) -> bool {
         let is_next = first == self.away && count <= self.latest.len();
         if is_next {

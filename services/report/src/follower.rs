@@ -104,7 +104,7 @@ impl Follower {
                     }
                 }
                 Err(error @ FetchError::Read(ReadError::Archived { .. })) => {
-                    tracing::error!(%error, "cannot compute the reports, because the log lacks their first records");
+                    tracing::error!(%error, "cannot compute the reports, because the log's first records are missing");
                     return;
                 }
                 Err(error) => {
@@ -160,8 +160,8 @@ impl Follower {
 }
 
 impl Partition {
-    /// Returns the next position to fold, and the number of commits to read from there. It excludes unpublished commits,
-    /// because checkpoints do not cover them.
+    /// Returns the next position to fold, and the number of commits to read from there. The number excludes unpublished
+    /// commits, because checkpoints do not cover them.
     fn next(&self) -> (u64, usize) {
         let position = self.view.position();
         let published = self.ledger.durable().saturating_sub(position);

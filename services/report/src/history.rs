@@ -114,7 +114,6 @@ impl History {
         postcard::from_bytes(body).map_err(|_| damaged())
     }
 
-    /// Replaces the history's file durably.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         let body = postcard::to_allocvec(self).map_err(io::Error::other)?;
         let next = path.with_extension("next");

@@ -1,5 +1,5 @@
-//! Reports: significant events, returns against theory, statements of pools, transactions, revenue, and the program's
-//! identity (PL-22, 23, 24, 29, 34).
+//! Reports: significant events, returns compared with theory, statements of pools, transactions, revenue, and the
+//! program's identity (PL-22, 23, 24, 29, 34).
 //!
 //! A [`Follower`] loads the figures of the [checkpoint](view) into memory and adds all later commits. Until it reaches the
 //! log's end, calls wait a bounded time, then fail with REPORT_BEHIND. After a restart, at most 200,000 commits are decoded

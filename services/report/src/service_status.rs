@@ -45,7 +45,7 @@ impl CallCounters {
 }
 
 fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, 60_000_000, 1).expect("these bounds are valid")
+    Histogram::new_with_bounds(1, 60_000_000, 1).expect("the histogram's bounds are valid")
 }
 
 #[derive(Clone)]

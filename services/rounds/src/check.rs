@@ -95,7 +95,7 @@ impl Before<'_> {
                 Event::RoundStarted(bet) if started.is_none() => started = Some(bet),
                 Event::DebitConfirmed { .. } => {}
                 Event::CollectionChanged { .. } if started.is_none() && collection::picks_companion(event) => {}
-                _ => return Err(Mismatch::differs("before its step, the commit has events that do not start a round")),
+                _ => return Err(Mismatch::differs("events before the commit's step do not start a round")),
             }
         }
         let open = self.player.open_round(step.round);

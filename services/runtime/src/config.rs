@@ -119,7 +119,7 @@ pub struct BeyondLoopback {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {
-    /// Large win, in EUR.
+    /// Threshold of a large win, in EUR.
     pub large_win_eur: u32,
     /// Maps operators to their thresholds of a large win, in EUR.
     pub operators: BTreeMap<String, u32>,
@@ -407,7 +407,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks that the role's required settings exist, and that the draw keys are not in a copied folder.
+    /// Checks that the role's required settings exist, and that the draw keys are not copied with the log.
     pub fn check_role(&self) -> Result<(), ConfigError> {
         let copied = ["log", "copy", "index"].map(|folder| self.data.join(folder));
         if let Some(file) = self.draw_key_file().filter(|file| copied.iter().any(|folder| file.starts_with(folder))) {

@@ -34,7 +34,7 @@ const COMPILED: [(&str, &str); 6] = [
 pub struct Jurisdictions {
     /// Profile of operators that name no profile.
     pub default: String,
-    /// Additional profiles, and additional restrictions for compiled profiles.
+    /// Additional profiles, and additional restrictions for built-in profiles.
     pub profiles: BTreeMap<String, Profile>,
     /// Maps operators to their settings.
     pub operators: BTreeMap<String, Operator>,

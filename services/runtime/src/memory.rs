@@ -36,7 +36,7 @@ fn prepare(folder: &Path) -> io::Result<PathBuf> {
         return Err(fault("the path is not a folder"));
     }
     if found.uid() != rustix::process::geteuid().as_raw() || found.permissions().mode() & 0o022 != 0 {
-        return Err(fault("the folder belongs to, or can be written by, a user other than that of this process"));
+        return Err(fault("a user other than this process's user owns the folder or can write to it"));
     }
     let kind = u64::try_from(statfs(folder)?.f_type).unwrap_or_default();
     if !IN_MEMORY.contains(&kind) {

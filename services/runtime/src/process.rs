@@ -52,7 +52,7 @@ fn limit_in(root: &Path, groups: &str) -> Option<u64> {
     limits.filter_map(|folder| fs::read_to_string(folder.join("memory.max")).ok()?.trim().parse().ok()).min()
 }
 
-/// Memory per player of `players_in_memory`: about 1 KiB, doubled because more players can be in memory until they are
+/// Memory per player of `players_in_memory`: about 1 KiB, doubled because surplus players stay in memory until they are
 /// evicted.
 const PLAYER_BYTES: u64 = 2 * 1024;
 const BASE_BYTES: u64 = 512 << 20;

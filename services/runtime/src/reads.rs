@@ -19,7 +19,6 @@ struct Queues {
     /// Permits to run a read, granted in the order of requests.
     all: Arc<Semaphore>,
     of: Mutex<BTreeMap<String, Queue>>,
-    /// Runtime for the threads; `None` if it could not be created.
     threads: Option<Runtime>,
 }
 

@@ -21,9 +21,9 @@ impl Roles {
     pub const ADMIN: Self = Self(16);
     /// Spin process (PL-44): reads the log; proposes rounds, draws, sessions, campaigns and debits.
     pub const NODE_SPIN: Self = Self(32);
-    /// Jackpot process: reads the log; proposes to pools and pays awards.
+    /// Jackpot process: reads the log; proposes commits of pools, and payments of awards.
     pub const NODE_JACKPOT: Self = Self(64);
-    /// `ledger` process: reads the log; proposes the work of its services.
+    /// `ledger` process: reads the log; proposes the commits of its services.
     pub const NODE_LEDGER: Self = Self(128);
     /// Meaning of the role `node` in older configurations.
     pub const NODE: Self = Self::NODE_SPIN.or(Self::NODE_JACKPOT);

@@ -43,7 +43,6 @@ const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 /// Registry of metrics for Prometheus, if the process serves metrics.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
-/// Function that replaces the log filter.
 static REPLACE_FILTER: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::new();
 
 /// Guard that exports the remaining spans and metrics on drop.
@@ -106,9 +105,7 @@ fn tls(settings: &Telemetry) -> Result<Option<ClientTlsConfig>, TelemetryError> 
     let uri = endpoint.parse::<Uri>().ok().filter(|uri| uri.host().is_some_and(|host| !host.is_empty()));
     match (uri.as_ref().and_then(Uri::scheme_str), &settings.otlp_ca) {
         (Some("http"), None) => Ok(None),
-        (Some("http"), Some(_)) => {
-            Err(TelemetryError::Roots("only an https endpoint has a root certificate".to_owned()))
-        }
+        (Some("http"), Some(_)) => Err(TelemetryError::Roots("a root certificate needs an https endpoint".to_owned())),
         (Some("https"), ca) => {
             let ca = ca.as_ref().map(fs::read).transpose().map_err(|error| TelemetryError::Roots(error.to_string()))?;
             connect::tls(ca.as_deref()).map(Some).map_err(TelemetryError::Roots)

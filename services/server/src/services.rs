@@ -148,7 +148,7 @@ impl<'a> Services<'a> {
         self
     }
 
-    /// Only a process whose role has the log may change pools (PL-44).
+    /// Only processes of the roles `all` and `ledger` may change pools (PL-44).
     pub(crate) fn jackpot(mut self) -> Self {
         let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
         let jackpot = if self.config.role.has_log() { jackpot } else { jackpot.without_changes() };

@@ -3,8 +3,8 @@
 //! The spins' request ids derive from the series' request id, so a repeated request gets the same answers and continues
 //! after the last logged spin. If the reader disconnects, the series stops before its next spin.
 //!
-//! The series' totals include a win that can be doubled even before it is collected. The round stays open until the series
-//! collects the win before its next spin, or the player decides after the series (BW-23).
+//! The series' totals include a win that can be gambled even before it is collected. The round stays open until the
+//! series collects the win before its next spin, or the player decides after the series (BW-23).
 
 use crate::{
     api::SpinApi,
@@ -356,7 +356,7 @@ fn collectable(round: &Round) -> Option<usize> {
     round.steps.iter().position(waits)
 }
 
-/// Returns the finished round; `None` while it awaits a choice other than the double, or while a jackpot's amount is not
+/// Returns the finished round; `None` while it awaits a choice other than a gamble, or while a jackpot's amount is not
 /// determined. If the round is voided, only the jackpot counts (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
     let collectable = collectable(round);

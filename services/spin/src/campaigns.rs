@@ -81,7 +81,7 @@ impl SpinApi {
                 }
                 Ok(()) => {}
             }
-            // Until a player has a grant, a CancelRequest for any player cancels the whole request (PL-42).
+            // Until the cost is reserved, a CancelRequest for any player cancels the whole request (PL-42).
             self.check_not_cancelled(&account.stream, request_id)
                 .map_err(|refusal| refusal.with("player_id", &player))?;
             free.push(player);

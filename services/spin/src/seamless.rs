@@ -124,8 +124,8 @@ impl SpinApi {
         let rules = self.rules_for(bet);
         loop {
             let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
-            // The bet's state was copied before this check. If a request is cancelled in between, a version conflict occurs
-            // and nothing is debited.
+            // The bet's state was copied before this check. If the request is cancelled in between, a version conflict
+            // occurs and nothing is debited.
             if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
                 return Ok(Before::Ended(logged));
             }

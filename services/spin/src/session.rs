@@ -1,8 +1,8 @@
 //! Sessions over gRPC, in one process's memory, timed by its monotonic clock.
 //!
 //! A session's opening, acknowledgements and end are logged with the limits for the player's day, so neither a restart
-//! nor another session evades the limits. A restart ends sessions, but keeps the holds of games. If the KeepSession
-//! stream is dropped, the connection counts as lost.
+//! nor another session evades the limits. A restart ends sessions, but games reserved after a lost connection stay
+//! reserved. If the KeepSession stream is dropped, the connection counts as lost.
 
 use crate::{
     api::SpinApi,

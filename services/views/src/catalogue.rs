@@ -60,7 +60,7 @@ impl Catalogue {
         });
         let (database, current, pins) = match opened {
             Ok(opened) => opened.map_err(|error| failed(folder, error))?,
-            Err(_) => return Err(failed(folder, "sled panicked on its files")),
+            Err(_) => return Err(failed(folder, "sled panicked while opening or reading its files")),
         };
         let malformed = || failed(folder, "a value in the catalogue is malformed");
         let current = current.map(|value| decode(&value).ok_or_else(malformed)).transpose()?;

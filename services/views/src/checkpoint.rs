@@ -21,7 +21,7 @@ pub struct Checkpoint {
     pub partition: u32,
     /// Position of the last record that the views cover.
     pub position: Position,
-    /// Hash of the record at that position, which must match the log.
+    /// Hash of the record at `position`, which must match the log.
     pub hash: Hash,
     pub keyspaces: Vec<KeyspaceTables>,
     pub state_version: u32,

@@ -125,7 +125,7 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge. Merges the newest runs up to a size level when they number more than three per level.
+/// Returns the runs to merge: the newest runs up to a size level, once there are more than three of them per level.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // Runs before a gap in the positions are not merged until the gap is filled.

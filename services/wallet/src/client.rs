@@ -155,7 +155,7 @@ fn reason(result: &wire::Result) -> String {
 }
 
 /// Returns how the reported balance contradicts the outcome; `None` if a concurrent transaction of another game or the
-/// cashier could explain the balance, which cannot be negative (PL-09).
+/// cashier could explain the balance. A confirmed call never leaves a negative balance (PL-09).
 fn contradiction(call: &Call, result: &wire::Result) -> Option<&'static str> {
     let reported = result.balance_minor?;
     let amount = match call {

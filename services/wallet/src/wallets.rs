@@ -52,7 +52,7 @@ fn client(operator: &str, settings: &Seamless, credentials: &WalletCredentials) 
     client.map_err(|source| WalletError::Unusable { operator: operator.to_owned(), source })
 }
 
-/// Wallets by operator; clones share them, and [`replace`](Wallets::replace) changes them for all.
+/// Wallets by operator; clones share them, so [`replace`](Wallets::replace) affects every clone.
 #[derive(Debug, Clone, Default)]
 pub struct Wallets {
     wallets: Arc<RwLock<ByOperator>>,

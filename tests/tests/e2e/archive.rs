@@ -103,7 +103,7 @@ async fn pl_37_a_log_archived_while_it_is_written_is_restored_audits_and_serves(
     printed(&["archive", "--from", from, "--to", to, "--segment-bytes", "8192"]);
     let key = load(&data.join("proofs.key")).unwrap().verifier().to_string();
     let text = printed(&["restore", "--from", to, "--to", restored.to_str().unwrap(), "--key", &key]);
-    assert_eq!(text.matches("records verified").count(), PARTITIONS as usize, "{text}");
+    assert_eq!(text.matches("verified the checkpoint of").count(), PARTITIONS as usize, "{text}");
     assert_eq!((heads(&restored), heads(&restored).len()), (heads(&data), PARTITIONS as usize));
     assert!(refused(&["restore", "--from", to, "--to", restored.to_str().unwrap()]).contains("already contains a log"));
     let other = at.path().join("other");

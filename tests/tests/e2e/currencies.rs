@@ -193,7 +193,7 @@ fn dm_19_a_start_is_refused_with_the_reason() {
         ("[currencies]\nenabled = [\"CLF\"]", "currencies: no game has a coin ladder in CLF"),
         (
             "[currencies.ladders.dwarf-mine]\nJPY = { coin_values = \"0.04\", default = \"0.04\" }",
-            "currencies: dwarf-mine in JPY, coin value 0.040000: with rounded wins the return is 0.9467",
+            "currencies: dwarf-mine in JPY, coin value 0.040000: the return with rounded wins, 0.9467,",
         ),
     ] {
         let currencies = Config::parse(text).unwrap().currencies;

@@ -123,7 +123,7 @@ async fn mf_e4_a_service_goes_on_through_junk_forged_blocks_and_epochs_and_repor
     let data = folder.path().join("empty");
     let refused = run(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()], &config);
     let printed = String::from_utf8_lossy(&refused.stderr);
-    assert!(refused.status.code() == Some(1) && printed.contains("there is no stream S_0"), "{printed}");
+    assert!(refused.status.code() == Some(1) && printed.contains("stream S_0 does not exist"), "{printed}");
     assert!(!tokio::task::spawn_blocking(move || exists(&store, 0)).await.unwrap().unwrap());
 }
 

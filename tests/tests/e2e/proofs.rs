@@ -385,7 +385,7 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
         lay_instead(data.path(), &rewritten(&records, at));
         let found = audited().expect("a divergence");
         assert_eq!(found.position, signed.size, "{found}");
-        assert!(found.what.contains("differs from the log in a checkpoint"), "{found}");
+        assert!(found.what.contains("differs from a signed checkpoint"), "{found}");
     }
     let refused = started(&config).await.err().expect("a refusal").to_string();
     let place = format!("partition 0, position {end}: the record in the log differs from the signed record");
@@ -393,7 +393,7 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
 
     lay_instead(data.path(), &records[..end - 1]);
     let found = audited().expect("a divergence");
-    assert!(found.what.contains("shorter than a checkpoint"), "{found}");
+    assert!(found.what.contains("shorter than its signed checkpoint"), "{found}");
     let refused = started(&config).await.err().expect("a refusal").to_string();
     assert!(refused.contains(&format!("the log ends at position {}", end - 1)), "{refused}");
 

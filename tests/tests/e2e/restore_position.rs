@@ -107,10 +107,7 @@ async fn pl_37_a_cut_that_is_not_consistent_is_refused_and_a_time_cuts_all_parti
     let ends: Vec<_> = whole.iter().map(Vec::len).collect();
     let restore = |positions: String| refused(&["restore", "--from", to, "--to", target, "--position", &positions]);
     let error = restore(format!("{},3", ends[0]));
-    assert!(
-        error.contains("partition 1 cannot be restored to position 3: partition 0 refers to its position"),
-        "{error}"
-    );
+    assert!(error.contains("partition 1 cannot be restored to position 3: partition 0 refers to position"), "{error}");
     let error = restore(format!("5,{}", ends[1]));
     assert!(error.contains("of partition 0, but partition 0 would end at position 5"), "{error}");
     let error = restore((ends[0] + 1).to_string());
@@ -250,7 +247,8 @@ async fn pl_37_a_restore_to_a_position_killed_at_many_points_loses_nothing() {
     whole(&back);
     printed(&["audit", target]);
 
-    // The last steps are too short to be hit by a kill: some partitions have the commit of the restore, others lack it.
+    // The last steps are too short for a kill, so the test creates their state: some partitions have the commit of the
+    // restore, others lack it.
     let again = at.path().join("again");
     fs::create_dir_all(again.join("restoring")).unwrap();
     fs::rename(back.join("log"), again.join("restoring/log")).unwrap();

@@ -225,10 +225,10 @@ async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_
     wrong_older[last] = if wrong_older[last] == b'0' { b'1' } else { b'0' };
     wrong_older.push(b'\n');
     for (damaged, expected) in [
-        (vec![], "4 sealed draws and 1 open rounds depend on them"),
-        (vec![0; whole.len()], "4 sealed draws and 1 open rounds depend on them"),
-        (whole[..whole.len() - 9].to_vec(), "4 sealed draws and 1 open rounds depend on them"),
-        (wrong_older, "4 sealed draws and 1 open rounds depend on them"),
+        (vec![], "4 sealed draws and 1 open rounds depend on these keys"),
+        (vec![0; whole.len()], "4 sealed draws and 1 open rounds depend on these keys"),
+        (whole[..whole.len() - 9].to_vec(), "4 sealed draws and 1 open rounds depend on these keys"),
+        (wrong_older, "4 sealed draws and 1 open rounds depend on these keys"),
         (wrong, "is not a key, or its checksum is wrong"),
     ] {
         ends(&damaged);

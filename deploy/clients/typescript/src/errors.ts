@@ -10,7 +10,7 @@ const DOMAIN = "motherlode";
 // Statuses that can mean that the answer was lost. A connection that breaks during an answer can appear as Canceled, Unknown
 // or Internal. If the service itself returns one of these statuses, the error has a reason.
 const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown, Code.Internal]);
-// The service refuses with these statuses before it checks the request id, so an earlier attempt of the call may have been
+// The service refuses with these statuses before it checks the request id, so an earlier attempt may still have been
 // applied.
 const AT_THE_DOOR: ReadonlySet<Code> = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.ResourceExhausted]);
 

@@ -10,8 +10,8 @@ pub struct HighestWin {
     /// Whether free spins can award free spins without limit. If true, `bets` is the highest win of rounds in which free
     /// spins award none.
     pub unlimited: bool,
-    /// In a game that pays some spins at the mean coin value of earlier rounds: the highest windows, from which the highest
-    /// win is computed if the coin value changes. `bets` assumes a constant coin value.
+    /// Highest windows of a game that pays some spins at the mean coin value of earlier rounds; they give the highest
+    /// win if the coin value changes. `bets` assumes a constant coin value.
     pub collected: Option<CollectedTop>,
     pub gamble: Option<GambleTop>,
 }
@@ -28,7 +28,7 @@ pub struct CollectedTop {
 pub struct TopWindows {
     pub windows: u32,
     pub coins: u64,
-    /// Decimal logarithm of an upper bound of the probability that a spin shows such a window.
+    /// Decimal logarithm of an upper bound of the probability that a spin wins `coins`.
     pub log_chance: f64,
     pub log_chance_rounded: f64,
 }

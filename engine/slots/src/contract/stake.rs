@@ -17,7 +17,7 @@ pub enum StakeRefused {
     Lines { lines: u32, min: u32, max: u32 },
     #[error("the number of coins per line must be {min} to {max}, not {coins}")]
     CoinsPerLine { coins: u32, min: u32, max: u32 },
-    #[error("the game does not sell a feature")]
+    #[error("the game has no feature to buy")]
     BuyFeature,
 }
 

@@ -29,7 +29,7 @@ pub enum CoinRefused {
     Bet { coins: u64 },
     #[error("the coin value is not a whole number of minor units, and the game has no rounding rule")]
     Win,
-    #[error("with rounded wins the return is {cash}, more than 0.0005 from the published {published}")]
+    #[error("the return with rounded wins, {cash}, differs by more than 0.0005 from the published return, {published}")]
     Return { cash: String, published: String },
 }
 

@@ -1,9 +1,9 @@
 //! Upper bounds of a round's highest win and of its probability (WF-04, PL-13). If free spins can award free spins without
 //! limit, the highest win is computed without such awards.
 //!
-//! The probability is bounded by Chernoff's method. If `t` and `c` satisfy the last line, `e^(t won + c left)` is a
-//! supermartingale, where `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free spins,
-//! with all free spins awarded in them, win at least `W` bets with a probability of at most `e^(cn - tW)`.
+//! The probability is bounded by Chernoff's method. If `t` and `c` satisfy the last line below, `e^(t won + c left)` is
+//! a supermartingale, where `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free
+//! spins, with all free spins awarded in them, win at least `W` bets with a probability of at most `e^(cn - tW)`.
 //!
 //! ```text
 //! a free spin wins X bets, 0 <= X <= M, with mean m, and awards A free spins

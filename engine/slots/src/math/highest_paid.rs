@@ -65,8 +65,8 @@ impl CollectedTop {
 }
 
 impl GambleTop {
-    /// In a gamble that ends at a limit, only the last card can win more than half of the limit: after any higher win, the
-    /// gamble ends.
+    /// A card that wins more than half of the limit raises the win above the limit and ends the gamble, so only the
+    /// last card can win that much.
     fn most(&self, minor: &BigInt, bet: &Exact, limit: u64) -> BigInt {
         let doubled = |turns: u8| (BigInt::from(1) << turns) - 1;
         match self {

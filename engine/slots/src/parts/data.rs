@@ -160,7 +160,7 @@ fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
 
 pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
-        return Err(ModelError::part(part, "a symbol's pays have more entries than there are reels"));
+        return Err(ModelError::part(part, "a symbol has more pays than there are reels"));
     }
     let mut all = [T::default(); REELS + 1];
     all[1..=table.len()].copy_from_slice(table);
@@ -189,11 +189,7 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);
     if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {
-        return Err(ModelError::part(
-            "stake",
-            "the lower limits of lines and coins must be at least 1 and at most their upper limits, and the upper \
-             limits must not be too high",
-        ));
+        return Err(ModelError::part("stake", "the limits of lines or coins are 0, out of order, or too high"));
     }
     let coin_values_micros = match &stake.ladders {
         Some(game) if stake.coin_values.is_empty() => crate::parts::ladder::in_eur(game).unwrap_or_default(),

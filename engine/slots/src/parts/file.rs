@@ -10,11 +10,7 @@ pub enum ModelError {
     #[error("the game's return is {actual}, but the data file states {promised}")]
     Return { actual: String, promised: String },
     #[error("a coin wins the jackpot with the probability {actual}, but the data file states 1/{promised_odds}")]
-    JackpotChance {
-        actual: String,
-        /// The stated probability is 1 / `promised_odds`.
-        promised_odds: u64,
-    },
+    JackpotChance { actual: String, promised_odds: u64 },
 }
 
 impl ModelError {

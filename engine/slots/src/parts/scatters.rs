@@ -19,7 +19,7 @@ impl Counter {
             columns.map(|c| c.iter().take(reels.rows()).map(|&s| u8::from(s == symbol)).sum()).collect()
         });
         if shows.iter().flatten().any(|&n: &u8| n > 1) {
-            let what = format!("symbol {symbol} is twice so close together on a reel that one spin can show both");
+            let what = format!("one spin can show symbol {symbol} twice on the same reel");
             return Err(ModelError::part("reels", what));
         }
         Ok(Self { shows })
@@ -52,7 +52,7 @@ impl Scatters {
         let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];
         if of.pays.iter().any(|&pays| pays > PAYS_MAX) {
-            return Err(ModelError::part("symbols", "a scatter's pay exceeds the maximum"));
+            return Err(ModelError::part("symbols", "a scatter's pay exceeds the maximum pay"));
         }
         Ok(Self {
             symbol,

@@ -1,7 +1,8 @@
 //! Bonus wheel. The weight of its jackpot is proportional to the coins staked (BW-15).
 //!
-//! For each coin staked, the weight of the lowest money prize falls by twice `jackpot_per_coin`: half of this goes to the
-//! money prize of twice the amount, half to the jackpot. This changes neither the total weight nor the mean money prize.
+//! For each coin staked, the weight of the lowest money prize falls by twice `jackpot_per_coin`: half of it goes to the
+//! jackpot, half to the money prize of twice that amount. This changes neither the total weight nor the mean money
+//! prize.
 
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;
@@ -33,10 +34,12 @@ impl Wheel {
         let place = |multiple| prizes.iter().position(|p| p.0 == PrizeInfo::Multiple(multiple));
         let gives = place(lowest).ok_or_else(|| bad("no money prize"))?;
         let takes = lowest.checked_mul(2).and_then(place);
-        let takes = takes.ok_or_else(|| bad("the wheel has no money prize of twice the lowest money prize"))?;
+        let takes = takes.ok_or_else(|| bad("no money prize of the wheel is twice the lowest money prize"))?;
         let traded = data.jackpot_per_coin.checked_mul(2).and_then(|w| w.checked_mul(coins_max));
         if traded.is_none_or(|w| w > prizes[gives].1) {
-            return Err(bad("the lowest money prize has too little weight to give the jackpot its share of it"));
+            return Err(bad(
+                "the weight of the lowest money prize is less than the weight that the jackpot takes from it",
+            ));
         }
         Ok(Self { prizes, total, per_coin: data.jackpot_per_coin, gives, takes })
     }

@@ -35,7 +35,7 @@ fn dm_19_the_exact_return_in_cash_of_coins_below_a_cent() {
     let refused = cash_return(dwarf_mine(), 40_000, 1_000_000).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "with rounded wins the return is 0.9467, more than 0.0005 from the published 0.9680"
+        "the return with rounded wins, 0.9467, differs by more than 0.0005 from the published return, 0.9680"
     );
 }
 
@@ -134,7 +134,7 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
             "JPY",
             "0.04 1",
             "1",
-            "dwarf-mine in JPY, coin value 0.040000: with rounded wins the return is 0.9467",
+            "dwarf-mine in JPY, coin value 0.040000: the return with rounded wins, 0.9467,",
         ),
     ] {
         let refused = Ladders::new(None, &one(game, currency, coins, default), minor_micros).unwrap_err().to_string();

@@ -137,8 +137,8 @@ pub enum Event {
         reason: String,
         actor: String,
     },
-    /// Player or system stream: cancels the commit's request, so that the request, or the rest of its commits (PL-42), is
-    /// never applied (PL-33). Only `ActedBy` may follow in the same commit.
+    /// Player or system stream: cancels the commit's request, for which no further commit is accepted (PL-33, PL-42).
+    /// Only `ActedBy` may follow in the same commit.
     RequestCancelled,
     /// Player or system stream: the commit is one of several of a larger request, such as an Autospin series (PL-42). The
     /// commit is refused if that request was cancelled before.
@@ -254,8 +254,8 @@ pub enum Event {
     },
     /// Pool's stream (PL-38).
     IncidentDeclared(Box<Incident>),
-    /// Pool's stream: after an incident, contributions of voided rounds of one partition are returned to operators' houses.
-    /// A commit with this event contains no other.
+    /// Pool's stream: after an incident, contributions of voided rounds of one partition are returned to operators'
+    /// houses. A commit with this event contains no other event.
     ContributionsReturned {
         incident: SmolStr,
         partition: u32,
@@ -325,13 +325,13 @@ pub enum Event {
     },
     /// System stream: digest of the state at a position before this commit (PL-37).
     BaseTaken(Box<BaseTaken>),
-    /// System stream (PL-37).
+    /// Event on the system stream (PL-37).
     BaseConfirmed(Box<BaseConfirmed>),
     /// System stream: first event after a restore to an earlier position (PL-37).
     LogRestored(Box<LogRestored>),
-    /// System stream (PL-22, PL-27).
+    /// Event on the system stream (PL-22, PL-27).
     ConfigurationReloaded(Box<ConfigurationReloaded>),
-    /// System stream (PL-22).
+    /// Event on the system stream (PL-22).
     ClockSkewed {
         /// Milliseconds by which the clock changed; negative if it was set back.
         by_ms: i64,
@@ -353,7 +353,7 @@ pub enum Event {
         actor: String,
         reason: String,
     },
-    /// After the void of a round with a seamless wallet: the win that the operator's wallet must debit again (PL-39).
+    /// Part of a voided round's win, to be taken back by the operator's wallet (PL-39).
     ReversalDue {
         /// Round that this commit voids.
         round: u64,

@@ -19,7 +19,7 @@ pub enum Refused {
     WrongVersion { expected: u64, found: u64 },
     #[error("the stream belongs to partition {expected}, not to partition {found}")]
     WrongPartition { expected: u32, found: u32 },
-    #[error("the commit names position {found} as that of its stream's previous commit, expected {expected}")]
+    #[error("the commit names {found} as the position of its stream's previous commit, expected {expected}")]
     WrongPrevious { expected: u64, found: u64 },
     #[error("time {found} is before the latest commit's time {latest}")]
     TimeRanBack { latest: i64, found: i64 },
@@ -52,7 +52,7 @@ pub enum Refused {
     TransferWallet,
     #[error("a debit of this player is pending")]
     DebitOpen,
-    #[error("the player has no pending debit that matches")]
+    #[error("no pending debit of the player matches the commit")]
     NoSuchDebit,
     #[error("the debit does not match the cost of a round in the same commit")]
     DebitUnused,
@@ -110,7 +110,7 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error("no unconfirmed base with this digest exists at position {position}, or no base can be taken there")]
+    #[error("position {position} has no unconfirmed base with this digest, or allows no base")]
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
@@ -187,7 +187,7 @@ pub enum Refused {
     NothingToDecide { position: u64 },
     #[error("the stated figure of the pool is {found}, but the log requires {expected}")]
     WrongFigure { expected: Nano, found: Nano },
-    #[error("the award's amount differs from the price of the hit")]
+    #[error("the award's amount differs from the amount due for the hit")]
     AwardWrong { expected: Box<Award>, found: Box<Award> },
     #[error("the hit at {hit} has no unpaid award")]
     NoSuchAward { hit: u64 },
@@ -216,10 +216,10 @@ pub enum Refused {
     TooManyIncidents { most: usize },
     #[error("the pool still has open rounds, contributions not yet pooled, or undecided hits or voids")]
     PoolOutstanding,
-    #[error("no money is in transfer from {pool}")]
+    #[error("no money is being transferred from pool {pool}")]
     NoSuchTransfer { pool: SmolStr },
 
-    #[error("{amount} minor units of {currency} exceed the ceiling of {ceiling} for one amount")]
+    #[error("an amount of {amount} {currency} minor units exceeds the maximum of {ceiling}")]
     AmountAboveCeiling { currency: Currency, amount: Minor, ceiling: Minor },
     #[error("the {currency} balance of {balance} would exceed the maximum of {ceiling} minor units")]
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },

@@ -9,7 +9,7 @@ pub struct LogRestored {
     pub number: u64,
     /// Position before this commit.
     pub position: u64,
-    /// Hash of the record at the position; the genesis hash if the position is 0.
+    /// Hash of the record at `position`; the genesis hash if `position` is 0.
     pub record_hash: RecordHash,
     /// Origin of the previous log; empty if no checkpoint is known.
     pub origin: String,

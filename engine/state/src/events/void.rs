@@ -62,7 +62,7 @@ pub struct ReportedVoids {
     pub voids: u64,
     /// Contributions, in EUR, of bets in the range of positions that the report covers.
     pub in_stretch: Nano,
-    /// Contributions, in EUR, of bets before that range, but in the current pool cycle.
+    /// Contributions, in EUR, of bets before the reported range, but in the current pool cycle.
     pub in_cycle: Nano,
     /// Contributions, in EUR, of bets in earlier pool cycles.
     pub earlier: Nano,

@@ -123,7 +123,7 @@ impl<'s> Transition<'s, '_> {
         self.transfer(Account::Interpartition, due, Currency::EUR, taken_back);
         for VoidReturn { operator, amount } in &mirrored.returns {
             if *amount <= Nano::ZERO {
-                return Err(Refused::BadReport { reason: "a contribution that the mirror returns is zero".to_owned() });
+                return Err(Refused::BadReport { reason: "the mirror returns a contribution of zero".to_owned() });
             }
             self.transfer(Account::Interpartition, Account::House(operator), Currency::EUR, *amount);
         }

@@ -91,7 +91,7 @@ impl Share {
         (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
     }
 
-    /// Applies a commit of a stream that is no player's to the state that all shares copy, except amounts of pools.
+    /// Applies a commit of a pool's, the rates' or the system stream to the common state, except amounts of pools.
     /// `is_kept` returns whether a player's unpaid awards belong to this share.
     pub fn take_over(&mut self, commit: &Commit, is_kept: impl Fn(&StreamId) -> bool) -> Result<(), Refused> {
         let Self(books) = self;

@@ -153,7 +153,7 @@ impl Books {
         }
     }
 
-    /// Applies the oldest group of a stage, which must be durable.
+    /// Applies the oldest group of a stage; the group must be durable.
     pub fn absorb_oldest(&mut self, stage: &mut Stage) {
         let Some(Overlay { books: over, rates_changed, system_changed, paid, returned }) = stage.groups.pop_front()
         else {

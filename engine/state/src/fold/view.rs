@@ -6,7 +6,8 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes that a group of commits makes. Objects in it replace objects of older groups; amounts are added to theirs.
+/// Changes made by a group of commits. Changed objects replace objects of older groups; amounts are added to the
+/// amounts of older groups.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,

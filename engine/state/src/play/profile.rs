@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
-    /// Allows Autospin (PL-07).
+    /// Whether Autospin is allowed (PL-07).
     pub autoplay: bool,
     pub buy_feature: bool,
     pub gamble: bool,
-    /// Allows faster display by the client.
+    /// Whether the client may speed up the display.
     pub turbo: bool,
     pub jackpot: bool,
     /// Maximum price of a round in whole EUR.

@@ -22,7 +22,7 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Age of the player's last change; 0 if the player has not changed since it was loaded.
+    /// Number of the first snapshot with the player's last change; 0 if the player has not changed since it was loaded.
     changed: u32,
     used: u32,
 }
@@ -129,8 +129,8 @@ impl Players {
         std::mem::take(&mut self.before)
     }
 
-    /// Evicts players that have no open round, are unchanged, and were not used since age `used`. Returns the place at which
-    /// the next call should start.
+    /// Evicts unchanged players without open rounds if their last use was at a `Watch::age` below `used`. Returns the
+    /// place at which the next call should start.
     pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let mut empty = vec![];

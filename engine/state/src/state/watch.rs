@@ -35,7 +35,7 @@ impl Books {
         self.operators.values().map(|operator| operator.players.changed()).sum()
     }
 
-    /// Age of the latest snapshot, which contains the current state of every evicted player.
+    /// Number of the latest complete snapshot, which contains the current state of every evicted player.
     #[must_use]
     pub fn latest_snapshot(&self) -> u32 {
         self.watch.written

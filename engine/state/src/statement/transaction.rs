@@ -109,8 +109,8 @@ impl Statement {
         })
     }
 
-    /// `known` contains the bets of settled rounds, and of rounds that were opened before the first commit. If this fails,
-    /// the statement is unchanged.
+    /// `known` contains the bets of settled rounds, and of rounds opened before the first commit of the statement.
+    /// After an error, the statement is unchanged.
     pub fn take(
         &mut self,
         commit: &Commit,

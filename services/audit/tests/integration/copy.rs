@@ -140,7 +140,7 @@ fn pl_30_a_forged_copy_is_found() {
     forge(settled, &|it| it.commit.time_ms -= 1_000_000, "is before its predecessor's time");
     forge(settled, &|it| it.commit.version += 1, "missing or out of place");
     forge(settled, &|it| it.commit.previous -= 1, "missing or out of place");
-    forge(settled, &|it| it.commit.position += 1, "the record's position is not the one");
+    forge(settled, &|it| it.commit.position += 1, "the record's position differs from the position stated");
     forge(settled, &|it| it.commit.stream = crate::common::pool(), "does not concern the operator");
     forge(settled, &|it| it.commit.stream = StreamId::player("other", "zoe"), "does not concern the operator");
     let id = |at: usize| logged(&copy[at]).commit.request_id;
@@ -174,7 +174,7 @@ fn pl_30_a_forged_copy_is_found() {
     assert!(audited(&swapped).divergence.unwrap().what.contains("not after that of the previous record"));
     let mut foreign = copy.clone();
     foreign[settled].operator = "other".into();
-    assert!(audited(&foreign).divergence.unwrap().what.contains("an operator other than the first record's"));
+    assert!(audited(&foreign).divergence.unwrap().what.contains("from copies of different operators"));
     let side_by_side = copy.windows(2).position(|pair| pair[0].position + 1 == pair[1].position).unwrap();
     let mut unlinked = copy.clone();
     unlinked[side_by_side] = changed(&copy[side_by_side], |it| it.commit.fingerprint[0] ^= 1);

@@ -178,7 +178,7 @@ fn bw_16_an_award_that_is_not_the_hits_price_is_found() {
         })
     };
     let amount = change(|award| award.amount.0 += 1);
-    assert!(amount.what.contains("the award's amount differs from the price"), "{amount}");
+    assert!(amount.what.contains("the award's amount differs from the amount due"), "{amount}");
     change(|award| award.increments.0 += 1);
     change(|award| award.to_reserve.0 -= 1);
     change(|award| award.seed_from_house.0 += 1);

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 const NAME: &str = "[A-Za-z0-9._~-]{1,64}";
 const HASH_BYTES: usize = 32;
 
-/// Smallest and largest number of lines, and of coins per line, that any game accepts.
+/// Smallest and largest number of lines, and of coins per line, over all games.
 static STAKES: LazyLock<[(u32, u32); 2]> = LazyLock::new(|| {
     let limits: Vec<_> = games().iter().map(|game| &game.info().limits).collect();
     let span = |all: &dyn Fn(usize) -> (u32, u32)| {

@@ -108,8 +108,8 @@ async fn send(
     Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
 }
 
-/// Connection of a call before its acceptance by the service. A service in this process counts the connection for the
-/// call's credential; for a service in another process, the console counts it per token.
+/// Connection and token of a call that the service has not accepted yet. If the service is in this process, it counts
+/// the connection for the call's credential; otherwise the console counts the connection per token.
 struct LetIn {
     peer: Option<Arc<Peer>>,
     token: Option<String>,

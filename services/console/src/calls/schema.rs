@@ -10,7 +10,7 @@ const ID: &str = "^([A-Za-z0-9._~-]{1,64})?$";
 const REQUEST_ID: &str = "^[A-Za-z0-9._~-]{1,64}$";
 const IDS: [&str; 4] = ["operator_id", "player_id", "campaign_id", "session_id"];
 
-/// Package of the services that operators' wallets implement; the schemas omit the bounds of its fields.
+/// Package of the services that operators' wallets implement; the schemas omit the bounds of this package's fields.
 const WALLET: &str = "motherlode.wallet.";
 
 const EXAMPLES: [(&str, &str); 8] = [
@@ -24,8 +24,8 @@ const EXAMPLES: [(&str, &str); 8] = [
     ("coin_value", "0.10"),
 ];
 
-/// Schemas by name. An answer contains all fields of a message, but a request may omit some, so a message that occurs
-/// in both has a second schema, whose name ends in `.Input`.
+/// Schemas by name. An answer contains all fields of a message, but a request may omit some, so a message in both
+/// answers and requests has a second schema, whose name ends in `.Input`.
 pub(super) struct Schemas {
     pub(super) all: Map<String, Value>,
     answers: BTreeSet<String>,

@@ -88,7 +88,7 @@ async fn unknown(visit: &Visit, operator: &str, id: &str) -> Result<Response, Fa
     let names = if own { player_names::near(visit, operator, id).await } else { vec![] };
     let told = html! {
         p.notice role="status" { "No player, request, session or campaign that you may see has this id." }
-        @if !visit.may("FindId") { p { "Needed for requests, sessions and campaigns: wallet, support or audit." } }
+        @if !visit.may("FindId") { p { "Requests, sessions and campaigns need the role wallet, support or audit." } }
         (player_names::similar(operator, id, &names))
     };
     Ok(layout::page(visit, "Find", form(visit, told)).await)
@@ -148,7 +148,7 @@ enum Sought<'a> {
     Page(String),
     Position(Option<u32>, u64),
     Hash(Vec<u8>),
-    /// Player, request, session or campaign; of any of the caller's operators if `operator` is empty.
+    /// Id of a player, request, session or campaign. If `operator` is empty, all operators of the caller are searched.
     Id {
         operator: &'a str,
         id: &'a str,

@@ -177,13 +177,16 @@ fn figures(told: &GetGameResponse) -> Markup {
             false => format!(" at {} {}", top.coin_value, top.currency_code),
         };
         rows.push(("Highest stated win of a round, without the gamble".to_owned(), bets(&top.bets) + &at));
-        rows.push(("Upper bound of the chance of this win".to_owned(), top.probability_at_most.clone()));
+        rows.push((
+            "Upper bound of the chance of the win without the gamble".to_owned(),
+            top.probability_at_most.clone(),
+        ));
         rows.push(("Highest stated win of a round, with the gamble".to_owned(), bets(&top.gambled_bets)));
         rows.push((
-            "Upper bound of the chance of this win, with the gamble".to_owned(),
+            "Upper bound of the chance of the win with the gamble".to_owned(),
             top.gambled_probability_at_most.clone(),
         ));
-        rows.push(("Meaning of these wins".to_owned(), top.says.clone()));
+        rows.push(("Meaning of the stated wins".to_owned(), top.says.clone()));
     }
     rows.extend(told.conditional_returns.iter().map(|of| (sentence(&of.title), percent(&of.rtp))));
     let values = |of: &ValueSet| of.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");

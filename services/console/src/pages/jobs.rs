@@ -33,8 +33,8 @@ pub(super) async fn audits(visit: &Visit) -> Result<Markup, Failure> {
     Ok(html! {
         section {
             h2 { "Audits" }
-            p { "An audit verifies the whole log and computes every step again. It runs at low priority, "
-                "while the service continues." }
+            p { "An audit verifies the whole log and computes every step again. It runs at low priority, \
+                 while the service continues." }
             (audit_jobs(visit, &all))
             @if all.audits_elsewhere {
                 p.note { "The log is not in this process's data folder. " code { "motherlode audit" } " audits a copy of the log." }
@@ -169,7 +169,11 @@ fn figures(job: &Job) -> Markup {
         .wins
         .iter()
         .map(|class| {
-            (class.from.clone(), share(class.rounds), format!("from {}: {} rounds", class.from, count(class.rounds)))
+            (
+                class.from.clone(),
+                share(class.rounds),
+                format!("wins from {}: {} rounds", class.from, count(class.rounds)),
+            )
         })
         .collect();
     let stake = of.stake.clone().unwrap_or_default();

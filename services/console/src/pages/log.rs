@@ -29,7 +29,7 @@ const READS_MAX: usize = 20;
 const LONG: usize = 160;
 const EARLIER: usize = 3;
 const TAIL_S: u32 = 2;
-/// Maximum number of fields that the list shows of an event; values longer than [`WORD_MAX`] are omitted.
+/// Maximum number of fields that the list shows per event; values longer than [`WORD_MAX`] are omitted.
 const WORDS_MAX: usize = 5;
 const WORD_MAX: usize = 32;
 const READ_MAX: Duration = Duration::from_secs(5);

@@ -199,7 +199,7 @@ async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     let request = ListSignificantEventsRequest { kinds, page_size: 50, ..Default::default() };
     let events = had(visit.api.report().list_significant_events(request).await, told)?.events;
     let mut seen = BTreeSet::new();
-    // Events are listed latest first; an award is still set aside only if its latest event states so.
+    // Events are listed latest first, so the first event of a round states whether its award is still set aside.
     let wait = events.into_iter().filter(|event| seen.insert(event.subject.clone()) && event.after == "set aside");
     told.extend(wait.take(NAMED_MAX.into()).map(|event| {
         let text = html! {

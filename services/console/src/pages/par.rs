@@ -44,8 +44,8 @@ async fn part(
 
 async fn sheet(visit: &Visit, told: &GetGameResponse, part: SheetPart) -> Result<Markup, Failure> {
     let (cash, mut told) = (cash(told), told.clone());
-    // These returns change with the exchange rates. The sheet does not show them, so they must not change the cache
-    // key.
+    // The jackpot returns change with the exchange rates. The sheet does not show these returns, so they must not change
+    // the cache key.
     if let Some(returns) = &mut told.jackpot_returns {
         returns.coins.clear();
     }
@@ -55,7 +55,7 @@ async fn sheet(visit: &Visit, told: &GetGameResponse, part: SheetPart) -> Result
         let computed = tokio::task::spawn_blocking(move || par::part(&told, &cash, part));
         computed.await.ok().flatten().map(Markup::into_string)
     };
-    let missing = "This process does not have the service's model, so it cannot show the sheet.";
+    let missing = "This process lacks the game model of the service, so it cannot show the sheet.";
     let sheet = visit.app.sheets.sheet(key, compute).await.ok_or_else(|| Failure::unknown(missing))?;
     Ok(html! { div.par { (PreEscaped(&*sheet)) } })
 }

@@ -138,7 +138,7 @@ fn check(round_id: &str, link_key: &str, verifier_key: &str) -> Markup {
             }
             p #verdict role="status" {}
             ul #results {}
-            p { "To check it without this page, download the proof and run this command, which also computes each step again from \
+            p { "To check the round without this page, download the proof and run this command, which also computes each step again from \
                  its seed:" }
             pre.code { "motherlode verify round.tlog-proof --key '" (verifier_key) "'" }
             ul.links { li { a href=(proof) download="round.tlog-proof" { "Download proof" } } }

@@ -103,7 +103,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         }
         section {
             h2 { "Returns by stake" }
-            p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Compare the returns with their bands: Games" } }
+            p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Games: returns compared with their bands" } }
             ul.links {
                 li { a href="/reports/returns.csv" { "Returns as CSV" } }
                 li { a href="/reports/returns.jsonl" { "Returns as JSON Lines" } }

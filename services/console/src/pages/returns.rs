@@ -29,10 +29,10 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
         html! {
             @if answer.totals.is_empty() { p { "No round is settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
-            p.note { "By mathematics: the expected return of the rounds played, without jackpots. Rows by round also \
-                 exclude features that players collect over "
-                "many rounds, so the expected return in these rows can be far below the published return, which \
-                 includes such features. Rows by stake include them." }
+            p.note { "The column By mathematics shows the expected return of the rounds played, without jackpots. \
+                 Rows by round also exclude features that players collect over many rounds, so the expected return in \
+                 these rows can be far below the published return, which includes such features. Rows by stake \
+                 include these features." }
             @if !game.is_empty() {
                 @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
                 (days::at_stakes(&answer.returns))
@@ -42,8 +42,8 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     })
 }
 
-/// Compares the measured return of the game's version with its published return, and counts the stakes outside their
-/// bands.
+/// Compares the measured return of the game's version with its published return, and counts the stakes whose return is
+/// outside its band.
 pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
     if !visit.may("ListReturns") {
         return Ok(Markup::default());
@@ -220,8 +220,7 @@ mod tests {
             held_theoretical_rtp: "0.9".into(),
             band: "0.1".into(),
             band_below: "0.2".into(),
-            // With 4 rounds the band is ten times as wide as with 400, so a return of 1.8 is inside 0.9 + 1; with 100
-            // rounds, 1.3 is outside 0.9 + 0.2.
+            // The upper bound is 0.9 + 0.1 for 400 rounds, 0.9 + 0.2 for 100 rounds and 0.9 + 1 for 4 rounds.
             days: vec![day("2027-01-01", 4, "72"), day("2027-01-02", 100, "1300"), day("2027-01-03", 400, "9000")],
             ..Return::default()
         };

@@ -62,7 +62,6 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Revenue by day", content).await)
 }
 
-/// Sums the rows of each currency.
 fn sums(rows: &[Revenue]) -> Vec<Revenue> {
     let mut sums: BTreeMap<&str, Revenue> = BTreeMap::new();
     for row in rows {

@@ -38,7 +38,7 @@ struct Filter<'a> {
     account: &'a Account,
     from: i64,
     end: i64,
-    /// Minimum win; rounds without a win are never shown if it is set.
+    /// Minimum win. If it is set, even to 0, rounds without a win are hidden.
     won: Option<i64>,
 }
 

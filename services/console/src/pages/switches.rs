@@ -29,7 +29,7 @@ pub(super) async fn choice(visit: &Visit, identity: &GetIdentityResponse) -> Res
     Ok(html! {
         section {
             h2 { "Switch off" }
-            p { "New rounds of the part that is switched off are refused at once. Open rounds continue and are paid. If operators are configured, a second actor must approve switching a part on again. The next page lists the affected games and players." }
+            p { "The service refuses new rounds of a switched-off part at once. Open rounds continue and are paid. If operators are configured, a second actor must approve switching a part on again. The next page lists the affected games and players." }
             form.row method="get" action="/switches" {
                 p { (operators(visit, "off-operator", true).await?) }
                 p { label for="off-game" { "Games" }

@@ -51,9 +51,8 @@ pub(super) fn shown(told: &GetServiceStatusResponse) -> Markup {
             @for pool in pools { (graph(&format!("Increments of {pool}"), Figure::Latest, &|of| level(of, pool), &eur)) }
             @if let Some(disk) = &told.disk { (tile("Disk", &space(disk))) }
         }
-        p.note { "Rounds, stakes, wins and increments count all partitions below; latency, refused calls and disk \
-             belong to the process that "
-        "serves this page." }
+        p.note { "Rounds, stakes, wins and increments are totals of the partitions below; latency, refused calls and \
+             disk are figures of the process that serves this page." }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Limits on the bytes of other processes' proposals. No proposal is read from a stream that has reached its own limit.
-//! Above the limit per credential or in total, proposals fail with RESOURCE_EXHAUSTED.
+//! If a credential's limit or the total limit is exceeded, proposals fail with RESOURCE_EXHAUSTED.
 
 use crate::append::AppendError;
 use motherlode_proto::log::v1::Proposal;

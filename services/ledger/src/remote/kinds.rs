@@ -50,8 +50,6 @@ const SPIN: Roles = Roles::NODE_SPIN;
 const JACKPOT: Roles = Roles::NODE_JACKPOT;
 const LEDGER: Roles = Roles::NODE_LEDGER;
 
-/// Returns the roles that may propose the event.
-///
 /// The match has no default arm, so that the roles of a new kind of event must be chosen.
 fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
     let is_player = matches!(place.stream, StreamId::Player { .. });
@@ -122,7 +120,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         Event::SwitchSet { .. } | Event::RateSet { .. } => LEDGER,
         // Each process reports its own configuration.
         Event::ConfigurationReloaded(_) => Roles::NODES,
-        // Only the writer itself commits these events, when it starts, or a restore.
+        // Only the writer at its start and a restore commit these events.
         Event::GenerationBegun(_) | Event::LogRestored(_) | Event::LogVerified { .. } => Roles::NONE,
         Event::ActedBy { .. } if is_player => Roles::NODES,
         Event::ActedBy { .. } if matches!(place.stream, StreamId::System) => SPIN.or(LEDGER),

@@ -1,5 +1,4 @@
-//! If another process proposes an event that refers to another partition, compares the event with that partition's log
-//! (PL-44).
+//! Compares proposed events that refer to another partition with that partition's log (PL-44).
 
 use crate::{
     append::{AppendError, Proposal},

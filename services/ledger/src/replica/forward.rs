@@ -23,7 +23,7 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-/// Maximum number of proposals per message, and of their bytes. A longer proposal is sent alone.
+/// Maximum number of proposals per message; [`BYTES_MAX`] limits their total size. A longer proposal is sent alone.
 const TOGETHER_MAX: usize = 256;
 const BYTES_MAX: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -107,7 +107,7 @@ impl Forwarder {
         };
         self.unsent = self.outstanding.keys().copied().collect();
         let mut head = self.shared.head.subscribe();
-        // Commits may have been applied while there was no connection.
+        // Commits may have been applied while there was no connection, so their verdicts are sent now.
         self.release();
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,8 +1,8 @@
 //! Replica: a [`Handle`] of a log that another process writes.
 //!
 //! It loads its own checkpoint or a copy of the writer's (`fetch`), applies the later records after verifying them, and
-//! then follows the log. Proposals are forwarded to the writer ([`forward`]). A verdict is returned when the replica
-//! has applied its commit, so a service sees its own writes. After [`Handle::current`], it also sees the writes of
+//! then follows the log. Proposals are forwarded to the writer ([`forward`]). A verdict is returned when the replica has
+//! applied the verdict's commit, so a service sees its own writes. After [`Handle::current`], it also sees the writes of
 //! other processes. If the log contradicts the replica's state, the replica stops.
 
 mod fetch;
@@ -48,7 +48,7 @@ pub fn join(
 ) -> BoxFuture<'_, Result<Handle, OpenError>> {
     Box::pin(async move {
         if origin.targets.is_empty() {
-            return Err(OpenError::Origin("no ledger process is configured to read the log from".to_owned()));
+            return Err(OpenError::Origin("no ledger process is configured as the log's source".to_owned()));
         }
         let failed = |source: std::io::Error| OpenError::Thread("replica", source);
         let runtime =
@@ -62,7 +62,7 @@ pub fn join(
                 return head;
             }
             fetch(&asking, &folder, head.chain.position).await;
-            // The checkpoint may be ahead of the end read before, so the end is read again.
+            // The log's end is read again, because the checkpoint may be ahead of the end read before.
             asking.head().await
         });
         let Head { chain: head, partitions } = head.await.map_err(|error| OpenError::Origin(error.to_string()))?;

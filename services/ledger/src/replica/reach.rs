@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 const ASK_EVERY: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Age up to which a standby's report of its takeover counts.
+/// Maximum age of a standby's report of its takeover; an older report is ignored.
 const WORD_AGE_MAX: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy)]

@@ -46,7 +46,7 @@ pub(crate) struct Key(pub(crate) [u8; 16]);
 impl Key {
     pub(crate) fn random() -> Self {
         let mut key = [0; 16];
-        // A known key only allows slower lookups, because each lookup compares the request itself.
+        // A predictable key can only slow lookups, because each lookup compares the request itself.
         if let Err(error) = getrandom::fill(&mut key) {
             tracing::warn!(%error, "the operating system returned no random bytes: request names are hashed with a fixed key");
         }

@@ -45,7 +45,7 @@ pub(crate) enum WriteError {
 }
 
 impl Requests {
-    /// Opens the table. Missing, damaged or outdated runs are rebuilt from the log.
+    /// Missing, damaged or outdated runs are rebuilt from the log.
     pub(crate) fn open(
         store: &Arc<Store>,
         checkpoint: Option<(Key, &Checkpoint)>,
@@ -125,7 +125,7 @@ impl Requests {
             state.stretches().for_each(|stretch| stretch.find(name, &mut found));
             state.runs.iter().rev().filter(|run| run.may_contain(&prefix, hash)).cloned().collect()
         };
-        // The lock is not held while files are read.
+        // The table is not locked while files are read.
         for run in runs {
             run.find(&prefix, |entry, _| found.push(position(entry))).map_err(|error| self.unreadable(&error))?;
         }
@@ -309,8 +309,8 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// Returns the oldest names in memory and the position before them. The names reach at least `to` if there are
-    /// enough.
+    /// Returns the oldest names in memory and the position before them. If memory has enough names, they reach at least
+    /// position `to`.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
         let from = stretches().next()?.from;

@@ -47,7 +47,7 @@ fn state_version_the_state_is_that_of_its_version() {
     digests::check("state.digests", "STATE_VERSION", STATE_VERSION, &logs::all().iter().map(digest).collect());
 }
 
-/// Logs contain bases with such digests, and later builds must compute the same ones.
+/// Logs contain bases with digests of states, and later builds must compute the same digests.
 #[test]
 fn pl_37_the_digests_of_states_never_change() {
     let mut all = digests::Digests::new();

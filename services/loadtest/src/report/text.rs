@@ -10,7 +10,7 @@ impl fmt::Display for Report {
             "{} rounds, {} calls in {:.2} s: {:.0} rounds/s",
             self.rounds, self.calls, self.seconds, self.rounds_per_second
         )?;
-        write!(f, "{} in flight over {} connections, {way}, ", self.concurrency, self.connections)?;
+        write!(f, "{} rounds in flight over {} connections, {way}, ", self.concurrency, self.connections)?;
         match self.rate {
             None => writeln!(f, "closed loop")?,
             Some(rate) => {
@@ -31,7 +31,7 @@ impl fmt::Display for Report {
             let mb = resident_bytes / 1_000_000;
             writeln!(
                 f,
-                "{who}{cpu_us_per_round:.1} us and {switches_per_round:.2} context switches per round; {mb} MB"
+                "{who}{cpu_us_per_round:.1} us of CPU time and {switches_per_round:.2} context switches per round; {mb} MB"
             )?;
         }
         self.failures(f)?;
@@ -68,7 +68,7 @@ impl Report {
         let pool = &books.pool;
         let how = match pool.check {
             PoolCheck::Exact => "must be equal",
-            PoolCheck::AtLeast => "other players use the service, so the pool may have received more",
+            PoolCheck::AtLeast => "other players of the service may also have contributed",
             PoolCheck::None => "not checked: no pool was active during the whole run",
         };
         writeln!(f, "pool        received {} EUR, bets contributed {} EUR ({how})", pool.found_eur, pool.told_eur)?;

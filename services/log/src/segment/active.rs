@@ -11,7 +11,7 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     pub zeroed: u64,
-    /// Copy of the last bytes before offset `used`, at least of those in the same page.
+    /// Copy of the bytes before offset `used`, at least from the start of their page.
     last: Vec<u8>,
     due: Pending,
 }

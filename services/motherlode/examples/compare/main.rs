@@ -231,5 +231,5 @@ fn nanos(since: Instant) -> u64 {
 }
 
 fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1_000, 600_000_000_000, 3).expect("these bounds are valid")
+    Histogram::new_with_bounds(1_000, 600_000_000_000, 3).expect("the histogram's bounds are valid")
 }

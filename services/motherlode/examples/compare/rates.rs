@@ -7,8 +7,8 @@ use std::{error::Error, time::Duration};
 /// Maximum rounds in flight. Further rounds wait in the client, and this wait counts as latency.
 const IN_FLIGHT_MAX: usize = 256;
 
-/// Prints the latencies of rounds as multiples of an fdatasync, and of an echo plus an append at the same rate,
-/// measured in the same repeat.
+/// Prints the latencies of rounds as multiples of two latencies in the same repeat: an fdatasync, and an echo plus an
+/// append at the same rate.
 pub async fn measure(
     (service, echo): (&Process, &Process),
     args: &Args,

@@ -26,7 +26,8 @@ pub struct Args {
     /// Keep copying new records of a running service until Ctrl-C or SIGTERM.
     #[arg(long)]
     follow: bool,
-    /// Copy only the records after the target's end without reading earlier records, as when earlier segments are damaged.
+    /// Copy only the records after the target's end without reading earlier records, for example if earlier segments are
+    /// damaged.
     #[arg(long, conflicts_with = "follow")]
     rest: bool,
     /// Copy partition 0 up to this position, and the records of other partitions that refer to no later record.

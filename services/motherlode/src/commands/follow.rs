@@ -37,7 +37,7 @@ pub struct Args {
     /// Configuration file (TOML) of `serve`, whose [store] section has the settings for nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// End after the record that was the log's last when the command started.
+    /// End after the last record that the log had when the command started.
     #[arg(long)]
     once: bool,
 }

@@ -61,8 +61,8 @@ pub struct Args {
     /// Highest accepted share of failed calls, 0 to 1.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     max_error_rate: f64,
-    /// Allow other players on the service: the pool must then have received at least the contributions of these bets,
-    /// instead of exactly them.
+    /// Allow other players on the service. The pool must then have received at least the contributions of these bets,
+    /// not exactly these contributions.
     #[arg(long)]
     shared: bool,
     /// Format of the report.

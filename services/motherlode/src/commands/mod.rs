@@ -52,8 +52,8 @@ const NEW_FILE: &str = "With --out, name a file that does not exist yet, in a fo
 const ANY_FILE: &str = "With --out, name a file that this user may write";
 const DAMAGED: &str = "Leave the folder unchanged, and use a copy of the log that `motherlode log verify` finds sound";
 const NO_LOG: &str = "Name the data folder of `serve`, the folder of a copy, or nats://host:port,...";
-const NO_STREAM: &str = "Check the address, and check that a NATS server with JetStream listens there; [store] in the file of --config has its \
-credentials";
+const NO_STREAM: &str = "Check the address, and check that a NATS server with JetStream listens there; [store] in the --config file \
+contains its credentials";
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {

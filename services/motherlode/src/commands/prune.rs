@@ -35,7 +35,7 @@ pub struct Args {
     /// Archive of this log, as in `motherlode archive`. Each record is compared with the archived record before it is removed.
     #[arg(long, value_name = "PLACE")]
     archive: String,
-    /// Days for which records are kept. Requests and rounds of these days can be repeated, shown and voided.
+    /// Days for which records are kept. Requests of these days can be repeated; rounds can be shown and voided.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=36_500))]
     keep_days: u32,
     /// Public key of the log, to verify also the whole archive and its signed checkpoints.

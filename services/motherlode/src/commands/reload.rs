@@ -35,7 +35,7 @@ fn text(reload: &ReloadConfigResponse) -> String {
     } = reload;
     let keys: String = keys.iter().map(|key| format!("applied {key}\n")).collect();
     let omitted = (*key_count as usize).saturating_sub(reload.keys.len());
-    let omitted = if omitted > 0 { format!("applied {omitted} more keys\n") } else { String::new() };
+    let omitted = if omitted > 0 { format!("applied {omitted} keys not listed here\n") } else { String::new() };
     let keys = if *key_count == 0 { "no key has changed\n".to_owned() } else { keys + &omitted };
     format!("{keys}configuration before {before}\nconfiguration after  {after}\nlogged at position {position}\n")
 }
@@ -55,6 +55,6 @@ mod tests {
         let end = "configuration before aa\nconfiguration after  bb\nlogged at position 7\n";
         assert_eq!(text(&unchanged), format!("no key has changed\n{end}"));
         let changed = ReloadConfigResponse { keys: vec!["operators.acme.weight".into()], key_count: 3, ..unchanged };
-        assert_eq!(text(&changed), format!("applied operators.acme.weight\napplied 2 more keys\n{end}"));
+        assert_eq!(text(&changed), format!("applied operators.acme.weight\napplied 2 keys not listed here\n{end}"));
     }
 }

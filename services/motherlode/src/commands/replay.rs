@@ -97,7 +97,9 @@ pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: 
     let mut sections = sections(&round, format == Picture::Text && draw::colour_wanted(&stdout()));
     let steps = replayed.view.steps.iter().zip(&replayed.differs).zip(1..);
     let verdicts = steps.map(|((step, differs), number)| match differs {
-        None if number > replayed.resolved => "not replayed yet: its draw is sealed until the round ends".to_owned(),
+        None if number > replayed.resolved => {
+            "not replayed yet: the step's draw is sealed until the round ends".to_owned()
+        }
         None => format!("the replay gives the same {} bytes as the log", step.logged.outcome.len()),
         Some(how) => format!("DIFFERS in {how}"),
     });

@@ -1,7 +1,7 @@
 //! Restores the log to the folder `restoring`, which is renamed at the end, so that an incomplete log is never served.
 //!
-//! A restore to an earlier position begins another log. Its number is in the file `restoring/request`, so that a repetition
-//! of the command continues the same restore.
+//! A restore to an earlier position begins another log. The restore's number is in the file `restoring/request`, so that
+//! a repetition of the command continues the same restore.
 
 mod cut;
 mod undone;
@@ -29,7 +29,7 @@ use undone::Undone;
 
 /// Restores a log from an archive, or verifies the archive. If the command is stopped, the next run continues.
 ///
-/// Restored to an earlier position, it is another log with another origin: the records after the position are undone.
+/// A log restored to an earlier position is another log with another origin. The records after the position are undone.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Archive: a folder, or s3://BUCKET/PREFIX, as in `motherlode archive`.
@@ -159,17 +159,20 @@ async fn earlier(
     let restored: Vec<_> = found.iter().map(|(restored, ..)| restored.clone()).collect();
     let mut text = text(args, archive, &restored);
     if found.iter().zip(&ends).all(|((_, cut, _), end)| cut.kept.end == *end) {
-        return Ok(text + "This is the archive's end, so it is the same log.\n" + last_step(args, false));
+        return Ok(text
+            + "The restored log ends where the archive ends, so it is the same log.\n"
+            + last_step(args, false));
     }
     let ends_text = undone.finish()?;
     for (partition, (restored, cut, mut store)) in (HOME..).zip(found) {
         let name = begin(args, archive, (target.number, partition), (&restored, &cut), &mut *store).await?;
-        let _ = writeln!(text, "  partition {partition} is another log after position {}: {name}", cut.kept.end);
+        let _ =
+            writeln!(text, "  partition {partition} continues after position {} as a new log: {name}", cut.kept.end);
     }
     Ok(text + &ends_text + last_step(args, true))
 }
 
-/// Appends the first commit of the restored log, and returns the log's public key, or its origin if the key is unknown.
+/// Appends the commit after the kept records, and returns the log's public key, or its origin if the key is unknown.
 async fn begin(
     args: &Args,
     archive: &Archive,
@@ -285,12 +288,12 @@ fn text(args: &Args, archive: &Archive, restored: &[Restored]) -> String {
     for (partition, Restored { end, head, segments, signed, .. }) in restored.iter().enumerate() {
         let _ = writeln!(
             text,
-            "  partition {partition}: {end} records in {segments} segments verified\n    head {}",
+            "  partition {partition}: verified {end} records in {segments} segments\n    head {}",
             hex(head)
         );
         let _ = match (signed, &args.key) {
             (Some(signed), Some(_)) => {
-                writeln!(text, "    checkpoint of {} for {} records verified", signed.origin, signed.size)
+                writeln!(text, "    verified the checkpoint of {} for {} records", signed.origin, signed.size)
             }
             (Some(signed), None) => writeln!(
                 text,

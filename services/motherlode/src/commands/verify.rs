@@ -79,19 +79,19 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let Proven { checkpoint, cosigned, positions, named, replayed, .. } = proven;
     let mut text = String::from("\nChecked\n");
     let mut say = |what: &str, found: String, rests: &str| {
-        text.push_str(&format!("  {what:<11}{found}\n  {:<11}assumes: {rests}\n", ""));
+        text.push_str(&format!("  {what:<11}{found}\n  {:<11}{rests}\n", ""));
     };
     say(
         "signature",
         format!("{} signed a log of {} records, root {}", key.name(), checkpoint.size, hex(&checkpoint.root)),
-        "that Ed25519 signatures cannot be forged, and that this is the log's key: compare it with a copy from a \
+        "assumes that Ed25519 signatures cannot be forged, and that this is the log's key: compare it with a copy from a \
          source you trust",
     );
     match policy {
         None => say(
             "witnesses",
             "none required".to_owned(),
-            "that the log's operator is honest: without witnesses, the operator could show others a different log",
+            "assumes that the log's operator is honest: without witnesses, the operator could show others a different log",
         ),
         Some(policy) => {
             let each: Vec<_> = cosigned.iter().map(|(name, time)| format!("{name} at {time} s")).collect();
@@ -100,7 +100,7 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
             say(
                 "witnesses",
                 found,
-                "that the witnesses are independent: a witness run by the log's operator proves nothing",
+                "assumes that the witnesses are independent: a witness run by the log's operator proves nothing",
             );
         }
     }
@@ -108,13 +108,13 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let by_path = positions.iter().copied().filter(|position| !named.contains(position)).collect();
     let in_log = format!("the log has the round's records at positions {}", places(by_path));
     match named[..] {
-        [] => say("inclusion", in_log, "SHA-256"),
+        [] => say("inclusion", in_log, "assumes that SHA-256 has no collisions"),
         _ => {
             let found = format!("{in_log}; records proven by their hashes in later records: {}", places(named.clone()));
             say(
                 "inclusion",
                 found,
-                "that SHA-256 has no collisions; only an audit shows that the log has these \
+                "assumes that SHA-256 has no collisions; only an audit shows that the log has these \
                  records at these positions",
             );
         }
@@ -132,19 +132,19 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
         wrong => format!("{wrong} of {steps} steps DO NOT GIVE the bytes of their records"),
     };
     let model = hex(&replayed.view.started.model_hash);
-    say("steps", found, &format!("that this program plays the game correctly, with model {model}"));
+    say("steps", found, &format!("assumes that this program plays the game correctly, with model {model}"));
     let (is_shown, each) = seals(proven);
-    let rests = "that SHA-256 has no collisions, and that you received the seal before the request: compare the seal \
-         with the earlier answer that contained it";
+    let rests = "assumes that SHA-256 has no collisions, and that you received the seal before the request: compare the \
+         seal with the earlier answer that contained it";
     let mut lines = each.iter();
     if let Some(first) = lines.next() {
         text.push_str(&format!("  seals      {first}\n"));
         lines.for_each(|line| text.push_str(&format!("  {:<11}{line}\n", "")));
-        text.push_str(&format!("  {:<11}assumes: {rests}\n", ""));
+        text.push_str(&format!("  {:<11}{rests}\n", ""));
     }
     text.push_str("  not shown  ");
     if !is_shown {
-        text.push_str("that each draw was sealed before its request;\n             ");
+        text.push_str("whether each draw was sealed before its request;\n             ");
     }
     text.push_str(
         "later changes, such as a void; a pool's payment for a hit; whether the player's figures at the start of the round\n\

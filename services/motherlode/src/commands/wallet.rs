@@ -55,7 +55,7 @@ struct Check {
     /// Timeout of a call in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..=60_000))]
     answer_ms_max: u64,
-    /// Seconds that a tester has to restart the wallet; 0 skips the restart case.
+    /// Time limit in seconds for a tester to restart the wallet; 0 skips the restart case.
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=3_600))]
     restart_within: u64,
     /// Play this case only; may be repeated. See `motherlode wallet cases`.

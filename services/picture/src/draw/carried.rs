@@ -74,7 +74,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
             return format!("sum of the coin values of the {name}s: {sum} {currency}");
         }
         if let Some(name) = key.strip_suffix("_gifted").and_then(of_colour) {
-            return format!("{value} of the {name}s as a gift");
+            return format!("{value} of the {name}s were a gift");
         }
         let potion = usize::try_from(*value).ok().and_then(|place| place.checked_sub(1));
         let potion = potion.and_then(|place| collected.get(place)).map(|at| window::name(game, *at));

@@ -144,7 +144,7 @@ fn free_spins_stand_beside_each_other_with_their_sum() {
   gr Green Potion  bl Blue Potion  pu Purple Potion
   5 free spins won 1,200 coins; 3 still to play.
   The round has won 1,265 coins, 6.33 EUR and waits for a pick of 3 out of 6.
-  Then come 3 free spins.
+  Remaining: 3 free spins.
 ";
     assert_eq!(format!("\n{}", drawn(&outcome_of, false)), picture);
 }

@@ -58,7 +58,7 @@ impl Highest {
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let mut rows = vec![("highest stated win of a round", format!("{} bets", grouped(&self.bets)))];
         rows.extend((!self.at.is_empty()).then(|| ("reached", self.at.clone())));
-        rows.push(("chance of this win, at most", self.chance.clone()));
+        rows.push(("chance of the highest win, at most", self.chance.clone()));
         if !self.gambled_bets.is_empty() {
             rows.push((
                 "highest win with the gamble, at stakes in EUR",

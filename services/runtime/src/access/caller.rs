@@ -15,7 +15,8 @@ pub struct Caller(pub(super) Option<Arc<Identity>>);
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) operator: Arc<Operator>,
-    /// True if the credential belongs to this operator; false if it belongs to another but may call for this one.
+    /// True if the credential belongs to this operator; false if it belongs to another operator but may call for this
+    /// one.
     pub(super) is_own: bool,
     pub(super) name: String,
     pub(super) kind: Kind,

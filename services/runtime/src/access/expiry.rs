@@ -13,7 +13,7 @@ use std::{
 use tokio::time::timeout;
 use tonic::{Status, body::Body};
 
-/// Maximum time between checks of the expiry, because the system clock can be changed.
+/// Maximum time between checks of the expiry; a single timer would not follow changes of the system clock.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) struct Expiring {

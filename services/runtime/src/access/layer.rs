@@ -16,7 +16,6 @@ use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use tonic::body::Body;
 
-/// Header that names the operator for which a call is made.
 pub const OPERATOR: &str = "motherlode-operator";
 
 type Identities = Arc<[Arc<Identity>]>;

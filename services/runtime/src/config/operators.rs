@@ -46,8 +46,8 @@ pub struct Operator {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credential {
-    /// Name, recorded as the actor of commits. Credentials with equal names are the same actor, so an approval needs another
-    /// name (PL-27).
+    /// Name, recorded as the actor of commits. Credentials with equal names are the same actor, so an approver needs a
+    /// different name than the proposer (PL-27).
     pub name: String,
     /// SHA-256 of a bearer token; not allowed with `certificate_sha256`.
     pub token_sha256: Option<Digest>,

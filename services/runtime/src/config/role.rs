@@ -121,7 +121,7 @@ impl LedgerTargets {
         }
         if self.write_partitions.is_empty() && !self.read_partitions.is_empty() && role == Role::Ledger {
             return fault(
-                "read_partitions needs write_partitions: without it, this process writes and loads all partitions",
+                "read_partitions needs write_partitions: without write_partitions, this process writes and loads all partitions",
             );
         }
         let elsewhere = !self.write_partitions.is_empty()

@@ -12,7 +12,7 @@ use std::{fmt, fs, io, net::IpAddr, path::PathBuf};
 pub enum WalletKind {
     #[default]
     Transfer,
-    /// The operator, called for each debit and credit.
+    /// The operator, whose wallet is called for each debit and credit.
     Seamless,
 }
 

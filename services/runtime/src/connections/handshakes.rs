@@ -1,8 +1,9 @@
 //! TLS handshakes, limited in number and shared fairly between addresses.
 //!
 //! A handshake costs the client almost nothing, so all handshakes run on one thread of low priority. If all slots are
-//! taken, a new handshake displaces the oldest handshake of the address with the most handshakes. If the new handshake's own
-//! address has as many, the new handshake waits instead. A free slot goes to the address with the fewest handshakes.
+//! taken, a new handshake displaces the oldest handshake of the address with the most handshakes. If no address has
+//! more handshakes than the new handshake's own, the new handshake waits instead. A free slot goes to the address with
+//! the fewest handshakes.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;

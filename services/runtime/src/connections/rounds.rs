@@ -12,7 +12,7 @@ thread_local! {
 }
 
 struct Round {
-    /// Operators with work in this round, by the number of their share.
+    /// Operators with work in this round, keyed by the numbers of their shares.
     lanes: BTreeMap<usize, Lane>,
     newest: u64,
 }

@@ -102,9 +102,9 @@ pub fn network(address: IpAddr) -> IpAddr {
 /// When a limit is reached, one connection is closed to make room. Connections with incomplete handshakes are closed
 /// first, then connections without a known caller, then connections without a call. Within one of these kinds, the
 /// oldest connection of the address with the most connections is closed. A connection with calls in progress is closed
-/// only if its address has at least two connections more than the new one's address. An address with many connections
-/// therefore mainly displaces its own connections. At an operator's limit the same order applies, but connections are
-/// counted per credential instead of per address.
+/// only if its address has at least two connections more than the new connection's address. An address with many
+/// connections therefore mainly displaces its own connections. At an operator's limit the same order applies, but
+/// connections are counted per credential instead of per address.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 
@@ -367,8 +367,8 @@ impl Connection {
         self.share.get().unwrap_or_else(|| self.table.turns.unknown())
     }
 
-    /// Returns how many calls a connection may start before other connections get their turn. While operators compete,
-    /// this is the work that its operator has left in the thread's round, but at least 1; otherwise it is `alone`.
+    /// Returns how many calls a connection may start before other connections get their turn. Usually `alone`; while
+    /// operators compete, the work units left for the connection's operator in the thread's round, but at least 1.
     pub fn turn(&self, alone: usize) -> usize {
         match self.competes() {
             Some((share, most)) => rounds::left(share).unwrap_or(most).max(1),

@@ -376,7 +376,7 @@ reasons! {
         ProposalBytes = "PROPOSAL_BYTES", ResourceExhausted, After(100);
         /// The proposal is longer than a commit may be.
         ProposalTooLong = "PROPOSAL_TOO_LONG", PermissionDenied, Never;
-        /// A node of this role does not propose events of this kind.
+        /// A node of this role may not propose events of this kind.
         KindNotAllowed = "KIND_NOT_ALLOWED", PermissionDenied, Never;
         /// The proposal does not name the stream version of its decision.
         VersionMissing = "VERSION_MISSING", PermissionDenied, Never;

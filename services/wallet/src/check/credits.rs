@@ -7,11 +7,11 @@ use crate::call::Call;
 use motherlode_proto::wallet::v1::CreditKind;
 
 pub(super) const CASES: [Case; 11] = cases![
-    28 credit_applied_once: "Credits a win, a jackpot, or the refund of a voided round.";
+    28 credit_applied_once: "Credit pays a win, a jackpot, or the refund of a voided round.";
     29 credit_repeat_one_effect: "Calls are retried with the same id until the answer is known.";
     30 credit_repeat_other_amount_refused: "A call that repeats an id with a different amount is refused.";
     31 credit_ten_concurrent_one_effect: "Each transaction id has one effect, no matter how often or when it is sent.";
-    32 credit_after_session_end: "The session stays valid for credits after it has expired.";
+    32 credit_after_session_end: "Credits are accepted after their session has expired.";
     33 blocked_player_still_paid: "The wallet refuses a credit only because of a fault.";
     34 two_credits_in_one_round: "WIN is the win of a round, or a part of it.";
     35 jackpot_in_round: "JACKPOT names its pool and award; it is not part of the round's win.";

@@ -14,7 +14,7 @@ pub(super) const CASES: [Case; 11] = cases![
     21 of_unknown_debit_accepted: "A rollback is never refused.";
     22 concurrent_with_debit: "After a debit and its rollback, in any order, the debit has no effect.";
     23 after_refused_debit_moves_nothing: "The rollback of a refused debit moves no money.";
-    24 after_session_end: "The session stays valid for rollbacks after it has expired.";
+    24 after_session_end: "Rollbacks are accepted after their session has expired.";
     25 ten_concurrent_one_effect: "Concurrent rollbacks of a debit have one effect.";
     26 wrong_player_refused: "A rollback that names another player than its debit has no effect.";
     27 after_credit_refused_and_alarmed: "A rollback of a round that was paid or closed has no effect.";

@@ -5,10 +5,10 @@ use super::{
 use motherlode_proto::wallet::v1::CreditKind;
 
 pub(super) const CASES: [Case; 6] = cases![
-    39 close_lost_round: "CloseRound reports the end of a round whose last commit pays nothing. Moves no money.";
+    39 close_lost_round: "CloseRound reports the end of a round whose last commit pays nothing. It moves no money.";
     40 close_repeat: "A repeated CloseRound has one effect.";
     41 close_before_credit_arrives: "Reports of a round may arrive before a credit of another round.";
-    42 free_round_open_and_win: "OpenFreeRound opens a free round. Moves no money.";
+    42 free_round_open_and_win: "OpenFreeRound opens a free round and moves no money.";
     43 free_round_lost: "The end of a free round that won nothing is reported too.";
     44 open_close_counts_match: "Each round is opened and closed once; compare these counts with the wallet's books.";
 ];

@@ -24,7 +24,7 @@ LOST = frozenset(
         grpc.StatusCode.INTERNAL,
     }
 )
-# The service refuses with these statuses before it checks the request id, so an earlier attempt of the call may have been
+# The service refuses with these statuses before it checks the request id, so an earlier attempt may still have been
 # applied.
 AT_THE_DOOR = frozenset(
     {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.RESOURCE_EXHAUSTED}

@@ -60,7 +60,7 @@ impl Model {
         if data.bonus.vials < 3 || data.bonus.needs == 0 {
             return Err(ModelError::part(
                 "bonus",
-                "there must be at least three vials, and the number of needed symbols must not be 0",
+                "there must be at least three vials, and a bonus must need at least one symbol",
             ));
         }
         if !(1..=MULTIPLIER_MAX).contains(&data.free_spins.multiplier) {

@@ -191,8 +191,8 @@ fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
             return Err(ModelError::part(
                 "reels",
                 format!(
-                    "reel {} must have Bonus symbols but has none, must have none but has some, or has two in one \
-                     window",
+                    "reel {} has two Bonus symbols in one window, lacks Bonus symbols that it needs, or has Bonus \
+                     symbols where none are allowed",
                     reel + 1
                 ),
             ));

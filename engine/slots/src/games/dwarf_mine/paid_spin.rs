@@ -1,7 +1,7 @@
 //! Exact mathematics of the paid spin, whose window grows by randomly drawn rows.
 //!
-//! The cases are distinguished by two figures: which reels show a Bonus, and the number of crystals in each reel's new
-//! cells. In each case, the reels are independent, so [`crate::math::ways_moments`] can sum the wins.
+//! Spins are classified by two figures: the reels that show a Bonus, and the number of crystals in each reel's new
+//! cells. In each class, the reels are independent, so [`crate::math::ways_moments`] can sum the wins.
 //!
 //! ```text
 //! T(n) = W + (4 - n) c      weight from which a cell is drawn after n crystals; W: of all symbols, c: of a crystal
@@ -32,7 +32,7 @@ pub struct PaidSpin {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
     pub chance: Exact,
-    /// Contribution of this case's windows to the mean win of a spin, in coins.
+    /// Contribution of this class's windows to the mean win of a spin, in coins.
     pub coins: Exact,
 }
 

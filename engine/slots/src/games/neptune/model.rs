@@ -51,7 +51,7 @@ impl Model {
         let objects = Objects::new(&data.treasure)?;
         let most = treasures.picks_max().saturating_mul(objects.highest());
         if data.treasure.max_coins_of == MaxOf::Spin && most > objects.max_coins() {
-            return Err(ModelError::part("treasure", "the treasures of one spin can exceed the maximum"));
+            return Err(ModelError::part("treasure", "the treasures of one spin can exceed the maximum win"));
         }
         let scatters = Scatters::new(&data.symbols, &reels)?;
         Ok(Self {

@@ -133,7 +133,7 @@ impl Model {
         }
         let counts = |part, of: &[(u32, u32)], most: u32| {
             if of.iter().any(|&(n, _)| !(1..=most).contains(&n)) {
-                return Err(ModelError::part(part, format!("each count of this feature must be 1 to {most}")));
+                return Err(ModelError::part(part, format!("each count in the feature's table must be 1 to {most}")));
             }
             Weights::new(part, of.to_vec())
         };

@@ -16,8 +16,8 @@ use crate::parts::file::ModelError;
 use crate::parts::windows::Windows;
 
 const UNLOCK_SPINS: &str = "mean number of spins until a player who is new to a bet level has unlocked all features";
-const UNLOCK_COST: &str = "mean loss in bets until a player who is new to a bet level has unlocked all features, \
-     compared with all features unlocked";
+const UNLOCK_COST: &str = "mean loss in bets of a player who is new to a bet level, compared with a player who has \
+     unlocked all features";
 
 pub fn prove(model: &Model) -> Result<(), ModelError> {
     let means = Means::new(model);

@@ -56,12 +56,13 @@ pub struct Tale {
     pub partition: u32,
     pub request_id: Option<String>,
     pub seeds: u64,
-    /// Key of the sealed draws; `None` if the log must have no sealed draws, as in older versions.
+    /// Key of the sealed draws; `None` for a log without sealed draws, as written by older versions.
     pub key: Option<[u8; 32]>,
     pub currency: Option<Currency>,
-    /// Rules version of bets, which also determines from which rounds a round carries over figures.
+    /// Rules version of bets. If it is set, this version determines the shared figures; otherwise the game's newest
+    /// version does.
     pub version: Option<&'static str>,
-    /// Whether outcomes follow from the forger's seeds instead of the sealed draws.
+    /// Whether outcomes are computed from a forger's seeds instead of the sealed draws.
     pub forged: bool,
 }
 

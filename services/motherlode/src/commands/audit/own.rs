@@ -51,7 +51,7 @@ fn text(report: &CopyReport) -> String {
         hex(&report.head)
     );
     text += &format!(
-        "{} players, {} rounds, {} steps, each recomputed; all bytes match.\n",
+        "{} players, {} rounds, {} steps, each recomputed; all bytes match the log.\n",
         report.books.players().count(),
         sum(|of| of.rounds),
         sum(|of| of.steps)

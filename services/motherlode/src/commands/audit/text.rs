@@ -70,15 +70,16 @@ fn log(report: &Report) -> Vec<String> {
     }
     if !report.checkpoints.is_empty() {
         let sizes: Vec<_> = report.checkpoints.iter().map(count).collect();
-        let tree =
-            report.tree.map_or(String::new(), |size| format!("; the tree files match the log to {}", count(size)));
+        let tree = report
+            .tree
+            .map_or(String::new(), |size| format!("; the tree files match the log up to record {}", count(size)));
         lines.push(format!("  checkpoints of this log: {}{tree}", sizes.join(", ")));
     }
     lines.extend([
         row("commits", &count(position)),
         row("players", &count(books.players().count())),
         row("rounds", &sum(|of| of.rounds)),
-        row("steps, each recomputed; all bytes match", &sum(|of| of.steps)),
+        row("steps, each recomputed; all bytes match the log", &sum(|of| of.steps)),
         row("spins, free spins included", &sum(|of| of.spins)),
     ]);
     lines
@@ -88,7 +89,7 @@ fn of_tail(tail: &Tail) -> String {
     match tail {
         Tail::Clean => "clean".to_owned(),
         Tail::Torn { file, offset, bytes } => {
-            format!("{bytes} bytes of an unacknowledged append, {} at byte {offset}", file.display())
+            format!("{bytes} bytes of an unacknowledged append, in {} at byte {offset}", file.display())
         }
     }
 }
@@ -112,7 +113,7 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
                 &money(voids.refunds, currency),
             ));
             lines.push(row("taken-back wins of voided rounds", &money(voids.wins_taken_back, currency)));
-            lines.push(row("spent wins of voided rounds", &money(voids.wins_left, currency)));
+            lines.push(row("wins of voided rounds that players keep", &money(voids.wins_left, currency)));
         }
         lines.extend(played.iter().filter(|of| of.currency == currency).flat_map(returns));
     }
@@ -133,7 +134,7 @@ fn draws(seals: &Seals, held: u64) -> Vec<String> {
     }
     if unsure_starts > 0 {
         lines.push(row("service starts that revoked unused seals", &count(unsure_starts)));
-        lines.push(row("draws sealed again after these starts", &count(ended)));
+        lines.push(row("draws sealed again after starts that revoked seals", &count(ended)));
     }
     lines.push(row("sealed steps of open rounds, resolved when the rounds end", &count(held)));
     if checked + unchecked > 0 {

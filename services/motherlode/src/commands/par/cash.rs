@@ -37,7 +37,7 @@ pub(super) fn lines(reports: &[CashReport]) -> Vec<(String, String)> {
             1 => first.coin_value.clone(),
             _ => format!("{} to {}", first.coin_value, last.coin_value),
         };
-        let how = if first.rounds_wins { "wins rounded" } else { "same return as in coins" };
+        let how = if first.rounds_wins { "wins rounded" } else { "wins not rounded" };
         lines.push((format!("{} {coins}, {how}", first.currency), first.rtp.clone()));
     }
     lines

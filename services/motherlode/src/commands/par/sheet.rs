@@ -123,7 +123,7 @@ fn spread(par: &Par) -> Vec<String> {
         row("standard deviation of a round", &format!("{:.4} bets", par.std_dev)),
         row("volatility index, 1.96 standard deviations", &format!("{:.4}", par.volatility_index())),
         row("highest win of one spin of the reels", &format!("{} bets", grouped(&decimal(&par.max_win_bets, 2)))),
-        row("frequency of this win", &format!("{} spins", once_in(&par.max_win_probability, 0))),
+        row("frequency of the highest win", &format!("{} spins", once_in(&par.max_win_probability, 0))),
     ]);
     lines
 }
@@ -167,8 +167,9 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
         lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
     lines.push(String::new());
-    lines.push("    The pay is the figure times the line's coins on a line, times the total bet".to_owned());
-    lines.push("    anywhere, and times the coins of a bet on ways; fs: free spins.".to_owned());
+    let pays = "A line win is its figure times the line's coins, a scatter win its figure times the total bet, a ways win \
+                its figure times the bet's coins. fs: free spins.";
+    lines.extend(wrapped(pays, ROW_WIDTH - 4).into_iter().map(|line| format!("    {line}")));
     lines
 }
 

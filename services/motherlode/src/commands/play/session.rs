@@ -393,7 +393,8 @@ fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     }
 }
 
-/// Returns the game. Fails if the service's model of the game differs, because the drawing would show wrong symbols.
+/// Returns the game. Fails if the service's model of the game differs from this program's, because the drawing would
+/// show wrong symbols.
 fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static dyn Game, Failure> {
     let game = slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash);
     game.ok_or_else(|| {

@@ -32,7 +32,7 @@ impl To {
     }
 }
 
-/// Facts about the records up to the cut that the next commit needs.
+/// Facts about the kept records, for the commit that follows them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Kept {
     pub(super) end: Position,
@@ -42,7 +42,7 @@ pub(super) struct Kept {
     restores: Restores,
 }
 
-/// Reads the records of one partition in order, and decides which the restored log keeps.
+/// Reads the records of one partition in order, and decides which of them the restored log keeps.
 pub(super) struct Cutter<'a> {
     partition: u32,
     to: &'a To,
@@ -66,7 +66,7 @@ pub(super) struct Cut {
     pub(super) kept: Kept,
     /// Last record of the archive.
     pub(super) last: Position,
-    /// Last positions of other partitions named by the kept records.
+    /// Last position in each other partition to which the kept records refer.
     pub(super) reports: BTreeMap<u32, Position>,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Cutter<'a> {
             Ok(logged) => logged,
             Err(error) => {
                 let (partition, position) = (self.partition, found.position);
-                let what = format!("partition {partition}: the record at position {position} is no commit: {error}");
+                let what = format!("partition {partition}: the record at position {position} is not a commit: {error}");
                 self.fault = Some(Failure::found(what));
                 return false;
             }
@@ -147,11 +147,11 @@ impl<'a> Cutter<'a> {
             return Err(fault);
         }
         let kept = cut.unwrap_or(kept);
-        let step = "Name the position of partition 0 alone, and the other partitions are cut to it; or use --time";
+        let step = "Name only the position of partition 0, to which the other partitions are cut; or use --time";
         if let Some(wanted) = to.position(partition).filter(|wanted| *wanted != kept.end) {
             let why = match refers {
                 Some(refers) => format!(
-                    "its record at position {} refers to position {refers} of partition 0, but partition 0 would end at position {home_end}",
+                    "the partition's record at position {} refers to position {refers} of partition 0, but partition 0 would end at position {home_end}",
                     kept.end + 1
                 ),
                 None => format!("the last complete archive ends at position {archived}"),
@@ -162,7 +162,7 @@ impl<'a> Cutter<'a> {
         if kept.end < reported {
             let end = kept.end;
             let what = format!(
-                "partition {partition} cannot be restored to position {end}: partition 0 refers to its position {reported}"
+                "partition {partition} cannot be restored to position {end}: partition 0 refers to position {reported} of this partition"
             );
             return Err(Failure::unusable(what).with_step(step));
         }
@@ -181,14 +181,15 @@ impl Kept {
         for event in &commit.events {
             match event {
                 Event::GenerationBegun(begun) => self.generation = begun.number,
-                // The fold of the service reports a restore that cannot be recorded.
+                // The service's fold reports a restore that cannot be recorded, so the result is ignored here.
                 Event::LogRestored(restored) => _ = self.restores.add(restored, commit.position),
                 _ => {}
             }
         }
     }
 
-    /// Makes the first record of the restored log: the restore, and a generation of draws that revokes unused seals.
+    /// Makes the record after the kept records. It states the restore, and begins a generation of draws that revokes
+    /// unused seals.
     pub(super) fn restored(
         &self,
         partition: u32,
@@ -225,7 +226,7 @@ impl Kept {
     }
 }
 
-/// Number of the restore that a record is the commit of; `None` for other records.
+/// Returns the restore's number if the record is a restore's commit.
 pub(super) fn number(found: &Record) -> Option<u64> {
     let logged = record::decode(&found.bytes).ok()?;
     logged.commit.events.iter().find_map(|event| match event {

@@ -100,7 +100,7 @@ impl Undone {
         Ok(Self { file, failed: None, pending: BTreeMap::new(), sums: BTreeMap::new() })
     }
 
-    /// `cut` is the last position that the restored log has, if the record is after it.
+    /// If the restored log lacks the record, `cut` is the restored log's last position.
     pub(super) fn take(&mut self, logged: &Logged, restores: &Restores, cut: Option<Position>) {
         let commit = &logged.commit;
         let StreamId::Player { operator, player } = &commit.stream else { return };

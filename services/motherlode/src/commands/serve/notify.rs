@@ -12,8 +12,9 @@ pub(super) fn stopping() {
     send(&[NotifyState::Stopping]);
 }
 
-/// Sends WATCHDOG=1 twice per `WatchdogSec` from the runtime that serves calls, so that systemd restarts the service if this
-/// runtime hangs. Never ends. A thread sends, because a service manager that does not read must not block the runtime.
+/// Sends WATCHDOG=1 twice per `WatchdogSec`, so that systemd restarts the service if the runtime that serves calls
+/// hangs. Never ends. The runtime triggers each message, but a thread sends it, because a service manager that does not
+/// read must not block the runtime.
 pub(super) async fn watchdog() {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero()) else {
         return std::future::pending().await;

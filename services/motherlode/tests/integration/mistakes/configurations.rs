@@ -71,7 +71,7 @@ pub const FAULTY: &[(&str, &[&str])] = &[
     ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", &["telemetry.otlp_endpoint: \"collector:4317\"", "http://"]),
     (
         "[telemetry]\notlp_endpoint = \"http://collector:4317\"\notlp_ca = \"plain\"\n",
-        &["telemetry.otlp_ca: only an https endpoint has a root certificate"],
+        &["telemetry.otlp_ca: a root certificate needs an https endpoint"],
     ),
     (
         "[telemetry]\notlp_endpoint = \"https://collector:4317\"\notlp_ca = \"plain\"\n",

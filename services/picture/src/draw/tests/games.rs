@@ -94,7 +94,7 @@ fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_
     let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
     let told = changes(game, &figures, "EUR");
     let wanted = "3 Red Crystals; 1 Green Crystal; sum of the coin values of the Red Crystals: 0.4 EUR; 3 of the Red \
-                  Crystals as a gift; the new player's gift is given";
+                  Crystals were a gift; the new player's gift is given";
     assert_eq!(told, wanted);
 }
 
@@ -161,7 +161,7 @@ fn me_16_half_secured_is_told_at_once_and_with_the_next_card() {
     let mut rest = Outcome { awaiting: Awaiting::Double.into(), round_win_coins: 418, ..Outcome::default() };
     rest.round_win_minor = 4_180;
     let halved = "  Half of the amount at risk is secured.\n  \
-                  The round has won 418 coins, 41.80 EUR\n  and waits for a guess, to secure half, or to collect.\n";
+                  The round has won 418 coins, 41.80 EUR\n  and waits for the choice to guess, to secure half or to collect.\n";
     assert_eq!(outcome(game, &rest, Currency::EUR, false), halved);
     rest.card = Some(CardTurn {
         guess: Card::RedHeart.into(),
