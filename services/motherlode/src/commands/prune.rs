@@ -22,15 +22,13 @@ use std::{
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Removes records that are older than a confirmed base, and that an archive has. The service must be stopped if the log is in
-/// a folder. If the command is stopped, the next run continues.
-///
-/// On JetStream, another process can serve the log: this command takes it over for the removal. It uses the data folder of a
-/// stopped ledger process.
+/// Removes records that are older than a confirmed base, and that an archive has. If the command is stopped, the next run
+/// continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Log to prune: a data folder, or nats://host:port,...
-    #[arg(value_name = "PLACE")]
+    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder of --config must
+    /// belong to a stopped ledger process; another one can serve the log.
+    #[arg(value_name = "LOG")]
     log: String,
     /// Archive of this log, as in `motherlode archive`. Each record is compared with the archived record before it is removed.
     #[arg(long, value_name = "PLACE")]
