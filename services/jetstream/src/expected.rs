@@ -15,7 +15,6 @@ pub(crate) struct Expected {
     created: Value,
     replicas: u64,
     storage: Value,
-    /// Set before a prune limits the age of messages.
     is_limited: AtomicBool,
 }
 
@@ -31,7 +30,6 @@ impl Expected {
         self.is_limited.store(true, Ordering::Release);
     }
 
-    /// Returns how the stream deviates, whose log starts with message `start` and had a message `last`.
     pub(crate) fn deviation(&self, info: &Value, start: u64, last: u64) -> Option<String> {
         let (config, state) = (&info["config"], &info["state"]);
         let is_limited = config["max_age"] != 0 && self.is_limited.load(Ordering::Acquire);

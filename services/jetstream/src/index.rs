@@ -43,7 +43,6 @@ impl Index {
         }
     }
 
-    /// Drops the entries before the start, because their messages may be removed.
     fn begin_at(&mut self, start: Start) {
         let Start { sequence, epoch, log, .. } = start;
         let first = Mark { next: log.first, sequence, epoch, head: log.previous };

@@ -115,12 +115,10 @@ impl Link {
         self.get(stream, &json!({ "seq": sequence, "batch": batch, "max_bytes": bytes.clamp(1, BYTES_MAX) }))
     }
 
-    /// Fetches messages with this subject. The answering server may lag behind the stream's leader.
     pub(crate) fn fetch_by_subject(&self, stream: &str, sequence: u64, subject: &str) -> Result<Vec<Message>, Failure> {
         self.get(stream, &json!({ "seq": sequence, "next_by_subj": subject, "batch": MESSAGES_MAX }))
     }
 
-    /// Returns the sequence number and time of the first message that the request selects.
     pub(crate) fn first_time(&self, stream: &str, mut request: Value) -> Result<(u64, SystemTime), Failure> {
         request["batch"] = json!(1);
         let answers = self.answers(stream, &request)?;

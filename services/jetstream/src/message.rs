@@ -101,7 +101,6 @@ impl Trust {
             }
     }
 
-    /// Returns the start that a writer has recorded in this message.
     pub(crate) fn start(&self, message: &Message) -> Option<Start> {
         let is_writers = self.signs(message.sequence).is_none_or(|key| self.is_authentic(key, message));
         let start = Start::decode(&message.payload).filter(|start| start.sequence < message.sequence)?;

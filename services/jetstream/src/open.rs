@@ -179,7 +179,6 @@ impl Stream {
         Ok(Self { trust: Arc::new(trust), ..self })
     }
 
-    /// Checks that no message after the start is missing.
     fn is_whole(&self, info: &Value, start: Start) -> Result<(), OpenError> {
         match count(&info["state"], "first_seq") <= start.sequence {
             true => self.is_contiguous(info),
@@ -196,7 +195,7 @@ impl Stream {
         OpenError::Stream { stream: self.name.clone(), fault }
     }
 
-    /// Returns the newest recorded start. The server that returns the messages may lag behind the stream's leader.
+    /// Returns the newest recorded start. The answering server may lag behind the stream's leader.
     pub(crate) fn start(&self) -> Result<Start, OpenError> {
         let (genesis, subject) = (Start::genesis(self.partition), start_subject(&self.name));
         let found = insist(Instant::now() + ANSWER_WAIT, || {
@@ -219,7 +218,7 @@ impl Stream {
         found.map_err(|failure| self.api_error(failure))
     }
 
-    /// Removes the limit that an interrupted [prune](crate::JetStreamStore::remove_before_start) left.
+    /// Removes the limit that an interrupted prune left.
     fn without_limit(&self, start: Start) -> Result<Value, OpenError> {
         let info = self.found()?;
         if start == Start::genesis(self.partition) || info["config"]["max_age"] == 0 {
@@ -229,13 +228,12 @@ impl Stream {
         self.limit(&info, Duration::ZERO)
     }
 
-    /// Sets the maximum age of messages, or removes it, and returns the updated stream's state.
     pub(crate) fn limit(&self, info: &Value, age: Duration) -> Result<Value, OpenError> {
         let mut config = info["config"].clone();
         let nanoseconds = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
         config["max_age"] = json!(nanoseconds);
         if nanoseconds > 0 && count(&config, "duplicate_window") > nanoseconds {
-            // NATS requires it. The log's messages have no ids.
+            // NATS requires it.
             config["duplicate_window"] = json!(nanoseconds);
         }
         let until = Instant::now() + ANSWER_WAIT;

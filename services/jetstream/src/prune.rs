@@ -1,11 +1,6 @@
-//! Removes the messages before a new start of the log (PL-37). The stream forbids purges, so the stream gets a maximum age
-//! for a moment.
-//!
-//! * The start is stored before the age is limited. If the writer stops before it has removed the limit, the next writer
-//!   removes it before it appends.
-//! * NATS cannot refuse an update that arrives late, and a server that was down applies the limit when it returns. The limit
-//!   therefore spares the messages of a margin before the start: it reaches the log only if it is applied later than the
-//!   margin. A limit on the number of messages would depend on the load instead.
+//! Removes the messages before a new start of the log (PL-37) by a temporary maximum age, because the stream forbids purges.
+//! If the writer stops before it removes the limit, the next writer does so before it appends. A server that was down applies
+//! the limit late, so the messages of a margin before the start are kept.
 
 use crate::{
     failure::Failure,
@@ -25,7 +20,6 @@ use std::{
 };
 
 const REMOVAL_MAX: Duration = Duration::from_secs(600);
-/// Minimum age that NATS accepts.
 const AGE_MIN: Duration = Duration::from_millis(100);
 
 #[derive(Debug, thiserror::Error)]
@@ -39,8 +33,7 @@ pub enum PruneError {
 }
 
 impl JetStreamStore {
-    /// Records that the log starts with the last message that begins at or before the position. Nothing is removed yet. An
-    /// earlier start than the recorded one changes nothing.
+    /// Records that the log starts with the last message that begins at or before the position, unless it already starts later.
     pub fn record_start(&mut self, before: Position) -> Result<LogStart, PruneError> {
         let old = self.shared().start();
         let walk = self.shared().walk_to(before).map_err(OpenError::from)?;
@@ -52,8 +45,7 @@ impl JetStreamStore {
         Ok(log)
     }
 
-    /// Removes the messages that were published earlier than `margin` before the start. If this fails, the caller can repeat
-    /// it; the limit may remain until then. Fails if a server was down or behind.
+    /// Removes the messages published earlier than `margin` before the start. After an error, the limit may remain.
     pub fn remove_before_start(&self, margin: Duration) -> Result<(), PruneError> {
         let stream = self.shared().stream();
         let info = stream.found()?;
@@ -71,7 +63,6 @@ impl JetStreamStore {
     }
 }
 
-/// Returns the sequence number and time of the first message that the margin spares.
 fn oldest_kept(stream: &Stream, start: u64, margin: Duration) -> Result<(u64, SystemTime), OpenError> {
     let request = |request: Value| {
         let found = insist(Instant::now() + ANSWER_WAIT, || stream.link.first_time(&stream.name, request.clone()));
@@ -88,7 +79,6 @@ fn server_time(stream: &Stream, info: &Value) -> Result<SystemTime, OpenError> {
     time.ok_or_else(|| stream.api_error(Failure::Unknown("JetStream's answer has no time".into())))
 }
 
-/// Waits until the stream begins at `first`.
 fn removed(stream: &Stream, first: u64) -> Result<(), OpenError> {
     let until = Instant::now() + REMOVAL_MAX;
     let fault = |fault: &str| Err(OpenError::Stream { stream: stream.name.clone(), fault: fault.into() });
@@ -107,7 +97,7 @@ fn removed(stream: &Stream, first: u64) -> Result<(), OpenError> {
     }
 }
 
-/// Checks that each server has all messages, because a server that returns later than the margin could remove records.
+/// A server that returns later than the margin could remove records.
 fn are_current(stream: &Stream, info: &Value) -> Result<(), PruneError> {
     let replicas = info["cluster"]["replicas"].as_array().into_iter().flatten();
     let behind = replicas.filter(|replica| replica["current"] != true || replica["offline"] == true);

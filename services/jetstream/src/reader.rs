@@ -66,7 +66,6 @@ impl StreamReader {
         self.index.read().start
     }
 
-    /// Returns the walk at the last message that begins at or before the position.
     pub(crate) fn walk_to(&self, position: Position) -> Result<Option<Walk>, ReadError> {
         let found = self.index.read().find(position, position);
         let Some((mut walk, messages)) = found else { return Ok(None) };
@@ -89,7 +88,6 @@ impl StreamReader {
         if found.first().is_some_and(|first| first.sequence > sequence) {
             let info = self.stream.info().map_err(io::Error::from)?;
             if count(&info["state"], "first_seq") > sequence {
-                // This reader has not read the new start of the log yet.
                 return Err(io::Error::other(format!("message {sequence} of the stream was removed by a prune")).into());
             }
         }

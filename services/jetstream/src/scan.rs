@@ -30,7 +30,6 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Start of the log when the scan was opened.
     #[must_use]
     pub fn start(&self) -> LogStart {
         self.start

@@ -1,5 +1,4 @@
-//! Start of a log whose earlier messages were removed (PL-37). The writer records it in a `<stream>.start` message before the
-//! first removal, so every reader of the stream finds it, and a later writer cannot be overwritten by an earlier one:
+//! Start of a pruned log (PL-37). The writer records it in a `<stream>.start` message before the first removal:
 //!
 //! ```text
 //! "MLSTART1"  first message u64  its epoch u64  first position u64  hash of the record before it 32
@@ -13,9 +12,9 @@ const MAGIC: &[u8] = b"MLSTART1";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// Sequence number of the first message of the log; earlier messages may still exist.
+    /// Sequence number of the log's first message.
     pub sequence: u64,
-    /// Sequence number of the message that began the epoch of the first message.
+    /// Epoch of this message.
     pub epoch: u64,
     pub log: LogStart,
     /// Hash of the log's first record; `None` if no record was removed.

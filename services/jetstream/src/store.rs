@@ -172,7 +172,7 @@ impl JetStreamStore {
         &self.expected
     }
 
-    /// Publishes a message of this writer; `advance` returns the walk after it, except its sequence number.
+    /// `advance` returns the walk after the message, except its sequence number.
     pub(crate) fn publish(
         &mut self,
         kind: Kind,

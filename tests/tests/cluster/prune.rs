@@ -14,7 +14,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longer than a takeover, which removes the limit that a killed prune leaves.
 const MARGIN: Duration = Duration::from_secs(12);
 
 struct Installation {
@@ -77,12 +76,10 @@ impl Installation {
         println!("{rounds} rounds played in {:.0} s", begun.elapsed().as_secs_f32());
     }
 
-    /// Runs a command on the log, with the configuration and data folder of the stopped ledger a.
     fn on_log(&self, arguments: &[&str]) -> String {
         self.run(&[arguments, &["--config", self.config("a").to_str().unwrap()]].concat())
     }
 
-    /// Records bases of the snapshots of the stopped ledger a, and confirms them after an audit of a copy.
     fn confirm_bases(&self, writer: SocketAddr) {
         let (target, copy) = (format!("http://{writer}"), self.path("copy"));
         let taken =
@@ -131,7 +128,6 @@ impl Installation {
         self.stream(partition)["config"]["max_age"] != 0
     }
 
-    /// Kills a prune between its two updates of the home partition's stream.
     fn prune_and_kill(&self) {
         let arguments = self.prune();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -20,8 +20,7 @@ fn open(config: &Config) -> JetStreamStore {
     JetStreamStore::open(config, 0).unwrap()
 }
 
-/// Log with `APPENDS` messages that have one to four records each, then single messages until these are older than the margin,
-/// then `APPENDS` more.
+/// Log whose first messages are older than the margin.
 fn written(config: &Config) -> (JetStreamStore, Vec<Bytes>) {
     let (mut store, mut all) = (open(config), Acknowledged::new());
     for n in 0..APPENDS {
@@ -38,7 +37,6 @@ fn written(config: &Config) -> (JetStreamStore, Vec<Bytes>) {
     (store, all.into_values().collect())
 }
 
-/// Position at which a log that was just written is pruned.
 fn place(records: &[Bytes]) -> Position {
     (records.len() - APPENDS) as Position
 }
@@ -62,7 +60,7 @@ fn has_limit(node: &Node) -> bool {
     info(node)["config"]["max_age"] != 0
 }
 
-/// Sets the limit that a prune sets, and no more, as if the prune were killed after its first update.
+/// Leaves the limit as a prune that was killed after its first update.
 fn limit(node: &Node, age: Duration) {
     let mut config = info(node)["config"].clone();
     let age = u64::try_from(age.as_nanos()).unwrap();
@@ -184,7 +182,6 @@ fn pl_37_three_servers_prune_alike_and_no_prune_begins_while_one_is_down() {
     let start = store.record_start(place(&records)).unwrap();
     cluster.nodes[2].kill();
     let refused = loop {
-        // The leader reports the server as current until it misses its answers.
         let before = state(&cluster.nodes[0])[0];
         assert_eq!(before, 1);
         match store.remove_before_start(Duration::from_secs(3_600)) {

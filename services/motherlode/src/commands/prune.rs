@@ -60,7 +60,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Records of a partition, and the limits of their removal.
 struct Limits {
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -95,7 +94,6 @@ fn say_start(partition: u32, start: LogStart) -> Result<(), Failure> {
     say(&format!("  partition {partition} now starts at position {}\n", start.first))
 }
 
-/// Collects the limits of all partitions, beginning with the home partition.
 struct Limiter<'a> {
     data: &'a Path,
     kept_from_ms: i64,
@@ -139,7 +137,6 @@ impl<'a> Limiter<'a> {
     }
 }
 
-/// Compares the records to be removed with the archive, and adds the archive's limit.
 async fn verify(args: &Args, archive: &Archive, found: &mut [Limits], done: &AtomicU64) -> Result<(), Failure> {
     archive.check_partitions(found.len()).await?;
     for limits in found {

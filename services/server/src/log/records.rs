@@ -61,7 +61,6 @@ impl LogLocation {
         RecordsError::Archived { log, first }
     }
 
-    /// Opens a partition's records, which must not start after the position that follows `after`.
     pub fn kept_after(&self, partition: u32, after: Position) -> Result<Records, RecordsError> {
         let records = self.kept_records(partition)?.ok_or_else(|| self.missing(partition))?;
         match records.first() > after + 1 {

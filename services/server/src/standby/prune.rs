@@ -1,5 +1,4 @@
-//! Prunes a log on JetStream while a service writes it (PL-37). The pruner follows the log like a standby. It takes the log
-//! over, removes the old messages, and leaves the log to the standbys.
+//! Prune of a log on JetStream (PL-37) by a standby that takes the log over, removes old messages and leaves.
 
 use super::replica::{CatchUpError, PartitionReplica, Replica};
 use crate::log::location::LogError;
@@ -33,17 +32,15 @@ pub struct Pruner {
 }
 
 impl Pruner {
-    /// Locks the configured data folder, which no other process may use.
+    /// Locks the configured data folder.
     pub fn new(config: Config) -> Result<Self, LogError> {
         let replica = Replica::new(&config)?;
         let options = Options { snapshot_commits: 1, ..Options::default() };
         Ok(Self { config, options, replica, stores: vec![] })
     }
 
-    /// Replays the log to its current end.
     pub fn catch_up(&mut self) -> Result<(), PruneError> {
         for partition in &mut self.replica.partitions {
-            // The answering server may lag behind the stream's leader, so the log may not be loaded yet.
             while partition.advance(&self.config, &self.options)? || partition.loaded().is_none() {
                 if partition.is_missing() {
                     return Err(PruneError::Missing);
@@ -53,12 +50,11 @@ impl Pruner {
         Ok(())
     }
 
-    /// State and records of each partition, in order.
     pub fn partitions(&self) -> impl Iterator<Item = (&Recovered, Arc<dyn Reader>)> {
         self.replica.partitions.iter().filter_map(PartitionReplica::loaded)
     }
 
-    /// Becomes the log's writer. The caller must hold the returned presence until it has left.
+    /// The caller must hold the returned presence until it has left.
     pub fn take_over(&mut self) -> Result<Option<Presence>, PruneError> {
         let Self { replica: Replica { config, partitions, .. }, .. } = self;
         let opened = partitions.iter_mut().rev().map(|partition| partition.open(config, None));
@@ -69,8 +65,7 @@ impl Pruner {
         Ok(self.stores.split_first().map(|(first, others)| first.presence(others)))
     }
 
-    /// Removes the messages published earlier than `margin` before each partition's position. `is_held` returns whether this
-    /// process is still the writer.
+    /// Removes messages of each partition. `is_held` returns whether this process is still the writer.
     pub fn prune(
         &mut self,
         before: &[Position],

@@ -1,5 +1,4 @@
-//! Prune of a log on JetStream, which another process may serve. The records are compared with the archive first, so that the
-//! log is taken over only for the removal.
+//! Prune of a log on JetStream. The log is taken over only for the removal.
 
 use super::{Args, Failure, Limiter, Limits, say_start, verify_until_signalled};
 use crate::commands::{progress::shown, say};
