@@ -1,4 +1,7 @@
-use crate::client::{Client, bet};
+use crate::{
+    client::{Client, bet},
+    reason,
+};
 use motherlode_proto::{
     round::v1::{Account, JackpotWin, RoundState},
     spin::v1::Played,
@@ -74,10 +77,18 @@ impl Player {
     }
 
     pub async fn check(&mut self, client: &mut Client) {
-        let (rounds, answers) = (self.round, Arc::default());
+        assert_eq!(self.check_pruned(client).await, 0, "no request is archived");
+    }
+
+    /// Repeats all requests, which must have no effect. Returns the number of archived rounds.
+    pub async fn check_pruned(&mut self, client: &mut Client) -> u64 {
+        let (rounds, answers, mut archived) = (self.round, Arc::default(), 0);
         for round in 0..=rounds {
             self.round = round;
-            self.play_round(client, &answers).await.expect("a repeated request is answered");
+            match self.play_round(client, &answers).await {
+                Err(status) if reason(&status) == "ARCHIVED" => archived += 1,
+                repeated => repeated.expect("a repeated request is answered"),
+            }
         }
         self.round = rounds + 1;
         let settled = self.answers.values().filter(|answer| answer.state() == RoundState::Settled);
@@ -86,6 +97,7 @@ impl Player {
         let jackpots: i64 =
             self.jackpots.values().filter_map(|won| won.amount.as_ref()).map(|won| won.amount_minor).sum();
         assert_eq!(client.balance(&self.account).await, DEPOSIT - bets + wins + jackpots);
+        archived
     }
 
     pub async fn balance_is_served(&self, client: &mut Client) {

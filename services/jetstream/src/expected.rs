@@ -1,9 +1,13 @@
 //! Checks repeatedly that a stream in use was neither reconfigured nor recreated. If it was reconfigured or recreated, the
 //! writer stops writing.
 
-use crate::check;
+use crate::{
+    check,
+    open::{count, is_contiguous},
+};
 use motherlode_runtime::config::Store as Config;
 use serde_json::Value;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug)]
 pub(crate) struct Expected {
@@ -11,6 +15,7 @@ pub(crate) struct Expected {
     created: Value,
     replicas: u64,
     storage: Value,
+    is_limited: AtomicBool,
 }
 
 impl Expected {
@@ -18,13 +23,19 @@ impl Expected {
         let found = &info["config"];
         let replicas = found["num_replicas"].as_u64().unwrap_or_default();
         let (created, storage) = (info["created"].clone(), found["storage"].clone());
-        Self { wanted: check::wanted(stream, config), created, replicas, storage }
+        Self { wanted: check::wanted(stream, config), created, replicas, storage, is_limited: AtomicBool::new(false) }
     }
 
-    pub(crate) fn deviation(&self, info: &Value, last: u64) -> Option<String> {
+    pub(crate) fn expect_limit(&self) {
+        self.is_limited.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn deviation(&self, info: &Value, start: u64, last: u64) -> Option<String> {
         let (config, state) = (&info["config"], &info["state"]);
-        let count = |key: &str| state[key].as_u64().unwrap_or_default();
-        if let Err(fault) = check::stream(config, &self.wanted) {
+        let is_limited = config["max_age"] != 0 && self.is_limited.load(Ordering::Acquire);
+        if let Err(fault) = check::stream(config, &self.wanted)
+            && !is_limited
+        {
             return Some(fault);
         }
         let replicas = config["num_replicas"].as_u64().unwrap_or_default();
@@ -46,11 +57,11 @@ impl Expected {
                 info["created"], self.created
             ));
         }
-        if count("messages") != count("last_seq") || count("first_seq") > 1 {
+        if !is_contiguous(state) || count(state, "first_seq") > start {
             return Some(format!("messages are missing from the stream: {state}"));
         }
-        (count("last_seq") < last)
-            .then(|| format!("the last message is number {}, but was number {last} earlier", count("last_seq")))
+        let found = count(state, "last_seq");
+        (found < last).then(|| format!("the last message is number {found}, but was number {last} earlier"))
     }
 }
 
@@ -66,7 +77,7 @@ mod tests {
         let good =
             json!({ "config": check::wanted("S_0", &config), "state": state, "created": "2026-11-26T12:00:00Z" });
         let expected = Expected::new("S_0", &config, &good);
-        assert_eq!(expected.deviation(&good, 9), None);
+        assert_eq!(expected.deviation(&good, 1, 9), None);
         for (part, key, value) in [
             ("config", "max_msgs", json!(5)),
             ("config", "max_age", json!(1_000_000_000)),
@@ -81,12 +92,20 @@ mod tests {
         ] {
             let mut found = good.clone();
             found[part][key] = value;
-            let deviation = expected.deviation(&found, 9).unwrap();
+            let deviation = expected.deviation(&found, 1, 9).unwrap();
             assert!(deviation.contains(key) || deviation.contains("missing"), "{deviation}");
         }
-        assert!(expected.deviation(&good, 10).unwrap().contains("the last message is number 9"));
+        assert!(expected.deviation(&good, 1, 10).unwrap().contains("the last message is number 9"));
+        let mut pruned = good.clone();
+        pruned["state"] = json!({ "messages": 6, "first_seq": 4, "last_seq": 9 });
+        assert!(expected.deviation(&pruned, 3, 9).unwrap().contains("missing"));
+        assert_eq!(expected.deviation(&pruned, 4, 9), None);
+        pruned["config"]["max_age"] = json!(1_000);
+        assert!(expected.deviation(&pruned, 4, 9).unwrap().starts_with("max_age"));
+        expected.expect_limit();
+        assert_eq!(expected.deviation(&pruned, 4, 9), None);
         let mut other = good;
         other["created"] = json!("2026-11-26T13:00:00Z");
-        assert!(expected.deviation(&other, 9).unwrap().contains("the writer opened a stream that was created at"));
+        assert!(expected.deviation(&other, 1, 9).unwrap().contains("the writer opened a stream that was created at"));
     }
 }

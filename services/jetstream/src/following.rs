@@ -24,12 +24,13 @@ impl Following {
     pub fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Stream::find(config, partition)?;
         let found = stream.last().map_err(|failure| stream.api_error(failure))?;
-        Ok(Self { found, ..Self::new(stream, partition) })
+        Ok(Self { found, ..Self::new(stream)? })
     }
 
-    pub(crate) fn new(stream: Stream, partition: u32) -> Self {
-        let shared = Arc::new(StreamReader::new(stream.clone(), Index::default()));
-        Self { partition, found: 0, steps: Steps::new(stream, partition), shared }
+    pub(crate) fn new(stream: Stream) -> Result<Self, OpenError> {
+        let steps = Steps::new(stream.clone())?;
+        let shared = Arc::new(StreamReader::new(stream.clone(), Index::new(steps.walk.start)));
+        Ok(Self { partition: stream.partition, found: 0, steps, shared })
     }
 
     #[must_use]

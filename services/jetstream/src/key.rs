@@ -17,6 +17,7 @@ pub(crate) enum Kind {
     Epoch = 0,
     Block = 1,
     Other = 2,
+    Start = 3,
 }
 
 /// Keys, newest first. The first key signs; every key verifies.

@@ -2,8 +2,8 @@
 //! data.
 //!
 //! A `<stream>.block` message has an append in the format of a segment's [block](motherlode_log::block), and the *epoch* of
-//! its writer. A `<stream>.epoch` message begins an epoch. Messages are never deleted, and each message states its expected
-//! predecessor, so each sequence number is used exactly once.
+//! its writer. A `<stream>.epoch` message begins an epoch. Each message states its expected predecessor, so each sequence
+//! number is used exactly once. Only messages before a recorded [`start`] are removed.
 //!
 //! * **One writer.** Opening the log publishes an epoch message, after which the previous writer's appends fail.
 //! * **Unknown outcomes.** After an unknown outcome, the writer reads the message at the expected sequence number. If
@@ -25,10 +25,12 @@ mod link;
 mod message;
 mod open;
 mod presence;
+mod prune;
 mod reader;
 mod recent;
 mod scan;
 mod standbys;
+mod start;
 mod store;
 
 pub use check::Unsafe;
@@ -36,6 +38,7 @@ pub use feed::{Entry, Feed, FeedError, Last};
 pub use following::Following;
 pub use open::{Absent, OpenError, exists};
 pub use presence::{Presence, vacant};
+pub use prune::PruneError;
 pub use scan::{Scan, scan};
 pub use standbys::StandbyReport;
 pub use store::JetStreamStore;

@@ -5,6 +5,7 @@ use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Request, S
 use bytes::Bytes;
 use futures_util::StreamExt;
 use motherlode_runtime::config::Store as Config;
+use prost_types::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
@@ -12,7 +13,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::mpsc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 
@@ -110,10 +111,32 @@ impl Link {
         messages: u64,
         bytes: u64,
     ) -> Result<Vec<Message>, Failure> {
-        let subject = format!("$JS.API.DIRECT.GET.{stream}");
         let batch = messages.clamp(1, MESSAGES_MAX);
-        let body = json!({ "seq": sequence, "batch": batch, "max_bytes": bytes.clamp(1, BYTES_MAX) }).to_string();
-        let (client, stream) = (self.client.clone(), stream.to_owned());
+        self.get(stream, &json!({ "seq": sequence, "batch": batch, "max_bytes": bytes.clamp(1, BYTES_MAX) }))
+    }
+
+    pub(crate) fn fetch_by_subject(&self, stream: &str, sequence: u64, subject: &str) -> Result<Vec<Message>, Failure> {
+        self.get(stream, &json!({ "seq": sequence, "next_by_subj": subject, "batch": MESSAGES_MAX }))
+    }
+
+    pub(crate) fn first_time(&self, stream: &str, mut request: Value) -> Result<(u64, SystemTime), Failure> {
+        request["batch"] = json!(1);
+        let answers = self.answers(stream, &request)?;
+        let found = answers.first().and_then(|answer| {
+            let header = |name: &str| answer.headers.as_ref()?.get_last(name).map(|value| value.as_str());
+            let time: Timestamp = header("Nats-Time-Stamp")?.parse().ok()?;
+            Some((header("Nats-Sequence")?.parse().ok()?, SystemTime::try_from(time).ok()?))
+        });
+        found.ok_or_else(|| Failure::Unknown("the NATS server returned no message with its time".into()))
+    }
+
+    fn get(&self, stream: &str, request: &Value) -> Result<Vec<Message>, Failure> {
+        self.answers(stream, request)?.into_iter().map(|answer| Message::new(stream, answer)).collect()
+    }
+
+    fn answers(&self, stream: &str, request: &Value) -> Result<Vec<async_nats::Message>, Failure> {
+        let (subject, body) = (format!("$JS.API.DIRECT.GET.{stream}"), request.to_string());
+        let client = self.client.clone();
         self.wait(async move {
             let unknown = |error: &dyn std::fmt::Display| Failure::Unknown(error.to_string());
             let inbox = client.new_inbox();
@@ -125,7 +148,7 @@ impl Link {
                 let answer = answer.map_err(|_| Failure::Unknown("the request to NATS timed out".into()))?;
                 let answer = answer.ok_or_else(|| Failure::Unknown("the connection to NATS has ended".into()))?;
                 match answer.status.map(|status| status.as_u16()) {
-                    None | Some(200) => fetched.push(Message::new(&stream, answer)?),
+                    None | Some(200) => fetched.push(answer),
                     Some(204 | 404) => return Ok(fetched),
                     Some(status) => return Err(Failure::Unknown(format!("status {status}"))),
                 }

@@ -1,10 +1,11 @@
 use crate::{
     failure::Failure,
     key::{Authenticated, Kind, StreamKey},
+    start::Start,
 };
 use bytes::Bytes;
 use data_encoding::BASE64;
-use motherlode_log::{DamagedMessage, Hash, Position, block, genesis, verify_chain};
+use motherlode_log::{DamagedMessage, Hash, Position, block, verify_chain};
 use serde_json::Value;
 
 pub(crate) const EPOCH: &str = "Motherlode-Epoch";
@@ -57,6 +58,7 @@ fn kind(stream: &str, subject: &str) -> Kind {
     match subject.strip_prefix(stream) {
         Some(".block") => Kind::Block,
         Some(".epoch") => Kind::Epoch,
+        Some(".start") => Kind::Start,
         _ => Kind::Other,
     }
 }
@@ -67,6 +69,10 @@ pub(crate) fn block_subject(stream: &str) -> String {
 
 pub(crate) fn epoch_subject(stream: &str) -> String {
     format!("{stream}.epoch")
+}
+
+pub(crate) fn start_subject(stream: &str) -> String {
+    format!("{stream}.start")
 }
 
 #[derive(Debug)]
@@ -95,6 +101,12 @@ impl Trust {
             }
     }
 
+    pub(crate) fn start(&self, message: &Message) -> Option<Start> {
+        let is_writers = self.signs(message.sequence).is_none_or(|key| self.is_authentic(key, message));
+        let start = Start::decode(&message.payload).filter(|start| start.sequence < message.sequence)?;
+        (message.kind == Kind::Start && is_writers).then_some(start)
+    }
+
     fn is_authentic(&self, key: &StreamKey, message: &Message) -> bool {
         let Message { sequence, kind, epoch, mac, payload } = message;
         let text = Authenticated { sequence: *sequence, kind: *kind, epoch: epoch.unwrap_or_default(), payload };
@@ -118,11 +130,18 @@ pub(crate) struct Walk {
     pub epoch: u64,
     pub foreign: u64,
     pub authentic: bool,
+    pub start: Start,
 }
 
 impl Walk {
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn new(partition: u32) -> Self {
-        Self { sequence: 1, next: 1, head: genesis(partition), epoch: 0, foreign: 0, authentic: false }
+        Self::from_start(Start::genesis(partition))
+    }
+
+    pub(crate) fn from_start(start: Start) -> Self {
+        let Start { sequence, epoch, log, .. } = start;
+        Self { sequence, next: log.first, head: log.previous, epoch, foreign: 0, authentic: sequence > 1, start }
     }
 
     pub(crate) fn step(&mut self, trust: &Trust, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
@@ -139,6 +158,10 @@ impl Walk {
         let looks_sound = match message.kind {
             Kind::Epoch => is_nonce(&message.payload),
             Kind::Block => message.epoch == Some(self.epoch),
+            Kind::Start => {
+                message.epoch == Some(self.epoch)
+                    && trust.start(message).is_some_and(|start| start.log.first <= position)
+            }
             Kind::Other => false,
         };
         if signing.is_some() && looks_sound && !authentic && !self.authentic {
@@ -157,6 +180,11 @@ impl Walk {
         }
         if message.kind == Kind::Epoch {
             self.begin_epoch(authentic);
+            return Ok(vec![]);
+        }
+        if message.kind == Kind::Start {
+            let later = trust.start(message).filter(|start| start.log.first > self.start.log.first);
+            (self.sequence, self.start) = (sequence + 1, later.unwrap_or(self.start));
             return Ok(vec![]);
         }
         let records = block::decode(&message.payload, position).map_err(|reason| damaged(reason.to_owned()))?;
@@ -193,6 +221,7 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use motherlode_log::{LogStart, genesis};
     use motherlode_testkit::conformance::records;
 
     const NONCE: &[u8] = b"0123456789abcdef0123456789abcdef";
@@ -320,5 +349,35 @@ mod tests {
         let mut walk = Walk::new(0);
         let refused = walk.step(&unsigned(), &with_mac(&trust, epoch(1))).unwrap_err();
         assert!(refused.to_string().contains("has no stream key"), "{refused}");
+    }
+
+    #[test]
+    fn pl_37_only_a_start_of_the_current_writer_moves_the_start() {
+        let all = records(genesis(0), [b"one", b"two", b"six"]);
+        let (trust, mut walk) = (signed(0), Walk::new(0));
+        let begun = |first, sequence| Start {
+            sequence,
+            epoch: 1,
+            log: LogStart { first, previous: motherlode_log::hash(&all[usize::try_from(first).unwrap() - 2]) },
+            identity: Some([8; 32]),
+        };
+        let start = |sequence, epoch, start: Start| message(sequence, Kind::Start, Some(epoch), start.encode());
+        let messages = [
+            with_mac(&trust, epoch(1)),
+            with_mac(&trust, append(2, 1, 1, &all[..1])),
+            with_mac(&trust, append(3, 1, 2, &all[1..2])),
+            with_mac(&trust, append(4, 1, 3, &all[2..])),
+            start(5, 1, begun(3, 4)),
+            with_mac(&trust, start(6, 2, begun(3, 4))),
+            with_mac(&trust, start(7, 1, begun(3, 7))),
+            with_mac(&trust, start(8, 1, Start { log: LogStart { first: 5, previous: [0; 32] }, ..begun(3, 4) })),
+            with_mac(&trust, start(9, 1, begun(3, 4))),
+            with_mac(&trust, start(10, 1, begun(2, 3))),
+        ];
+        messages.iter().for_each(|message| drop(walk.step(&trust, message).unwrap()));
+        assert_eq!((walk.sequence, walk.next, walk.foreign, walk.start), (11, 4, 4, begun(3, 4)));
+        let mut later = Walk::from_start(walk.start);
+        let walked: Vec<_> = messages[3..].iter().flat_map(|message| later.step(&trust, message).unwrap()).collect();
+        assert_eq!((walked, later.head, later.start), (all[2..].to_vec(), walk.head, walk.start));
     }
 }

@@ -4,7 +4,8 @@ use crate::{
     failure::Failure,
     key::StreamKey,
     link::{Link, insist},
-    message::Trust,
+    message::{Trust, start_subject},
+    start::Start,
 };
 use motherlode_log::{DamagedMessage, ReadError};
 use motherlode_runtime::config::Store as Config;
@@ -58,7 +59,7 @@ impl From<DamagedMessage> for OpenError {
 pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
     let stream = Stream::connect(config, partition)?;
     match stream.found() {
-        Ok(info) => stream.is_whole(&info).map(|()| true),
+        Ok(info) => stream.is_contiguous(&info).map(|()| true),
         Err(OpenError::Missing { .. }) => Ok(false),
         Err(error) => Err(error),
     }
@@ -74,6 +75,7 @@ pub enum Absent<'a> {
 pub(crate) struct Stream {
     pub link: Arc<Link>,
     pub name: String,
+    pub partition: u32,
     pub trust: Arc<Trust>,
 }
 
@@ -105,15 +107,16 @@ pub(crate) struct Checked {
 impl Stream {
     pub(crate) fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
-        stream.is_whole(&stream.found()?)?;
-        stream.authenticated(config, false)
+        let stream = stream.authenticated(config, false)?;
+        stream.is_whole(&stream.found()?, stream.start()?)?;
+        Ok(stream)
     }
 
     pub(crate) fn find_damaged(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         let info = stream.found()?;
         if info["state"]["messages"] == 0 {
-            stream.is_whole(&info)?;
+            stream.is_contiguous(&info)?;
         }
         stream.authenticated(config, false)
     }
@@ -143,11 +146,12 @@ impl Stream {
 
     pub(crate) fn check(&self, config: &Config) -> Result<Checked, OpenError> {
         check::server(&self.link, config)?;
-        let info = self.found()?;
+        let start = self.start()?;
+        let info = self.without_limit(start)?;
         let fault = |fault| OpenError::Stream { stream: self.name.clone(), fault };
         check::stream(&info["config"], &check::wanted(&self.name, config)).map_err(fault)?;
         check::check_settings(&self.link, config, &info)?;
-        self.is_whole(&info)?;
+        self.is_whole(&info, start)?;
         let last = info["state"]["last_seq"].as_u64().unwrap_or_default();
         let unsigned = self.trust.unsigned_up_to;
         if unsigned > last {
@@ -165,7 +169,7 @@ impl Stream {
         let trust = Arc::new(Trust { stream: name.clone(), key: None, unsigned_up_to });
         let servers = config.servers().join(", ");
         let link = Link::connect(config).map_err(|source| OpenError::Connect { servers, source })?;
-        Ok(Self { link: Arc::new(link), name, trust })
+        Ok(Self { link: Arc::new(link), name, partition, trust })
     }
 
     fn authenticated(self, config: &Config, is_new: bool) -> Result<Self, OpenError> {
@@ -175,16 +179,72 @@ impl Stream {
         Ok(Self { trust: Arc::new(trust), ..self })
     }
 
-    fn is_whole(&self, info: &Value) -> Result<(), OpenError> {
-        let state = &info["state"];
-        let count = |key: &str| state[key].as_u64().unwrap_or_default();
-        if count("messages") == count("last_seq") && count("first_seq") <= 1 {
-            return Ok(());
+    fn is_whole(&self, info: &Value, start: Start) -> Result<(), OpenError> {
+        match count(&info["state"], "first_seq") <= start.sequence {
+            true => self.is_contiguous(info),
+            false => Err(self.missing(info)),
         }
-        Err(OpenError::Stream {
-            stream: self.name.clone(),
-            fault: format!("messages are missing from the stream: {state}"),
-        })
+    }
+
+    fn is_contiguous(&self, info: &Value) -> Result<(), OpenError> {
+        if is_contiguous(&info["state"]) { Ok(()) } else { Err(self.missing(info)) }
+    }
+
+    fn missing(&self, info: &Value) -> OpenError {
+        let fault = format!("messages are missing from the stream: {}", info["state"]);
+        OpenError::Stream { stream: self.name.clone(), fault }
+    }
+
+    /// Returns the newest recorded start. The answering server may lag behind the stream's leader.
+    pub(crate) fn start(&self) -> Result<Start, OpenError> {
+        let (genesis, subject) = (Start::genesis(self.partition), start_subject(&self.name));
+        let found = insist(Instant::now() + ANSWER_WAIT, || {
+            let info = self.link.api(&format!("STREAM.INFO.{}", self.name), &json!({ "subjects_filter": subject }))?;
+            let state = &info["state"];
+            let (mut start, mut next, mut missing) = (genesis, 1, count(&state["subjects"], &subject));
+            while missing > 0 {
+                let messages = self.link.fetch_by_subject(&self.name, next, &subject)?;
+                let Some(last) = messages.last() else { break };
+                next = last.sequence + 1;
+                missing = missing.saturating_sub(messages.len() as u64);
+                let starts = messages.iter().filter_map(|message| self.trust.start(message));
+                start = starts.chain([start]).max_by_key(|start| start.log.first).unwrap_or(start);
+            }
+            match missing > 0 || (start != genesis && count(state, "first_seq") > start.sequence) {
+                true => Err(Failure::Unknown("the NATS server did not return the message with the log's start".into())),
+                false => Ok(start),
+            }
+        });
+        found.map_err(|failure| self.api_error(failure))
+    }
+
+    /// Removes the limit that an interrupted prune left.
+    fn without_limit(&self, start: Start) -> Result<Value, OpenError> {
+        let info = self.found()?;
+        if start == Start::genesis(self.partition) || info["config"]["max_age"] == 0 {
+            return Ok(info);
+        }
+        tracing::warn!(stream = self.name, "an interrupted prune left a maximum age of messages: removing it");
+        self.limit(&info, Duration::ZERO)
+    }
+
+    pub(crate) fn limit(&self, info: &Value, age: Duration) -> Result<Value, OpenError> {
+        let mut config = info["config"].clone();
+        let nanoseconds = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
+        config["max_age"] = json!(nanoseconds);
+        if nanoseconds > 0 && count(&config, "duplicate_window") > nanoseconds {
+            // NATS requires it.
+            config["duplicate_window"] = json!(nanoseconds);
+        }
+        let until = Instant::now() + ANSWER_WAIT;
+        let updated =
+            insist(until, || self.link.api(&format!("STREAM.UPDATE.{}", self.name), &config)).and_then(|_| {
+                insist(until, || match self.info()? {
+                    info if info["config"]["max_age"] == config["max_age"] => Ok(info),
+                    _ => Err(Failure::Unknown("the stream's leader has not applied an update of the stream".into())),
+                })
+            });
+        updated.map_err(|failure| self.api_error(failure))
     }
 
     pub(crate) fn last(&self) -> Result<u64, Failure> {
@@ -195,22 +255,30 @@ impl Stream {
     }
 
     pub(crate) fn api_error(&self, failure: Failure) -> OpenError {
-        OpenError::Api { stream: self.name.clone(), source: failure.into() }
+        match failure {
+            Failure::Refused { code: STREAM_NOT_FOUND, .. } => OpenError::Missing { stream: self.name.clone() },
+            failure => OpenError::Api { stream: self.name.clone(), source: failure.into() },
+        }
     }
 
-    fn info(&self) -> Result<Value, Failure> {
+    pub(crate) fn info(&self) -> Result<Value, Failure> {
         insist(Instant::now() + ANSWER_WAIT, || self.link.api(&format!("STREAM.INFO.{}", self.name), &json!({})))
     }
 
-    fn found(&self) -> Result<Value, OpenError> {
-        self.info().map_err(|failure| match failure {
-            Failure::Refused { code: STREAM_NOT_FOUND, .. } => OpenError::Missing { stream: self.name.clone() },
-            failure => self.api_error(failure),
-        })
+    pub(crate) fn found(&self) -> Result<Value, OpenError> {
+        self.info().map_err(|failure| self.api_error(failure))
     }
 
     fn make(&self, wanted: &Value) -> Result<(), Failure> {
         let until = Instant::now() + ANSWER_WAIT;
         insist(until, || self.link.api(&format!("STREAM.CREATE.{}", self.name), wanted)).map(drop)
     }
+}
+
+pub(crate) fn count(state: &Value, key: &str) -> u64 {
+    state[key].as_u64().unwrap_or_default()
+}
+
+pub(crate) fn is_contiguous(state: &Value) -> bool {
+    count(state, "messages") == (count(state, "last_seq") + 1).saturating_sub(count(state, "first_seq").max(1))
 }

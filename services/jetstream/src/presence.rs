@@ -191,7 +191,7 @@ impl Presence {
                 return format!("message {epoch} of stream {name} began another writer's epoch");
             }
             let is_judged = latest.is_some_and(|latest| latest <= judged);
-            let (last, informed) = (taken.shared.last(), uptime());
+            let (start, last, informed) = (taken.shared.start().sequence, taken.shared.last(), uptime());
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
@@ -200,7 +200,7 @@ impl Presence {
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }
-                    taken.expected.deviation(&info, last)
+                    taken.expected.deviation(&info, start, last)
                 }
                 Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) => Some("it was deleted".to_owned()),
                 Err(_) => None,

@@ -2,15 +2,19 @@
 
 use crate::{
     index::Index,
-    message::Walk,
-    open::Stream,
+    message::{Message, Walk},
+    open::{Stream, count},
     recent::{Recent, stretch},
     scan::fetch,
+    start::Start,
 };
 use bytes::Bytes;
-use motherlode_log::{Limit, Position, ReadError, Reader, Record};
+use motherlode_log::{Hash, Limit, Position, ReadError, Reader, Record, hash};
 use parking_lot::{Mutex, RwLock};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    io,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 const BYTES_MIN: u64 = 64 << 10;
 
@@ -58,11 +62,43 @@ impl StreamReader {
         }
     }
 
+    pub(crate) fn start(&self) -> Start {
+        self.index.read().start
+    }
+
+    pub(crate) fn walk_to(&self, position: Position) -> Result<Option<Walk>, ReadError> {
+        let found = self.index.read().find(position, position);
+        let Some((mut walk, messages)) = found else { return Ok(None) };
+        let end = walk.sequence + messages;
+        while walk.sequence < end {
+            for message in self.messages(walk.sequence, end - walk.sequence, BYTES_MIN)? {
+                let mut after = walk.clone();
+                after.step(&self.stream.trust, &message)?;
+                if after.next > position {
+                    return Ok(Some(walk));
+                }
+                walk = after;
+            }
+        }
+        Ok(Some(walk))
+    }
+
+    fn messages(&self, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
+        let found = fetch(&self.stream, sequence, messages, bytes)?;
+        if found.first().is_some_and(|first| first.sequence > sequence) {
+            let info = self.stream.info().map_err(io::Error::from)?;
+            if count(&info["state"], "first_seq") > sequence {
+                return Err(io::Error::other(format!("message {sequence} of the stream was removed by a prune")).into());
+            }
+        }
+        Ok(found)
+    }
+
     fn fetch(&self, mut walk: Walk, messages: u64, bytes: u64, from: Position) -> Result<Vec<Bytes>, ReadError> {
         let end = walk.sequence + messages;
         let mut records = vec![];
         while walk.next <= from && walk.sequence < end {
-            for message in fetch(&self.stream, walk.sequence, end - walk.sequence, bytes)? {
+            for message in self.messages(walk.sequence, end - walk.sequence, bytes)? {
                 records.extend(walk.step(&self.stream.trust, &message)?);
             }
         }
@@ -72,7 +108,7 @@ impl StreamReader {
 
 impl Reader for StreamReader {
     fn first(&self) -> Position {
-        1
+        self.start().log.first
     }
 
     fn end(&self) -> Position {
@@ -80,6 +116,7 @@ impl Reader for StreamReader {
     }
 
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
+        self.start().log.check(from)?;
         let from = from.max(1);
         let mut limit = Limit::new(max_records, max_bytes);
         let kept = self.recent.lock().read(from, &mut limit);
@@ -94,5 +131,12 @@ impl Reader for StreamReader {
         let read = stretch(first, &records, from, &mut limit);
         self.recent.lock().keep(first, records);
         Ok(read)
+    }
+
+    fn identity(&self) -> Result<Option<Hash>, ReadError> {
+        match self.start().identity {
+            Some(identity) => Ok(Some(identity)),
+            None => Ok(self.read(1, 1, 0)?.first().map(|record| hash(&record.bytes))),
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     open::{ANSWER_WAIT, OpenError, Stream},
 };
 use bytes::Bytes;
-use motherlode_log::{Hash, Position, ReadError, Record};
+use motherlode_log::{Hash, LogStart, Position, ReadError, Record};
 use motherlode_runtime::config::Store as Config;
 use std::{collections::VecDeque, time::Instant, vec};
 
@@ -16,21 +16,25 @@ const MESSAGES: u64 = 1024;
 const BYTES: u64 = 4 << 20;
 
 pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
-    Ok(Scan {
-        steps: Steps::new(Stream::find_damaged(config, partition)?, partition),
-        first: 1,
-        records: vec![].into_iter(),
-    })
+    let steps = Steps::new(Stream::find_damaged(config, partition)?)?;
+    let start = steps.walk.start;
+    Ok(Scan { steps, start: start.log, first: start.log.first, records: vec![].into_iter() })
 }
 
 #[derive(Debug)]
 pub struct Scan {
     steps: Steps,
+    start: LogStart,
     first: Position,
     records: vec::IntoIter<Bytes>,
 }
 
 impl Scan {
+    #[must_use]
+    pub fn start(&self) -> LogStart {
+        self.start
+    }
+
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.steps.walk.next - 1, self.steps.walk.head)
@@ -73,8 +77,9 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    pub(crate) fn new(stream: Stream, partition: u32) -> Self {
-        Self { stream, walk: Walk::new(partition), last: 0, fetched: VecDeque::new() }
+    pub(crate) fn new(stream: Stream) -> Result<Self, OpenError> {
+        let walk = Walk::from_start(stream.start()?);
+        Ok(Self { stream, walk, last: 0, fetched: VecDeque::new() })
     }
 
     pub(crate) fn step(&mut self) -> Result<Option<Step>, ReadError> {

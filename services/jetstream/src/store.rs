@@ -78,7 +78,7 @@ impl JetStreamStore {
     ) -> Result<Self, OpenError> {
         let stream = Stream::open(config, partition, absent)?;
         let expected = stream.check(config)?.expected;
-        Self::take(&mut Following::new(stream, partition), config, expected, last_epoch)
+        Self::take(&mut Following::new(stream)?, config, expected, last_epoch)
     }
 
     /// Takes over the log that `following` has read. After an error, `following` can continue. Fails with
@@ -164,6 +164,52 @@ impl JetStreamStore {
         }
     }
 
+    pub(crate) fn shared(&self) -> &StreamReader {
+        &self.shared
+    }
+
+    pub(crate) fn expected(&self) -> &Expected {
+        &self.expected
+    }
+
+    /// `advance` returns the walk after the message, except its sequence number.
+    pub(crate) fn publish(
+        &mut self,
+        kind: Kind,
+        payload: &Bytes,
+        advance: impl FnOnce(Walk) -> Walk,
+    ) -> Result<(), AppendError> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone().into());
+        }
+        let (shared, until) = (Arc::clone(&self.shared), Instant::now() + self.append_wait);
+        let append = Publish { stream: shared.stream(), kind, epoch: Some(self.epoch), payload };
+        loop {
+            match append.at(self.walk.sequence, until) {
+                Published::Stands => {
+                    let before = self.walk.clone();
+                    self.walk = Walk { sequence: before.sequence + 1, ..advance(before.clone()) };
+                    self.shared.publish(&before, &self.walk, payload.len());
+                    self.full = None;
+                    return Ok(());
+                }
+                Published::Other(other) => {
+                    self.skip_foreign(other)?;
+                    if Instant::now() >= until {
+                        let why = "every attempt to append failed because another NATS client's message took the \
+                             sequence number";
+                        return Err(AppendError::Unavailable(io::Error::other(why)));
+                    }
+                }
+                Published::NoRoom(error) => {
+                    self.full = Some(error.to_string());
+                    return Err(AppendError::Full(error));
+                }
+                Published::Unknown(why) => return Err(self.fail(Failed::Unknown(why))),
+            }
+        }
+    }
+
     fn skip_foreign(&mut self, first: Message) -> Result<(), AppendError> {
         let shared = Arc::clone(&self.shared);
         let stream = shared.stream();
@@ -199,7 +245,7 @@ impl Store for JetStreamStore {
     }
 
     fn start(&self) -> LogStart {
-        LogStart::genesis(self.partition)
+        self.shared.start().log
     }
 
     fn end(&self) -> Position {
@@ -227,35 +273,12 @@ impl Store for JetStreamStore {
         if bytes > limit {
             return Err(AppendError::TooLarge { bytes, limit });
         }
-        let payload = block::encode(after + 1, records);
-        let (shared, until) = (Arc::clone(&self.shared), Instant::now() + self.append_wait);
-        let (kind, epoch) = (Kind::Block, Some(self.epoch));
-        let append = Publish { stream: shared.stream(), kind, epoch, payload: &payload };
-        loop {
-            match append.at(self.walk.sequence, until) {
-                Published::Stands => {
-                    let before = self.walk.clone();
-                    let next = before.next + records.len() as Position;
-                    self.walk = Walk { sequence: before.sequence + 1, next, head, ..before };
-                    self.shared.publish(&before, &self.walk, payload.len());
-                    self.full = None;
-                    return Ok(());
-                }
-                Published::Other(other) => {
-                    self.skip_foreign(other)?;
-                    if Instant::now() >= until {
-                        let why = "every attempt to append failed because another NATS client's message took the \
-                             sequence number";
-                        return Err(AppendError::Unavailable(io::Error::other(why)));
-                    }
-                }
-                Published::NoRoom(error) => {
-                    self.full = Some(error.to_string());
-                    return Err(AppendError::Full(error));
-                }
-                Published::Unknown(why) => return Err(self.fail(Failed::Unknown(why))),
-            }
-        }
+        let count = records.len() as Position;
+        self.publish(Kind::Block, &block::encode(after + 1, records), |walk| Walk {
+            next: walk.next + count,
+            head,
+            ..walk
+        })
     }
 
     fn tend(&mut self) -> Result<(), AppendError> {
@@ -319,6 +342,7 @@ impl Publish<'_> {
         let mac = stream.trust.mac(sequence, kind, epoch, payload);
         let subject = match kind {
             Kind::Epoch => message::epoch_subject(&stream.name),
+            Kind::Start => message::start_subject(&stream.name),
             Kind::Block | Kind::Other => message::block_subject(&stream.name),
         };
         let epoch_header = epoch.map(|epoch| (message::EPOCH, epoch.to_string()));

@@ -42,4 +42,5 @@ pub use reload::{Reload, ReloadError, Reloader, Reloads};
 pub use serve::{open_stores, serve};
 pub use server::Server;
 pub use setup::{Phase, bind, check, check_addresses};
+pub use standby::prune::{PruneError, Pruner};
 pub use tasks::{Kind, Tasks};

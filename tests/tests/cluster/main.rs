@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod faults;
+mod prune;
 
 use motherlode_proto::log::v1::{GetHeadRequest, log_service_client::LogServiceClient};
 use motherlode_runtime::config::Store;

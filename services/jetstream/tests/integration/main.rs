@@ -6,4 +6,5 @@ mod foreign;
 mod lost_replies;
 mod one_server;
 mod parts;
+mod prune;
 mod settings;

@@ -151,7 +151,10 @@ fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> 
             return Ok((records, (batch, fault)));
         }
     }
-    let mut records = from.existing(partition)?;
+    let mut records = match from {
+        LogLocation::Folder { .. } => from.existing(partition)?,
+        LogLocation::Stream(_) => from.kept_after(partition, after)?,
+    };
     let first = records.batch();
     Ok((records, first))
 }

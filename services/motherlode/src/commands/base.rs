@@ -1,4 +1,4 @@
-use super::{Failure, NO_LOG, config_file::LogAccess, say};
+use super::{Failure, NO_LOG, say};
 use crate::{
     client::{self, Client, insist},
     target::Target,
@@ -8,7 +8,8 @@ use motherlode_proto::{
     convert::play::hex,
     ledger::v1::{ConfirmBaseRequest, TakeBaseRequest},
 };
-use motherlode_state::BaseTaken;
+use motherlode_server::{index_folder, log_folder};
+use motherlode_state::{BaseTaken, HOME};
 use std::{fmt::Write as _, path::PathBuf};
 
 #[derive(Debug, Clone, clap::Args)]
@@ -32,8 +33,6 @@ struct Show {
     /// Data folder of `serve`.
     #[arg(value_name = "FOLDER")]
     data: PathBuf,
-    #[command(flatten)]
-    access: LogAccess,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -75,16 +74,20 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
-    let local = args.access.local(&args.data)?;
+    // On JetStream, the folder has no log.
+    let is_there = |partition: &u32| {
+        let index = index_folder(&args.data, *partition);
+        index.with_extension("views").is_dir() || log_folder(&args.data, *partition).is_dir()
+    };
     let of = |partition| {
-        let found = base(&local.index(partition), partition).map_err(Failure::unusable)?;
+        let found = base(&index_folder(&args.data, partition), partition).map_err(Failure::unusable)?;
         let none = || {
             let message = format!("partition {partition} has no snapshot made by this version of motherlode");
             Failure::unusable(message).with_step("Start and stop the service once, to write a snapshot")
         };
         Ok((partition, found.ok_or_else(none)?))
     };
-    let all: Result<Vec<_>, Failure> = (0..local.partitions()).map(of).collect();
+    let all: Result<Vec<_>, Failure> = (HOME..).take_while(is_there).map(of).collect();
     match all {
         Ok(none) if none.is_empty() => Err(Failure::unusable("the folder has no log").with_step(NO_LOG)),
         all => all,

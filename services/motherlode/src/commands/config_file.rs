@@ -37,7 +37,7 @@ pub struct LogAccess {
 }
 
 impl LogAccess {
-    fn config(&self) -> Result<Config, Failure> {
+    pub fn config(&self) -> Result<Config, Failure> {
         let mut config = read(self.config.as_deref())?;
         if self.stream_key.is_some() {
             config.store.key_file.clone_from(&self.stream_key);

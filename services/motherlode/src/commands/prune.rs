@@ -1,33 +1,35 @@
-//! Removes old segments of a stopped service's log (PL-37). The start of the shortened log is durable before the first file is
-//! removed, so a prune that stops at any point loses nothing.
+//! Removes old records of a log (PL-37). The start of the shortened log is durable before the first record is removed, so a
+//! prune that stops at any point loses nothing.
 
-use super::{Failure, NO_LOG, progress::shown, say};
+mod files;
+mod stream;
+
+use super::{Failure, NO_LOG, config_file::LogAccess, say};
 use motherlode_archive::{Archive, compare, needed_from, restore};
-use motherlode_ledger::{ChainHead, Options, PruneLimit, Recovered};
-use motherlode_log::{LogStart, Position, SegmentStore, Store};
+use motherlode_ledger::{PruneLimit, Recovered};
+use motherlode_log::{LogStart, Position, Reader};
 use motherlode_proofs::{Files, of_partition, proofs_folder};
 use motherlode_runtime::stop;
-use motherlode_server::{LogLocation, index_folder, log_folder};
-use motherlode_state::HOME;
+use motherlode_server::LogLocation;
+use motherlode_state::{HOME, StreamId};
 use motherlode_tiles::VerifierKey;
 use std::{
     fmt::Write as _,
-    path::{Path, PathBuf},
-    sync::atomic::AtomicU64,
+    path::Path,
+    sync::{Arc, atomic::AtomicU64},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 const DAY_MS: i64 = 86_400_000;
-const RESTORE: &str =
-    "Start and stop the service once. If it does not start, restore the log from its archive with `motherlode restore`";
 
-/// Removes records that are older than a confirmed base, and that an archive has. The service must be stopped. If the command
-/// is stopped, the next run continues.
+/// Removes records that are older than a confirmed base, and that an archive has. If the command is stopped, the next run
+/// continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Data folder of `serve`.
-    #[arg(value_name = "FOLDER")]
-    data: PathBuf,
+    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder of --config must
+    /// belong to a stopped ledger process; another one can serve the log.
+    #[arg(value_name = "LOG")]
+    log: String,
     /// Archive of this log, as in `motherlode archive`. Each record is compared with the archived record before it is removed.
     #[arg(long, value_name = "PLACE")]
     archive: String,
@@ -37,65 +39,44 @@ pub struct Args {
     /// Public key of the log, to verify also the whole archive and its signed checkpoints.
     #[arg(long, value_name = "KEY")]
     key: Option<VerifierKey>,
+    /// On JetStream: seconds before the log's new start for which messages are not removed, so that a delayed removal does not
+    /// reach the log. A server that stops during the removal must return within this time.
+    #[arg(long, value_name = "N", default_value_t = 86_400)]
+    margin_seconds: u64,
     /// Only print the limits.
     #[arg(long)]
     dry_run: bool,
-}
-
-/// Partition whose lock this process has.
-struct Partition {
-    number: u32,
-    store: SegmentStore,
-    limits: Vec<PruneLimit>,
+    #[command(flatten)]
+    access: LogAccess,
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let location = LogLocation::Folder { data: args.data.clone(), segment_bytes: 0 };
-    let count = location.existing_count().map_err(|error| Failure::unusable(error).with_step(NO_LOG))?;
+    let location = args.access.location(&args.log)?;
+    let count = location.existing_count().map_err(|error| Failure::from(error).with_step(NO_LOG))?;
     let archive = Archive::open(&args.archive)?;
-    let mut partitions =
-        (HOME..count).map(|number| Partition::open(&args.data, number)).collect::<Result<Vec<_>, Failure>>()?;
-    let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Failure::found)?.as_millis();
-    let kept_from_ms = i64::try_from(now_ms).unwrap_or(i64::MAX).saturating_sub(i64::from(args.keep_days) * DAY_MS);
-    limit(&args.data, &mut partitions, kept_from_ms)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
-    shown("records compared with the archive", |done| {
-        runtime.block_on(async {
-            let signalled = stop::signalled().map_err(Failure::found)?;
-            tokio::select! {
-                verified = verify(args, &archive, &mut partitions, done) => verified,
-                _ = signalled => Err(Failure::found("stopped before any record was removed").with_step("Repeat the command")),
-            }
-        })
-    })?;
-    partitions.into_iter().try_for_each(|partition| {
-        let mut text = partition.text();
-        if !args.dry_run {
-            let (number, before) = (partition.number, partition.floor());
-            let LogStart { first, .. } = partition.store.prune(before).map_err(Failure::found)?;
-            let _ = writeln!(text, "  partition {number} now starts at position {first}");
-        }
-        say(&text)
-    })
+    match &location {
+        LogLocation::Folder { data, .. } => files::run(args, data, count, &archive),
+        LogLocation::Stream(store) => stream::run(args, store, count, &archive),
+    }
 }
 
-impl Partition {
-    fn open(data: &Path, number: u32) -> Result<Self, Failure> {
-        let folder = log_folder(data, number);
-        let store = SegmentStore::open_by_outlines(&folder, number, motherlode_log::Options::default());
-        Ok(Self { number, store: store.map_err(Failure::found)?, limits: vec![] })
-    }
+struct Limits {
+    partition: u32,
+    reader: Arc<dyn Reader>,
+    limits: Vec<PruneLimit>,
+}
 
-    fn first(&self) -> Position {
-        self.store.start().first
-    }
-
+impl Limits {
     fn floor(&self) -> Position {
-        self.limits.iter().map(|limit| limit.first).min().unwrap_or_default().max(self.first())
+        self.limits.iter().map(|limit| limit.first).min().unwrap_or_default().max(self.reader.first())
+    }
+
+    fn add(&mut self, name: &'static str, first: Position) {
+        self.limits.push(PruneLimit { name, first });
     }
 
     fn text(&self) -> String {
-        let (number, first, end, floor) = (self.number, self.first(), self.store.end(), self.floor());
+        let (number, first, end, floor) = (self.partition, self.reader.first(), self.reader.end(), self.floor());
         let mut text = format!("partition {number}: positions {first} to {end}\n");
         for PruneLimit { name, first } in &self.limits {
             let decides = if *first <= floor { "  decides" } else { "" };
@@ -109,57 +90,76 @@ impl Partition {
     }
 }
 
-/// Sets each partition's limits. Starts the ledger without serving, which checks the snapshot and writes one at the
-/// log's end.
-fn limit(data: &Path, partitions: &mut [Partition], kept_from_ms: i64) -> Result<(), Failure> {
-    let (mut decisions, mut uncopied) = (vec![], Position::MAX);
-    for partition in partitions.iter_mut() {
-        let number = partition.number;
-        let recovered = recovered(data, partition)?;
-        let mut read = || {
-            if number == HOME {
-                decisions = recovered.copied_decisions()?;
-            } else {
-                uncopied = recovered.first_uncopied(&decisions)?.unwrap_or(Position::MAX).min(uncopied);
-            }
-            recovered.prune_limits(kept_from_ms)
-        };
-        let limits = read();
-        recovered.close();
-        let unconfirmed = || {
-            Failure::found(format!("partition {number} has no confirmed base"))
+fn say_start(partition: u32, start: LogStart) -> Result<(), Failure> {
+    say(&format!("  partition {partition} now starts at position {}\n", start.first))
+}
+
+struct Limiter<'a> {
+    data: &'a Path,
+    kept_from_ms: i64,
+    decisions: Vec<(StreamId, Position)>,
+    uncopied: Position,
+    found: Vec<Limits>,
+}
+
+impl<'a> Limiter<'a> {
+    fn new(args: &Args, data: &'a Path) -> Result<Self, Failure> {
+        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Failure::found)?.as_millis();
+        let kept_ms = i64::from(args.keep_days) * DAY_MS;
+        let kept_from_ms = i64::try_from(now_ms).unwrap_or(i64::MAX).saturating_sub(kept_ms);
+        Ok(Self { data, kept_from_ms, decisions: vec![], uncopied: Position::MAX, found: vec![] })
+    }
+
+    fn add(&mut self, recovered: &Recovered, reader: Arc<dyn Reader>) -> Result<(), Failure> {
+        let partition = recovered.partition();
+        if partition == HOME {
+            self.decisions = recovered.copied_decisions().map_err(Failure::found)?;
+        } else {
+            let uncopied = recovered.first_uncopied(&self.decisions).map_err(Failure::found)?;
+            self.uncopied = uncopied.unwrap_or(Position::MAX).min(self.uncopied);
+        }
+        let limits = recovered.prune_limits(self.kept_from_ms).map_err(Failure::found)?.ok_or_else(|| {
+            Failure::found(format!("partition {partition} has no confirmed base"))
                 .with_step("Take a base, compute it again from a copy of the log, and confirm it: see docs/how-to/backup-and-restore.md")
-        };
-        partition.limits = limits.map_err(Failure::found)?.ok_or_else(unconfirmed)?;
-        let signed = Files::unverified_checkpoint(&proofs_folder(data, number)).map_err(Failure::found)?;
-        let first = signed.map_or(1, |(checkpoint, _)| checkpoint.size);
-        partition.limits.push(PruneLimit { name: "signed checkpoint", first });
+        })?;
+        let signed = Files::unverified_checkpoint(&proofs_folder(self.data, partition)).map_err(Failure::found)?;
+        let mut found = Limits { partition, reader, limits };
+        found.add("signed checkpoint", signed.map_or(1, |(checkpoint, _)| checkpoint.size));
+        self.found.push(found);
+        Ok(())
     }
-    if let Some(home) = partitions.first_mut() {
-        home.limits.push(PruneLimit { name: "decisions not yet copied to other partitions", first: uncopied });
+
+    fn finish(mut self) -> Vec<Limits> {
+        if let Some(home) = self.found.first_mut() {
+            home.add("decisions not yet copied to other partitions", self.uncopied);
+        }
+        self.found
     }
-    Ok(())
 }
 
-fn recovered(data: &Path, partition: &mut Partition) -> Result<Recovered, Failure> {
-    let Partition { number, store, .. } = partition;
-    store.settle().map_err(Failure::found)?;
-    let end = ChainHead { position: store.end(), hash: store.head() };
-    let options = Options { snapshot_commits: 1, ..Options::default() };
-    let recovered = Recovered::recover(*number, store.reader(), end, &index_folder(data, *number), &options);
-    recovered.map_err(|error| Failure::found(error).with_step(RESTORE))
-}
-
-async fn verify(args: &Args, archive: &Archive, partitions: &mut [Partition], done: &AtomicU64) -> Result<(), Failure> {
-    archive.check_partitions(partitions.len()).await?;
-    for partition in partitions {
-        let (number, reader) = (partition.number, partition.store.reader());
-        partition.limits.push(PruneLimit { name: "archive", first: needed_from(archive, number).await? });
+async fn verify(args: &Args, archive: &Archive, found: &mut [Limits], done: &AtomicU64) -> Result<(), Failure> {
+    archive.check_partitions(found.len()).await?;
+    for limits in found {
+        let number = limits.partition;
+        limits.add("archive", needed_from(archive, number).await?);
         if let Some(key) = &args.key {
             let key = of_partition(key, number).map_err(Failure::unusable)?;
             restore(archive, number, None, Position::MAX, Some(&key), done).await?;
         }
-        compare(archive, number, &*reader, partition.floor(), done).await?;
+        compare(archive, number, &*limits.reader, limits.floor(), done).await?;
     }
     Ok(())
+}
+
+async fn verify_until_signalled(
+    args: &Args,
+    archive: &Archive,
+    found: &mut [Limits],
+    done: &AtomicU64,
+) -> Result<(), Failure> {
+    let signalled = stop::signalled().map_err(Failure::found)?;
+    tokio::select! {
+        verified = verify(args, archive, found, done) => verified,
+        _ = signalled => Err(Failure::found("stopped before any record was removed").with_step("Repeat the command")),
+    }
 }

@@ -6,7 +6,6 @@ use super::{
 };
 use motherlode_jetstream as jetstream;
 use motherlode_log::{self as log, Hash, Position, ReadError, Record, ScanError, genesis};
-use std::path::PathBuf;
 
 const BATCH_BYTES: usize = 256 << 10;
 const BATCH_RECORDS: usize = 4096;
@@ -24,8 +23,10 @@ pub enum RecordsError {
     Unlisted(LogError),
     #[error(transparent)]
     Files(#[from] ScanError),
-    #[error("{}: the log starts at position {first} because earlier records are archived: read a copy of the whole log", log.display())]
-    Archived { log: PathBuf, first: Position },
+    #[error(
+        "{log}: the log starts at position {first} because earlier records are archived: read a copy of the whole log"
+    )]
+    Archived { log: String, first: Position },
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
     #[error(transparent)]
@@ -53,9 +54,18 @@ impl LogLocation {
     }
 
     pub(super) fn archived(&self, partition: u32, first: Position) -> RecordsError {
-        match self {
-            Self::Folder { data, .. } => RecordsError::Archived { log: log_folder(data, partition), first },
-            Self::Stream(_) => RecordsError::NotAFolder(Box::new(self.clone())),
+        let log = match self {
+            Self::Folder { data, .. } => log_folder(data, partition).display().to_string(),
+            Self::Stream(_) => self.to_string(),
+        };
+        RecordsError::Archived { log, first }
+    }
+
+    pub fn kept_after(&self, partition: u32, after: Position) -> Result<Records, RecordsError> {
+        let records = self.kept_records(partition)?.ok_or_else(|| self.missing(partition))?;
+        match records.first() > after + 1 {
+            true => Err(self.archived(partition, records.first())),
+            false => Ok(records),
         }
     }
 
@@ -108,7 +118,7 @@ impl Records {
     pub(super) fn first(&self) -> Position {
         match self {
             Self::Folder(_, scan) => scan.first(),
-            Self::Stream(_) => 1,
+            Self::Stream(scan) => scan.start().first,
         }
     }
 

@@ -4,6 +4,7 @@
 mod catch_up;
 mod foreign;
 mod heard;
+pub mod prune;
 mod replica;
 
 use crate::{

@@ -4,12 +4,15 @@
 use crate::log::{layout::index_folder, location::LogError};
 use motherlode_jetstream::{self as jetstream, Absent, Following, JetStreamStore, Presence};
 use motherlode_ledger::{self as ledger, ChainHead, Options, Recovered, Stores};
-use motherlode_log::{Disk, LockGuard, OsDisk, ReadError, Store};
+use motherlode_log::{Disk, LockGuard, OsDisk, ReadError, Reader, Store};
 use motherlode_runtime::{Config, config};
 use std::{
     collections::BTreeMap,
     io,
-    sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, TryRecvError},
+    },
     time::{Duration, Instant},
 };
 
@@ -19,7 +22,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 const ANEW_AFTER: Duration = Duration::from_secs(60);
 
 pub(super) struct Replica {
-    config: config::Store,
+    pub(super) config: config::Store,
     lock: Option<LockGuard>,
     pub(super) partitions: Vec<PartitionReplica>,
 }
@@ -78,7 +81,7 @@ impl PartitionReplica {
         Self { number, evidence, stream: None, ledger: None }
     }
 
-    fn open(
+    pub(super) fn open(
         &mut self,
         config: &config::Store,
         last_epoch: Option<u64>,
@@ -123,32 +126,46 @@ impl PartitionReplica {
         telling: &mut Telling,
         stop: &Receiver<()>,
     ) -> Result<(), CatchUpError> {
-        let following = match &mut self.stream {
-            Some(following) => following,
-            none => match Following::find(&config.log_store(), self.number) {
-                Err(jetstream::OpenError::Missing { .. }) => return Ok(()),
-                found => none.insert(found?),
-            },
-        };
-        self.evidence.get_or_insert_with(|| "this process has already read the log's stream".to_owned());
         while stop.try_recv() != Err(TryRecvError::Disconnected) {
-            let any = following.more()?;
-            telling.tell(following);
-            match &self.ledger {
-                Some(ledger) => ledger.catch_up()?,
-                None if following.has_all_found() => {
-                    let (position, hash) = following.verified();
-                    let (end, folder) = (ChainHead { position, hash }, index_folder(&config.data, self.number));
-                    self.ledger = Some(Recovered::recover(self.number, following.reader(), end, &folder, options)?);
-                    tracing::info!(partition = self.number, position, "the log was loaded");
-                }
-                None => {}
-            }
+            let any = self.advance(config, options)?;
+            self.stream.iter().for_each(|following| telling.tell(following));
             if !any {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Makes one request for new messages and replays them; returns false if there are none.
+    pub(super) fn advance(&mut self, config: &Config, options: &Options) -> Result<bool, CatchUpError> {
+        let following = match &mut self.stream {
+            Some(following) => following,
+            none => match Following::find(&config.log_store(), self.number) {
+                Err(jetstream::OpenError::Missing { .. }) => return Ok(false),
+                found => none.insert(found?),
+            },
+        };
+        self.evidence.get_or_insert_with(|| "this process has already read the log's stream".to_owned());
+        let any = following.more()?;
+        match &self.ledger {
+            Some(ledger) => ledger.catch_up()?,
+            None if following.has_all_found() => {
+                let (position, hash) = following.verified();
+                let (end, folder) = (ChainHead { position, hash }, index_folder(&config.data, self.number));
+                self.ledger = Some(Recovered::recover(self.number, following.reader(), end, &folder, options)?);
+                tracing::info!(partition = self.number, position, "the log was loaded");
+            }
+            None => {}
+        }
+        Ok(any)
+    }
+
+    pub(super) fn is_missing(&self) -> bool {
+        self.stream.is_none()
+    }
+
+    pub(super) fn loaded(&self) -> Option<(&Recovered, Arc<dyn Reader>)> {
+        Some((self.ledger.as_ref()?, self.stream.as_ref()?.reader()))
     }
 
     fn let_go(&mut self) {
@@ -174,7 +191,7 @@ impl Telling {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum CatchUpError {
+pub enum CatchUpError {
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
     #[error(transparent)]
@@ -188,7 +205,7 @@ impl CatchUpError {
         match self {
             Self::Stream(error) => is_doubt(error),
             Self::Read(error) | Self::Ledger(ledger::OpenError::Read(error)) => !matches!(error, ReadError::Io(_)),
-            Self::Ledger(_) => true,
+            Self::Ledger(error) => !matches!(error, ledger::OpenError::Archived(_)),
         }
     }
 }

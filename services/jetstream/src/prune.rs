@@ -1,0 +1,106 @@
+//! Removes the messages before a new start of the log (PL-37) by a temporary maximum age, because the stream forbids purges.
+//! If the writer stops before it removes the limit, the next writer does so before it appends. A server that was down applies
+//! the limit late, so the messages of a margin before the start are kept.
+
+use crate::{
+    failure::Failure,
+    key::Kind,
+    link::{PAUSE, insist},
+    message::Walk,
+    open::{ANSWER_WAIT, OpenError, Stream, count},
+    start::Start,
+    store::JetStreamStore,
+};
+use motherlode_log::{AppendError, LogStart, Position, Store};
+use prost_types::Timestamp;
+use serde_json::{Value, json};
+use std::{
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+const REMOVAL_MAX: Duration = Duration::from_secs(600);
+const AGE_MIN: Duration = Duration::from_millis(100);
+
+#[derive(Debug, thiserror::Error)]
+pub enum PruneError {
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    #[error(transparent)]
+    Stream(#[from] OpenError),
+    #[error("server {server} of stream {stream} is down or behind")]
+    Behind { stream: String, server: String },
+}
+
+impl JetStreamStore {
+    /// Records that the log starts with the last message that begins at or before the position, unless it already starts later.
+    pub fn record_start(&mut self, before: Position) -> Result<LogStart, PruneError> {
+        let old = self.shared().start();
+        let walk = self.shared().walk_to(before).map_err(OpenError::from)?;
+        let Some(walk) = walk.filter(|walk| walk.next > old.log.first) else { return Ok(old.log) };
+        let log = LogStart { first: walk.next, previous: walk.head };
+        let identity = self.reader().identity().map_err(OpenError::from)?;
+        let start = Start { sequence: walk.sequence, epoch: walk.epoch, log, identity };
+        self.publish(Kind::Start, &start.encode(), |walk| Walk { start, ..walk })?;
+        Ok(log)
+    }
+
+    /// Removes the messages published earlier than `margin` before the start. After an error, the limit may remain.
+    pub fn remove_before_start(&self, margin: Duration) -> Result<(), PruneError> {
+        let stream = self.shared().stream();
+        let info = stream.found()?;
+        are_current(stream, &info)?;
+        let (first, time) = oldest_kept(stream, self.shared().start().sequence, margin)?;
+        if count(&info["state"], "first_seq") >= first {
+            return Ok(());
+        }
+        let age = server_time(stream, &info)?.duration_since(time).unwrap_or_default();
+        self.expected().expect_limit();
+        let removed = stream.limit(&info, age.max(AGE_MIN)).and_then(|_| removed(stream, first));
+        let info = stream.limit(&stream.found()?, Duration::ZERO)?;
+        removed?;
+        are_current(stream, &info)
+    }
+}
+
+fn oldest_kept(stream: &Stream, start: u64, margin: Duration) -> Result<(u64, SystemTime), OpenError> {
+    let request = |request: Value| {
+        let found = insist(Instant::now() + ANSWER_WAIT, || stream.link.first_time(&stream.name, request.clone()));
+        found.map_err(|failure| stream.api_error(failure))
+    };
+    let (_, time) = request(json!({ "seq": start }))?;
+    let spared = Timestamp::from(time.checked_sub(margin).unwrap_or(SystemTime::UNIX_EPOCH));
+    request(json!({ "start_time": spared.to_string() }))
+}
+
+fn server_time(stream: &Stream, info: &Value) -> Result<SystemTime, OpenError> {
+    let time = info["ts"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
+    let time = time.and_then(|time| SystemTime::try_from(time).ok());
+    time.ok_or_else(|| stream.api_error(Failure::Unknown("JetStream's answer has no time".into())))
+}
+
+fn removed(stream: &Stream, first: u64) -> Result<(), OpenError> {
+    let until = Instant::now() + REMOVAL_MAX;
+    let fault = |fault: &str| Err(OpenError::Stream { stream: stream.name.clone(), fault: fault.into() });
+    loop {
+        thread::sleep(PAUSE);
+        let info = stream.found()?;
+        if count(&info["state"], "first_seq") >= first {
+            return Ok(());
+        }
+        if info["config"]["max_age"] == 0 {
+            return fault("another process ended the removal");
+        }
+        if Instant::now() >= until {
+            return fault("the servers did not remove the messages in time");
+        }
+    }
+}
+
+/// A server that returns later than the margin could remove records.
+fn are_current(stream: &Stream, info: &Value) -> Result<(), PruneError> {
+    let replicas = info["cluster"]["replicas"].as_array().into_iter().flatten();
+    let behind = replicas.filter(|replica| replica["current"] != true || replica["offline"] == true);
+    let server = behind.filter_map(|replica| replica["name"].as_str()).next();
+    server.map_or(Ok(()), |server| Err(PruneError::Behind { stream: stream.name.clone(), server: server.to_owned() }))
+}
