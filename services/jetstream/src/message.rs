@@ -106,9 +106,9 @@ fn is_nonce(payload: &[u8]) -> bool {
     payload.len() == NONCE_DIGITS && payload.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Verifies a stream message by message. *Foreign* messages, which no writer has published, are counted and skipped. If a
-/// writer's block were skipped by mistake, the next block would be detected as damage, because its position and hash would
-/// not follow.
+/// Verifies a stream message by message. *Foreign* messages, which no writer has published, are counted and skipped. If
+/// a writer's block were skipped by mistake, the position and hash of the next block would not follow, and the walk
+/// would report damage.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     pub sequence: u64,

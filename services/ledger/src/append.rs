@@ -20,8 +20,7 @@ pub struct Proposal {
     pub events: Vec<Event>,
 }
 
-/// Another request that decides whether a proposal is refused: if its commit exists, the writer refuses the proposal
-/// (PL-42).
+/// Another request whose commit would make the writer refuse a proposal (PL-42).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Barrier {
     pub(crate) stream: StreamId,

@@ -73,7 +73,7 @@ pub(crate) struct LedgerCore {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// File with the log's end. It is set after the writer has committed its draw generation.
+    /// File with the log's end. The field is set after the writer has committed its draw generation.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }

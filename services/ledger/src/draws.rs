@@ -240,7 +240,7 @@ impl DrawKeys {
     }
 
     /// Returns the seal that another process must have computed for the draw, if the draw's key is one of the two
-    /// newest. The second newest is accepted because the other process may not have read the newest yet.
+    /// newest. The second newest key is accepted because the other process may not have read the newest key yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {

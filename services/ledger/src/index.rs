@@ -13,7 +13,7 @@
 //! names     operator and name (8-byte hash), position (5)                 empty
 //! ```
 //!
-//! Keys contain only a part of each hash, so callers compare the stream or the whole hash with the record.
+//! Keys contain only a part of each hash, so callers must check that the found record has the wanted stream or hash.
 
 use crate::{error::OpenError, requests::WriteError};
 use motherlode_log::{Hash, Position, Reader, hash};

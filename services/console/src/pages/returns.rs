@@ -220,7 +220,8 @@ mod tests {
             held_theoretical_rtp: "0.9".into(),
             band: "0.1".into(),
             band_below: "0.2".into(),
-            // The upper bound is 0.9 + 0.1 for 400 rounds, 0.9 + 0.2 for 100 rounds and 0.9 + 1 for 4 rounds.
+            // The band's upper bound is 0.9 + 0.1 after 400 rounds, 0.9 + 0.2 after 100 rounds and 0.9 + 1 after 4
+            // rounds.
             days: vec![day("2027-01-01", 4, "72"), day("2027-01-02", 100, "1300"), day("2027-01-03", 400, "9000")],
             ..Return::default()
         };
