@@ -1,4 +1,4 @@
-//! Draw keys. The dealt values of sealed draws are computed from them.
+//! Draw keys. The dealt values of sealed draws are computed from these keys.
 //!
 //! All processes that seal or play draws share one key file. Each line contains a key's creation time in Unix
 //! milliseconds, the key as 64 hexadecimal digits, and a checksum of 8 digits, which older files lack. The last key

@@ -238,7 +238,7 @@ impl Index {
         writer.finish()
     }
 
-    /// Merges some runs and returns whether it merged any. The merged files stay until the next checkpoint.
+    /// Merges some runs and returns whether it merged any. The files of the merged runs stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {
@@ -487,7 +487,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // The currency is empty in entries of later commits of a round; these entries are skipped.
+    // Entries of a round's later commits have an empty currency and are skipped.
     if from.len() == 8 {
         from.push(1);
     }
