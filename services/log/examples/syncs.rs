@@ -1,4 +1,5 @@
-//! Measures `fdatasync` of a plain file. A rate of 0 means no pauses between calls.
+//! Measures `fdatasync` of a plain file at a number of calls per second. At 0 calls per second, there are no pauses
+//! between calls.
 
 use std::{
     env,

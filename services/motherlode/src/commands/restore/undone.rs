@@ -45,7 +45,7 @@ struct Line<'a> {
     amount_minor: i64,
     /// Whether the log has the wallet's answer.
     confirmed: bool,
-    /// Whether the restored log sends the transaction again with the same id.
+    /// Whether the service sends the transaction again with the same id after the restore.
     repeated: bool,
     partition: u32,
     /// Position of the record that caused the transaction.
