@@ -96,7 +96,7 @@ pub struct Voids {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
     pub opened: u64,
-    /// Number of first seals that were added later, because the player's stream began without a seal.
+    /// Number of players whose stream began without a seal and was sealed later.
     pub unsealed: u64,
     /// Number of draws sealed again because their key was lost. Each new seal replaces an unrevealed draw.
     pub key_lost: u64,

@@ -22,7 +22,7 @@ pub(crate) struct Applier {
 }
 
 impl Applier {
-    /// Applies the records in order. If a record fails, earlier records stay applied.
+    /// If a record fails, earlier records stay applied.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {

@@ -124,8 +124,8 @@ impl DrawKeys {
         entropy().map(Self::from_key)
     }
 
-    /// Opens the key file. A missing file is no error: [`DrawKeys::renew`] creates the first key, after the check that
-    /// the log depends on no key.
+    /// A missing file is no error: [`DrawKeys::renew`] creates the first key, after the check that the log depends on
+    /// no key.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;

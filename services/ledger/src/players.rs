@@ -95,7 +95,7 @@ impl Players {
         self.runs.read().iter().any(|run| run.may_contain(&key, hash))
     }
 
-    /// Reads a player's state. On failure, the snapshot is removed, so that the next start replays the log.
+    /// On failure, the snapshot is removed, so that the next start replays the log.
     pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ViewError> {
         let found = self.fixed().find(stream).inspect_err(|error| self.give_up(error))?;
         self.read.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);

@@ -2,9 +2,8 @@
 //!
 //! The thread of the caller checks each proposal against the durable books and the commits in `staged`, and adds the
 //! commit to a group. The [`Appender`](crate::appender::Appender) appends groups in order. A durable group is
-//! published: its commits are applied to the books, then its callers get their answers. Readers therefore see only
-//! durable state. If most callers wait on the runtime that publishes ([`Writer::publish_on`]), one wake-up per group
-//! suffices.
+//! published: its commits are applied to the books, then its callers get their answers. If most callers wait on the
+//! runtime that publishes ([`Writer::publish_on`]), one wake-up per group suffices.
 //!
 //! A refusal that depends on staged commits is sent after these commits are durable. If the append of the commits fails,
 //! they are discarded and the caller gets the error. While a full group waits for the disk, further proposals are

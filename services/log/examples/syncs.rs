@@ -1,5 +1,4 @@
-//! Measures `fdatasync` of a plain file at a number of calls per second. At 0 calls per second, there are no pauses
-//! between calls.
+//! Measures `fdatasync` of a plain file; 0 calls per second means no pauses.
 
 use std::{
     env,

@@ -225,7 +225,7 @@ impl Target {
         self.location.open(partition).map_err(|error| Failure::from(motherlode_server::CopyError::Target(error)))
     }
 
-    /// Opens a partition's records. If an earlier run has already appended the restore's commit, the partition is emptied.
+    /// If an earlier run has already appended the restore's commit, the partition is emptied.
     fn reopen(&self, partition: u32) -> Result<Box<dyn Store>, Failure> {
         let store = self.open(partition)?;
         let last = store.end().max(1);
@@ -248,9 +248,9 @@ impl Target {
     }
 }
 
-/// Returns the number that names this restore to an earlier position. An unfinished restore with the same request keeps
-/// its number; otherwise the number is random, so that two restores from one archive are different logs. Removes an
-/// unfinished restore with another request.
+/// Returns the number that names this restore to an earlier position: the number of an unfinished restore with the same
+/// request, else a random number, so that two restores from one archive are different logs. Removes an unfinished
+/// restore with another request.
 fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     let path = restoring.join("request");
     let known = match fs::read_to_string(&path) {

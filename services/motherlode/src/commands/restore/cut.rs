@@ -61,7 +61,6 @@ pub(super) struct Cutter<'a> {
     undone: &'a mut Undone,
 }
 
-/// Cut of a partition.
 pub(super) struct Cut {
     pub(super) kept: Kept,
     /// Last record of the archive.

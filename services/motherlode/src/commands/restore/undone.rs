@@ -151,7 +151,7 @@ impl Undone {
         }
     }
 
-    /// Lists the calls of a partition whose answers the archive lacks, unless the restored log sends them again.
+    /// Lists a partition's calls that have no answer in the archive, unless the service repeats them after the restore.
     pub(super) fn end_partition(&mut self, partition: u32, cut: Position) {
         for (stream, pending) in std::mem::take(&mut self.pending) {
             let StreamId::Player { operator, player } = &stream else { continue };
