@@ -114,8 +114,8 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// Decodes a proof's records. `kinds` contains the numbers of the fields with records; the result has one list per
-// field. A record's bytes that also occur in earlier records are copied from these records (ProvenRecord.copied).
+// Decodes the records in a proof's fields `kinds`, and returns one list per field. A record's bytes that also occur in
+// earlier records are copied from these records (ProvenRecord.copied).
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];

@@ -310,8 +310,8 @@ impl Handle {
     }
 
     /// Checks a proposal before it is queued. Returns the verdict as an error if the durable commits already decide it.
-    /// Otherwise returns the request's name, a slot in the queue, and a position: up to this position, the log has
-    /// neither the request's commit nor a commit of the proposal's [`Proposal::barrier`].
+    /// Otherwise returns the request's name, a slot in the queue, and the position up to which the log has neither the
+    /// request's commit nor a commit of the proposal's [`Proposal::barrier`].
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = |why: &str| AppendError::Unknown { reason: format!("the log accepts no writes: {why}") };
         let refusal = match &*self.shared.standings.borrow() {
@@ -435,8 +435,8 @@ impl Handle {
         self.shared.time.ticks_ms()
     }
 
-    /// Returns a time that is certainly not in the future, for decisions that cannot be reversed. If the clock jumps
-    /// forward, this function ignores the jump for an hour.
+    /// Returns a time that is certainly not in the future, for decisions that cannot be reversed. A forward jump of the
+    /// clock is ignored for an hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }

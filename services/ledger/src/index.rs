@@ -1,5 +1,5 @@
-//! Index of the log: finds the commits of a round, the awards of a pool, and records by their hash or [names](names). It
-//! consists of four keyspaces in the store of views.
+//! Index of the log: finds the commits of a round, the awards of a pool, and records by their hash or [names](names).
+//! The index consists of four keyspaces in the store of views.
 //!
 //! A commit is indexed when it is published, so the index is never behind the log. The newest entries ("notes") are in
 //! memory; older entries are in sorted files ("runs"). A missing, damaged or outdated run is rebuilt from the log.

@@ -109,8 +109,8 @@ impl Partition {
     }
 }
 
-/// Sets each partition's limits. Starts the ledger without serving, to check the snapshot and to write a snapshot at
-/// the log's end.
+/// Sets each partition's limits. Starts the ledger without serving, to check the snapshot and write one at the log's
+/// end.
 fn limit(data: &Path, partitions: &mut [Partition], kept_from_ms: i64) -> Result<(), Failure> {
     let (mut decisions, mut uncopied) = (vec![], Position::MAX);
     for partition in partitions.iter_mut() {
