@@ -1,9 +1,9 @@
 //! Stores the log in NATS JetStream. A partition is a stream, and an append is a message. The loss of one server loses no
 //! data.
 //!
-//! A `<stream>.block` message has an append in the format of a segment's [block](motherlode_log::block), and the *epoch* of
-//! its writer. A `<stream>.epoch` message begins an epoch. Messages are never deleted, and each message states its expected
-//! predecessor, so each sequence number is used exactly once.
+//! A `<stream>.block` message has an append in the format of a segment's [block](motherlode_log::block), and the
+//! *epoch* of the append's writer. A `<stream>.epoch` message begins an epoch. Messages are never deleted, and each
+//! message states its expected predecessor, so each sequence number is used exactly once.
 //!
 //! * **One writer.** Opening the log publishes an epoch message, after which the previous writer's appends fail.
 //! * **Unknown outcomes.** After an unknown outcome, the writer reads the message at the expected sequence number. If

@@ -72,7 +72,7 @@ pub(crate) fn epoch_subject(stream: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,
-    /// Key of the MACs. Without a key, each NATS user with access to the subjects can forge records.
+    /// Key of the messages' MACs. Without a key, each NATS user with access to the subjects can forge records.
     pub key: Option<StreamKey>,
     pub unsigned_up_to: u64,
 }

@@ -1,4 +1,4 @@
-//! Views that another crate computes from the commits, such as reports. Their tables are stored in the partition's
+//! Views that another crate computes from the commits, such as reports. The views' tables are stored in the partition's
 //! checkpoints.
 //!
 //! A checkpoint names the latest tables of the view. These tables contain no commits after the checkpoint's position. A

@@ -15,7 +15,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Archives a log to its end. The service may be in use. If the command is stopped, the next run continues.
+/// Archives a log to its end. The service may run. If the command is stopped, the next run continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to archive: a data folder, or nats://host:port,...
