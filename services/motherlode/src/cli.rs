@@ -65,7 +65,7 @@ enum Command {
     Copy(Long<copy::Args>),
     /// Archive a log in a folder or an S3 bucket, in verified segments.
     Archive(Long<archive::Args>),
-    /// Remove old records of a stopped service that an archive has.
+    /// Remove a stopped service's old records, if an archive has them.
     Prune(Long<prune::Args>),
     /// Show, take or confirm a base: the digest of the state at a position of the log.
     Base(Long<base::Args>),
