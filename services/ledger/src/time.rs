@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Instant};
 /// time.
 const APART_MS_MAX: i64 = 1_000;
 
-/// Maximum time for reading both clocks; if reading took longer, they are not compared.
+/// Maximum time for reading both clocks; if reading took longer, the clocks are not compared.
 const LOOK_MS_MAX: i64 = 100;
 
 /// Time for which decisions that cannot be reversed ignore a forward jump of the clock.

@@ -1,4 +1,4 @@
-//! Tests that the audit computes the digest of a base, which is the state at a position, from the log alone (PL-37).
+//! Tests that the audit computes the state's digest at a base's position from the log alone (PL-37).
 
 use crate::common::{Tale, chained, options, segments, store};
 use bytes::Bytes;

@@ -32,7 +32,7 @@ use std::{
 type Named = Result<Path<(String, String, String)>, PathRejection>;
 
 const LETTERS_MAX: usize = 20_000;
-/// Label of an amount that concerns only the operator, so the public page omits it.
+/// Label of an amount that concerns only the operator, so the public page omits the amount.
 const OPERATORS: &str = "Added to the jackpot";
 
 struct Visitor {
