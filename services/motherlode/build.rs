@@ -1,5 +1,5 @@
-//! Sets the commit that `motherlode --version` prints: `MOTHERLODE_COMMIT`, or else in release builds the commit in the
-//! repository's files, or else `unknown`.
+//! Sets the commit that `motherlode --version` prints: the variable `MOTHERLODE_COMMIT`; without it, in release builds,
+//! the commit in the repository's files; otherwise `unknown`.
 
 mod build_commit;
 

@@ -96,7 +96,7 @@ pub struct Voids {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seals {
     pub opened: u64,
-    /// Number of first seals of players whose stream began without a seal.
+    /// Number of players whose stream began without a seal and was sealed later.
     pub unsealed: u64,
     /// Number of draws sealed again because their key was lost. Each new seal replaces an unrevealed draw.
     pub key_lost: u64,
@@ -105,7 +105,7 @@ pub struct Seals {
     pub unsure_starts: u64,
     /// Number of starts that the service refused, as logged by later starts.
     pub refused_starts: u64,
-    /// Number of voided rounds whose draws were not revealed, so their steps were not resolved.
+    /// Number of voided rounds whose draws were not revealed, so the audit could not resolve the rounds' steps.
     pub rounds_lost: u64,
     pub checked: u64,
     pub unchecked: u64,

@@ -114,8 +114,8 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
-// Decodes the records in the fields with the numbers `kinds`, and returns one list per field. A record's bytes that also
-// occur in earlier records are copied from these records (ProvenRecord.copied).
+// Decodes the records in a proof's fields `kinds`, and returns one list per field. A record's bytes that also occur in
+// earlier records are copied from these records (ProvenRecord.copied).
 async function recordsOf(extra, ...kinds) {
   let text = new Uint8Array();
   const found = [];
@@ -182,7 +182,7 @@ async function draws(roundId, number, settled, records, sealing) {
       lost ||= one(event, 45, 1) === number;
     }
   }
-  // A settled round must reveal all dealt values; a voided round need not if its draw key was lost.
+  // A settled round must reveal all dealt values; a voided round may omit some if the draw key was lost.
   check((lost && !settled) || dealt.length === used.length, "a dealt value is not revealed");
   const found = [];
   for (const [at, value] of dealt.slice(0, used.length).entries()) {

@@ -37,7 +37,7 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        // No referrer is sent from a public page, because its address contains the round's key.
+        // No referrer is sent from a public page, because the page's address contains the round's key.
         (header::REFERRER_POLICY, if is_public { "no-referrer" } else { "same-origin" }),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),

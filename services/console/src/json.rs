@@ -17,7 +17,7 @@ pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> 
     serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
 }
 
-/// Converts like `from_bytes`, but includes fields with default values, such as a switch's `on: false`.
+/// Converts a message to JSON, including fields with default values, such as a switch's `on: false`.
 pub(crate) fn whole(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
     serialized(name, bytes, &SerializeOptions::new().use_proto_field_name(true).skip_default_fields(false))
 }

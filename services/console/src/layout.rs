@@ -10,7 +10,7 @@ use http::StatusCode;
 use maud::{Markup, html};
 use motherlode_runtime::config::PLATFORM;
 
-/// Navigation entries: path, title and a call. An entry is shown only if the session may make its call.
+/// Navigation entries: path, title and required call. An entry is shown only if the session may make the required call.
 const PAGES: [(&str, &str, &str); 8] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),

@@ -33,7 +33,7 @@ const PATHS: [&str; 4] = ["/check.js", "/console.css", "/icon.svg", "/keys.js"];
 #[derive(Debug, Clone, Copy)]
 struct Rate {
     burst: u32,
-    /// Time to regain one unit of cost.
+    /// Time in which a bucket regains one unit of cost.
     every: Duration,
 }
 
@@ -62,8 +62,8 @@ struct Buckets {
 }
 
 impl Buckets {
-    /// Takes the cost from the address's bucket and the common bucket. If one has too little, refuses and takes nothing.
-    /// A new address is refused while too many addresses are active.
+    /// Takes the cost from the address's bucket and the common bucket. If either bucket has too little, refuses the
+    /// request and takes nothing. A new address is refused while too many addresses are active.
     fn take(&mut self, address: IpAddr, cost: u32, now: Instant) -> bool {
         self.all.refill(ALL, now);
         if self.all.left < cost || !self.has_room(address, now) {

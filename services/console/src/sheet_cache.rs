@@ -1,5 +1,5 @@
 //! Cache of PAR sheets and reels. A sheet depends only on the model, the offered coins and the pool's terms, which form
-//! the key. Computing a sheet takes hundreds of milliseconds.
+//! the key.
 
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};

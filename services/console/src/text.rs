@@ -37,7 +37,6 @@ pub(crate) fn percent(share: &str) -> String {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return share.to_owned();
     }
-    // A negative amount that rounds to zero is shown without a sign.
     let sign = if digits.bytes().all(|byte| byte == b'0' || byte == b'.') { "" } else { sign };
     let part = format!("{part:0<2}");
     let (before, after) = part.split_at(2);

@@ -179,8 +179,8 @@ impl PoolCoordinator {
         }
     }
 
-    /// Reports a partition's contributions; unless `all` is set, only those up to the last hit or void. Returns whether
-    /// some contributions remain unreported.
+    /// Reports a partition's contributions: all if `all` is set, otherwise only those up to the last hit or void.
+    /// Returns whether some contributions remain unreported.
     async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<bool, AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;

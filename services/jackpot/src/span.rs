@@ -43,7 +43,7 @@ pub(crate) async fn check(pool: &str, terms: &PoolTerms) -> Result<(), Refusal> 
     }
 }
 
-/// If the pool's seed exceeds 64 bits, it is replaced with the largest 64-bit value, which every game refuses.
+/// A seed amount above 64 bits is replaced with the largest 64-bit value, which every game refuses.
 fn slots_terms(terms: &PoolTerms) -> slots::PoolTerms {
     slots::PoolTerms {
         seed_nanos: u64::try_from(terms.seed.0).unwrap_or(u64::MAX),

@@ -1,8 +1,9 @@
 //! Measures how many records per second startup reads from segment files, from one JetStream server, and from three
 //! servers.
 //!
-//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians and their ratio to segment
-//! files. The phase *opening* verifies all records and takes over the log; *reading* replays the records.
+//! `cargo run --release -p motherlode-jetstream --example recovery [-- turns]` prints medians and their ratios to the
+//! median of segment files. The phase *opening* verifies all records and takes over the log; *reading* replays the
+//! records.
 
 mod parts;
 

@@ -75,7 +75,7 @@ pub struct Feed {
 #[derive(Debug)]
 struct StreamEnd {
     last: u64,
-    /// Sequence number of the subject's last message; only the first message after opening the feed states it.
+    /// Sequence number of the subject's last message, stated only in the first message after the feed opens.
     of_subject: Option<u64>,
     after: BTreeMap<u32, Last>,
 }

@@ -78,7 +78,7 @@ pub(crate) fn start_subject(stream: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Trust {
     pub stream: String,
-    /// Key of the MACs. Without a key, each NATS user with access to the subjects can forge records.
+    /// Key of the messages' MACs. Without a key, each NATS user with access to the subjects can forge records.
     pub key: Option<StreamKey>,
     pub unsigned_up_to: u64,
 }
@@ -118,9 +118,9 @@ fn is_nonce(payload: &[u8]) -> bool {
     payload.len() == NONCE_DIGITS && payload.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Verifies a stream message by message. *Foreign* messages, which no writer has published, are counted and skipped. If a
-/// writer's block were skipped by mistake, the next block would be detected as damage, because its position and hash would
-/// not follow.
+/// Verifies a stream message by message. *Foreign* messages, which no writer has published, are counted and skipped. If
+/// a writer's block were skipped by mistake, the position and hash of the next block would not follow, and the walk
+/// would report damage.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     pub sequence: u64,

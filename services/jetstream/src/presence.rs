@@ -1,9 +1,9 @@
 //! Liveness checks of a log's writer, which decide when a standby attempts a takeover. Epochs, not liveness, ensure that
 //! only one process writes.
 //!
-//! The writer answers standbys' requests on a subject outside its streams; if it stays silent, a standby takes over. The
-//! writer also sends these requests to itself, and requests the latest epoch from each stream's leader. It stops writing to
-//! all partitions if its own messages fail to arrive or another epoch has begun in any partition.
+//! The writer answers standbys' requests on a subject outside its streams; if it stays silent, a standby takes over.
+//! The writer also sends these requests to itself, and requests the latest epoch from each stream's leader. The writer
+//! stops writing to all partitions if its own messages fail to arrive or another epoch has begun in any partition.
 
 use crate::{
     expected::Expected,
@@ -110,8 +110,8 @@ impl Presence {
         self.taken.iter().map(|taken| (taken.partition, taken.shared.foreign()))
     }
 
-    /// Answers standbys until the future is dropped; ends with a reason if the writer must step down. It runs on the
-    /// client's thread, so the caller's load does not delay it.
+    /// Answers standbys until the future is dropped; ends with a reason if the writer must step down. The future runs
+    /// on the client's thread, so the caller's load does not delay it.
     pub fn hold(&self) -> BoxFuture<'_, String> {
         Box::pin(async move {
             let Some(thread) = self.stream.link.handle() else { return "the connection to NATS is closed".to_owned() };
@@ -195,8 +195,8 @@ impl Presence {
             let deviation = match api(client, &format!("STREAM.INFO.{name}"), &json!({})).await {
                 Ok(info) => {
                     if let Some(silence) = quorum_silence(&info).filter(|_| is_judged) {
-                        // No newer leader existed before this leader's latest contact with a majority, so the authority is
-                        // confirmed up to that time.
+                        // Until this leader's latest contact with a majority, no newer leader existed, so the authority
+                        // is confirmed up to that contact.
                         taken.authority.confirm(asked.min(informed.saturating_sub(silence)));
                         confirmed = Instant::now();
                     }

@@ -21,9 +21,9 @@ const BYTES_MIN: u64 = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct StreamReader {
     stream: Stream,
-    /// Unlocked during requests to the server.
+    /// Index of the stream, not locked during requests to the server.
     index: RwLock<Index>,
-    /// Unlocked during requests to the server.
+    /// Cache of the latest reads, not locked during requests to the server.
     recent: Mutex<Recent>,
     foreign: AtomicU64,
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Maximum size of the cache in bytes. A larger range is cached alone.
+/// Maximum bytes of the cache; a larger range is cached without other ranges.
 const BYTES_MAX: usize = 16 << 20;
 
 #[derive(Debug, Default)]

@@ -122,8 +122,8 @@ impl Steps {
     }
 }
 
-/// Fetches messages. The first message must exist, so if the server does not return it, the server lags behind and the
-/// request is retried.
+/// Fetches messages. The first message of the range exists, so if the server does not return it, the server lags behind
+/// and the request is retried.
 pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
     let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
         fetched if fetched.is_empty() => {

@@ -1,4 +1,4 @@
-//! Comparison, in floating point, of a simulation's result with the exact mathematics.
+//! Compares, in floating point, a simulation's result with the exact figures of the game.
 
 use motherlode_picture::{
     figures::{grouped, number},
@@ -12,8 +12,8 @@ use std::time::Duration;
 /// Maximum probability that a simulation of a correct game reports a contradiction. It is divided among the figures that the
 /// simulation compares (Bonferroni correction).
 const FALSE_ALARMS: f64 = 1e-3;
-/// Effective number of equal wins below which a component's standard deviation is unreliable. Then the larger of the
-/// component's and the whole win's standard deviation is used.
+/// Effective number of equal wins below which a component's standard deviation is unreliable. Below this number, the
+/// larger of the component's and the whole win's standard deviation is used.
 const EQUAL_WINS_MIN: f64 = 2_000.0;
 /// Assumed upper bound of the expected number of wins above the sample's highest win. If the expected number exceeded this
 /// bound, a sample without such a win would have a probability below exp(-10), or 1 in 22,026.
@@ -64,8 +64,8 @@ pub struct Estimate {
     std_dev_sample: f64,
     std_dev_exact: Option<f64>,
     pub sigmas: f64,
-    /// Distance from the exact figure in standard errors. For a probability it is the square root of the deviance, which is
-    /// also valid for rare events.
+    /// Distance from the exact figure in standard errors. For a probability, the distance is the square root of the
+    /// deviance, which is also valid for rare events.
     pub judged: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Simulates rounds. The result depends only on the seed and the number of rounds.
+//! Simulates rounds. A simulation's result depends only on the seed and the number of rounds.
 //!
 //! Each chunk of [`CHUNK_ROUNDS`] has its own player and a derived seed. If a game carries figures from round to round, the
 //! player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is a long-term average.
@@ -25,8 +25,8 @@ pub enum SimulationError {
     Thread,
 }
 
-/// Plays the rounds. When `stop` is set, chunks in progress are finished and no others are started. `played` counts the
-/// rounds of finished chunks.
+/// Plays the rounds. When `stop` is set, chunks in progress are finished and no further chunk is started. `played`
+/// counts the rounds of finished chunks.
 pub fn play(
     game: &'static dyn Game,
     stake: &Stake,

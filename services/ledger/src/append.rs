@@ -20,8 +20,7 @@ pub struct Proposal {
     pub events: Vec<Event>,
 }
 
-/// Another request that decides whether a proposal is refused: if its commit exists, the writer refuses the proposal
-/// (PL-42).
+/// Request whose commit on `stream` would make the writer refuse a proposal (PL-42).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Barrier {
     pub(crate) stream: StreamId,
@@ -41,9 +40,9 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the other request whose commit would cause this proposal's refusal. For a spin of a series, it is the
-    /// request of the series. For rates and pools in the home partition, it is a cancellation of this request on the
-    /// system stream.
+    /// Returns the request whose commit would make the writer refuse this proposal. For a spin of a series, it is the
+    /// request of the series. For rates and pools in the home partition, it is the proposal's own request, if it was
+    /// cancelled on the system stream.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::series(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());

@@ -22,7 +22,7 @@ pub(crate) struct Applier {
 }
 
 impl Applier {
-    /// Applies the records in order. If a record fails, earlier records stay applied.
+    /// If a record fails, earlier records stay applied.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {
@@ -32,8 +32,8 @@ impl Applier {
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             let mut staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             if staged.is_err() && !group.logged.is_empty() {
-                // The commit may depend on earlier records of the group, so those are published before it is tried
-                // again.
+                // The commit may depend on earlier records of the group, so these records are published before the
+                // commit is tried again.
                 group = self.publish(group);
                 staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             }

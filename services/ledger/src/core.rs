@@ -31,7 +31,7 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Maximum bytes of a group that is passed to followers in memory; they read larger groups from the log.
+/// Maximum bytes of a group that is passed to followers in memory; followers read larger groups from the log.
 pub(crate) const PUBLISHED_BYTES_MAX: usize = 256 << 10;
 
 #[derive(Clone)]
@@ -73,7 +73,7 @@ pub(crate) struct LedgerCore {
     pub(crate) change_lapse_ms: i64,
     pub(crate) draws: DrawKeys,
     pub(crate) threads: Threads,
-    /// File with the log's end. It is set after the writer has committed its draw generation.
+    /// File with the log's end. The field is set after the writer has committed its draw generation.
     pub(crate) page: OnceLock<Page>,
     pub(crate) followed: AtomicBool,
 }
@@ -99,7 +99,8 @@ impl LedgerCore {
         }
         {
             let mut books = self.books.write();
-            // The index is updated while the books are locked, so that a snapshot has both at the same position.
+            // The index is updated while the books are locked, so that a snapshot has index and books at the same
+            // position.
             self.index.note(logged.iter().map(|logged| &logged.commit).zip(hashes));
             books.absorb_oldest(stage);
         }

@@ -1,4 +1,4 @@
-//! Draw keys. The dealt values of sealed draws are computed from them.
+//! Draw keys. The dealt values of sealed draws are computed from these keys.
 //!
 //! All processes that seal or play draws share one key file. Each line contains a key's creation time in Unix
 //! milliseconds, the key as 64 hexadecimal digits, and a checksum of 8 digits, which older files lack. The last key
@@ -124,8 +124,8 @@ impl DrawKeys {
         entropy().map(Self::from_key)
     }
 
-    /// Opens the key file. A missing file is no error: [`DrawKeys::renew`] creates the first key, after the check that
-    /// the log depends on no key.
+    /// A missing file is no error: [`DrawKeys::renew`] creates the first key, after the check that the log depends on
+    /// no key.
     pub fn open(path: &Path) -> Result<Self, DrawKeysError> {
         let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.reload()?;
@@ -240,7 +240,7 @@ impl DrawKeys {
     }
 
     /// Returns the seal that another process must have computed for the draw, if the draw's key is one of the two
-    /// newest. The second newest is accepted because the other process may not have read the newest yet.
+    /// newest. The second newest key is accepted because the other process may not have read the newest key yet.
     #[must_use]
     pub fn expected_seal(&self, stream: &StreamId, name: DrawName, generations: &Generations) -> Option<Seal> {
         if name.generation != generations.current().number {

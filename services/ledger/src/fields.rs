@@ -81,7 +81,7 @@ pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
         .map_err(|_| Refusal::field(field, "must be an ISO 4217 currency code, such as EUR, or XTS for play money"))
 }
 
-/// Parses an account id. Another operator's account is refused with ACCOUNT_UNKNOWN before any lookup (PL-27).
+/// Another operator's account is refused with ACCOUNT_UNKNOWN before any lookup (PL-27).
 pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     account_if(account, |operator| caller.owns(operator))
 }
@@ -113,7 +113,7 @@ pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountI
     }
 }
 
-/// Parses a round id. Another operator's round is refused with ROUND_UNKNOWN before any lookup (PL-27).
+/// Another operator's round is refused with ROUND_UNKNOWN before any lookup (PL-27).
 pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     let mut parts = value.split('/');
     let parsed = (|| {

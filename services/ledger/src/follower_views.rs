@@ -1,8 +1,8 @@
-//! Views that another crate computes from the commits, such as reports. Their tables are stored in the partition's
+//! Views that another crate computes from the commits, such as reports. The views' tables are stored in the partition's
 //! checkpoints.
 //!
-//! A checkpoint names the latest tables of the view. They contain no commits after the checkpoint's position. A process
-//! without the view keeps the tables named by the checkpoint that it started with.
+//! A checkpoint names the latest tables of the view. These tables contain no commits after the checkpoint's position. A
+//! process without the view keeps the tables named by the checkpoint that it started with.
 
 use motherlode_log::{Hash, Position};
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError};
@@ -34,7 +34,8 @@ impl FollowerViews {
         Self { store: Arc::clone(store), named: Mutex::new(named), view: OnceLock::new(), wake: OnceLock::new() }
     }
 
-    /// Opens the runs of a keyspace, oldest first. Returns no runs if they are missing or have another version.
+    /// Opens the runs of a keyspace, oldest first. Returns an empty list if the runs are missing or have another
+    /// version.
     pub fn open(&self, keyspace: &'static Keyspace) -> Result<Vec<Run>, ViewError> {
         let named = self.named.lock();
         let of = named.iter().find(|of| of.keyspace == keyspace.name && of.version == keyspace.version);

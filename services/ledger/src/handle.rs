@@ -194,14 +194,14 @@ impl Handle {
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
-    /// Appends a proposal and returns the commit of its request. If the request was repeated, this is the earlier
-    /// commit. [`AppendError::Unknown`] and [`AppendError::Late`] mean that the request may have been applied; after
-    /// any other error it was not applied.
+    /// Appends a proposal and returns the commit of its request. For a repeated request, returns the existing commit.
+    /// [`AppendError::Unknown`] and [`AppendError::Late`] mean that the request may have been applied; after any other
+    /// error it was not applied.
     pub async fn append(&self, proposal: Proposal) -> Verdict {
         self.append_recalling(proposal, None).await
     }
 
-    /// Appends a void with its settled round, which was read from the log (PL-04).
+    /// Appends a void; `recalled` is the settled round that it voids, as read from the log (PL-04).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
         self.submit([(proposal, recalled, until(), Reply::One(reply))], None);
@@ -310,8 +310,8 @@ impl Handle {
     }
 
     /// Checks a proposal before it is queued. Returns the verdict as an error if the durable commits already decide it.
-    /// Otherwise returns the request's name, a slot in the queue and the position up to which the log has neither the
-    /// request's commit nor a commit of its [`Proposal::barrier`].
+    /// Otherwise returns the request's name, a slot in the queue, and the position up to which the log has neither the
+    /// request's commit nor a commit of the proposal's [`Proposal::barrier`].
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = |why: &str| AppendError::Unknown { reason: format!("the log accepts no writes: {why}") };
         let refusal = match &*self.shared.standings.borrow() {
@@ -435,8 +435,8 @@ impl Handle {
         self.shared.time.ticks_ms()
     }
 
-    /// Returns a time that is certainly not in the future, for decisions that cannot be reversed. It ignores a forward
-    /// jump of the clock for an hour.
+    /// Returns a time that is certainly not in the future, for decisions that cannot be reversed. A forward jump of the
+    /// clock is ignored for an hour.
     pub fn patient_ms(&self) -> i64 {
         self.shared.time.patient_ms()
     }

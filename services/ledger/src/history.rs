@@ -18,7 +18,6 @@ pub(crate) type Page = (Vec<Round>, Option<u64>);
 pub(crate) fn page(ledger: &Handle, wanted: &HistoryFilter<'_>) -> Result<Page, FetchError> {
     let HistoryFilter { stream, currency, game, first, size } = *wanted;
     let within = group(stream, currency, game);
-    // One extra round is read to detect whether there is a next page.
     let mut found = ledger.index().bets(stream, &within, first.saturating_add(1), size + 1)?;
     found.sort_unstable_by_key(|(number, _)| Reverse(*number));
     found.dedup();

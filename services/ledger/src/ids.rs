@@ -1,5 +1,5 @@
-//! Finds an id of an operator if the id's player is unknown (PL-20). Reads one block per run of the index, and one
-//! record per commit that may have the id.
+//! Finds an operator's records with a given id, without the name of the player (PL-20). A search reads one block per
+//! run of the index, and one record per commit that may have the id.
 
 use crate::{
     append::fingerprint,

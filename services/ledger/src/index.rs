@@ -1,5 +1,5 @@
-//! Index of the log: finds the commits of a round, the awards of a pool, and records by their hash or [names](names). It
-//! consists of four keyspaces in the store of views.
+//! Index of the log: finds the commits of a round, the awards of a pool, and records by their hash or [names](names).
+//! The index consists of four keyspaces in the store of views.
 //!
 //! A commit is indexed when it is published, so the index is never behind the log. The newest entries ("notes") are in
 //! memory; older entries are in sorted files ("runs"). A missing, damaged or outdated run is rebuilt from the log.
@@ -13,7 +13,7 @@
 //! names     operator and name (8-byte hash), position (5)                 empty
 //! ```
 //!
-//! Keys contain only a part of each hash, so callers compare the stream or the whole hash with the record.
+//! Keys contain only a part of each hash, so callers must check that the found record has the wanted stream or hash.
 
 use crate::{error::OpenError, requests::WriteError};
 use motherlode_log::{Hash, Position, Reader, hash};
@@ -238,7 +238,7 @@ impl Index {
         writer.finish()
     }
 
-    /// Merges some runs and returns whether it merged any. The merged files stay until the next checkpoint.
+    /// Merges some runs and returns whether it merged any. The files of the merged runs stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let mut merged = false;
         for (number, keyspace) in ALL.into_iter().enumerate() {
@@ -487,7 +487,7 @@ fn having(runs: Vec<Run>, player: &[u8; 8]) -> impl Iterator<Item = Run> {
 
 fn groups(run: &Run, within: &[u8]) -> Result<Vec<Vec<u8>>, ViewError> {
     let (mut groups, mut from) = (vec![], within.to_vec());
-    // The currency is empty in entries of later commits of a round; these entries are skipped.
+    // Entries of a round's later commits have an empty currency and are skipped.
     if from.len() == 8 {
         from.push(1);
     }

@@ -97,7 +97,7 @@ impl LogService for LogApi {
         let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
         let name = Caller::from_request(&request).actor().unwrap_or(from);
         let tail = ledger.tail();
-        // The log's end is read after the subscription to its growth, so that no append is missed.
+        // The log's end is read after the subscription to new records, so that no append is missed.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
         if sent > end {
             let message = "the log is shorter than the replica's state: the replica belongs to another log or is ahead of this log";

@@ -1,6 +1,6 @@
 //! Requests of an operator that concern no single player (PL-42). The commits of these requests are on shared streams
-//! of the home partition, and their cancellations on the system stream. A bulk campaign's grants are on the streams of
-//! its players; each grant is cancelled there.
+//! of the home partition, and their cancellations on the system stream. A bulk campaign's grants and their
+//! cancellations are on the streams of its players.
 
 use crate::{
     cancellation::{append_cancellation, cancel_on},

@@ -154,7 +154,7 @@ async fn outcome(
 ) -> Result<wire::RequestOutcome, Refusal> {
     let ledger = ledgers.for_stream(&stream)?.clone();
     let durable = ledger.durable();
-    // The open debit is read before the commits. If the debit ends meanwhile, the commits contain its end.
+    // The open debit is read before the commits. If the debit ends meanwhile, the commits contain the debit's end.
     let is_open = has_open_debit(&ledger, &stream, request_id)?;
     let logged = ledger.committed(&stream, request_id)?;
     if let Some(made) = logged.as_ref().filter(|logged| !logged.commit.is_cancelled()) {

@@ -95,7 +95,7 @@ impl Players {
         self.runs.read().iter().any(|run| run.may_contain(&key, hash))
     }
 
-    /// Reads a player's state. On failure, the snapshot is removed, so that the next start replays the log.
+    /// On failure, the snapshot is removed, so that the next start replays the log.
     pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ViewError> {
         let found = self.fixed().find(stream).inspect_err(|error| self.give_up(error))?;
         self.read.fetch_add(u64::from(found.is_some()), Ordering::Relaxed);
@@ -236,7 +236,8 @@ impl Players {
         *runs = runs.iter().cloned().chain(written.0).collect();
     }
 
-    /// Merges some runs and returns whether it merged any. The merged files stay until a snapshot names the new run.
+    /// Merges some runs and returns whether it merged any. The files of the merged runs stay until a snapshot names the
+    /// new run.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = Arc::clone(&self.runs.read());
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -307,7 +308,7 @@ fn decode(state: &[u8]) -> Result<PlayerState, ViewError> {
     postcard::from_bytes(state).map_err(wrong)
 }
 
-/// A zero byte separates the two names, because names do not contain it.
+/// A zero byte separates the two names, because names contain no zero byte.
 pub(crate) fn key(operator: &str, player: &str) -> Vec<u8> {
     [operator.as_bytes(), &[0], player.as_bytes()].concat()
 }

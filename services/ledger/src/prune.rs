@@ -1,4 +1,5 @@
-//! Limits of a prune (PL-37): the first records that the next start, later commits and unfinished work read from the log.
+//! Limits of a prune (PL-37). A limit is the first record that the next start, a later commit or unfinished work reads
+//! from the log.
 
 use crate::{core::LedgerCore, error::FetchError, recovery::Recovered, remote::is_copied};
 use motherlode_log::{Position, ReadError};
@@ -43,8 +44,8 @@ impl Needed<'_> {
 }
 
 impl Recovered {
-    /// Returns the limits; `None` if no base is confirmed. `kept_from_ms` is the time of the oldest records to keep for
-    /// their age. A limit can name an archived record.
+    /// Returns the limits; `None` if no base is confirmed. Records from the time `kept_from_ms` on must be kept because
+    /// of their age. A limit can name an archived record.
     pub fn prune_limits(&self, kept_from_ms: i64) -> Result<Option<Vec<PruneLimit>>, FetchError> {
         let core = &*self.applier.shared;
         let Some(base) = core.books.read().confirmed_base().map(|base| base.position + 1) else { return Ok(None) };

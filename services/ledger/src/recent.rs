@@ -2,7 +2,7 @@ use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{collections::VecDeque, sync::Arc};
 
-/// Maximum number of commits in the cache, so that it fits the processor's caches.
+/// Maximum number of cached commits, which should fit into the processor's caches.
 const COMMITS_MAX: usize = 2_048;
 const BYTES_MAX: usize = 32 << 20;
 

@@ -157,9 +157,9 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
     Ok(Some(Verifier { partition, reader, start: store.start(), last, progress }))
 }
 
-/// Recovers the state. `first` is the hash before the log's first record if the hash chain must be verified, or `None`.
-/// `settle` makes the log durable. It is called after the last check that can refuse the log, and before a snapshot is
-/// written.
+/// Recovers the state. If the hash chain must be verified, `first` is the hash before the log's first record; otherwise
+/// it is `None`. `settle` makes the log durable. It is called after the last check that can refuse the log, and before
+/// a snapshot is written.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -181,7 +181,7 @@ pub(crate) fn recover(
         }
         store.need_checkpoint();
     }
-    // At later starts, the existence of this folder proves the earlier existence of the log.
+    // At later starts, this folder proves that the log existed.
     let folder = store.folder();
     fs::create_dir_all(folder).map_err(|source| OpenError::Folder { folder: folder.to_owned(), source })?;
     snapshot.books.watch();
@@ -440,8 +440,8 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// PL-37: a void that contains its settled round is applied without earlier records. A void of an older version
-    /// lacks the round, so its application needs the earlier records.
+    /// PL-37: a void that contains its settled round is applied without earlier records. A void that an older version
+    /// wrote lacks the round, so its application needs the earlier records.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

@@ -47,7 +47,7 @@ impl LedgerApi {
         Self { ledgers: ledgers.into(), followers, stop, ladders, links: None, persons: None }
     }
 
-    /// Only the process that writes the partition of a round can serve its page.
+    /// Only the process that writes a round's partition can serve the round's page.
     #[must_use]
     pub fn with_links(self, links: Option<RoundLinks>) -> Self {
         Self { links, ..self }

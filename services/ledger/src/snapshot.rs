@@ -216,7 +216,8 @@ impl SnapshotWriter {
         if done.is_ok() {
             self.players.take(written);
         } else {
-            // On a full disk the log needs the space of these files, so they are dropped before the error is returned.
+            // On a full disk the log needs the space of the new files, so they are dropped before the error is
+            // returned.
             drop(written);
             let LedgerCore { requests, index, follower_views, .. } = shared;
             self.store.collect(&[self.players.ids(), requests.ids(), index.ids(), follower_views.ids()].concat());
@@ -346,7 +347,7 @@ pub struct Balance {
     pub position: Position,
 }
 
-/// Reads the newest snapshot next to the folder `index`: its balances and its last record. Returns `None` if no
+/// Reads the balances and the last record of the newest snapshot next to the folder `index`. Returns `None` if no
 /// snapshot has this state version. Writes no files, so a service may use the folder.
 pub fn balances(index: &Path, partition: u32) -> Result<Option<(Vec<Balance>, ChainHead)>, ViewError> {
     let store = Arc::new(Store::read_only(&index.with_extension("views"), partition));

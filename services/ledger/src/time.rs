@@ -1,5 +1,5 @@
-//! Timestamps of commits (PL-26, PL-30). The log's time never runs backwards. While the system clock is behind it, it
-//! runs at half speed. A jump of the clock is logged as CLOCK_SKEW at most once a minute.
+//! Timestamps of commits (PL-26, PL-30). The log's time never runs backwards. While the system clock is behind the
+//! log's time, the log's time runs at half speed. A jump of the clock is logged as CLOCK_SKEW at most once a minute.
 
 use motherlode_runtime::Clock;
 use parking_lot::Mutex;
@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Instant};
 /// time.
 const APART_MS_MAX: i64 = 1_000;
 
-/// Maximum time for reading both clocks; if reading took longer, they are not compared.
+/// Maximum time for reading both clocks; if reading took longer, the clocks are not compared.
 const LOOK_MS_MAX: i64 = 100;
 
 /// Time for which decisions that cannot be reversed ignore a forward jump of the clock.
@@ -129,8 +129,8 @@ impl LogTime {
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// Returns a jump of the clock in milliseconds once, to be logged. If the clock is behind the log at startup, this
-    /// counts as a backward jump.
+    /// Returns a jump of the clock in milliseconds; each jump is returned only once, to be logged. If the clock is
+    /// behind the log at startup, this counts as a backward jump.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)

@@ -7,7 +7,7 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 pub(crate) struct Trouble {
     pub(crate) again: Instant,
     pause: Duration,
-    /// Error for proposals; `None` if only maintenance between appends fails.
+    /// Error with which proposals are refused; `None` if only maintenance between appends fails.
     refusal: Option<AppendError>,
     in_doubt: Vec<Name>,
 }

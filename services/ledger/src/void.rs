@@ -68,7 +68,7 @@ pub(crate) struct Approval {
     pub(crate) acted: Event,
 }
 
-/// Approves a proposed void. If the void is refused, the proposal stays pending.
+/// If the void is refused, the proposal stays pending.
 pub(crate) async fn approve(
     ledgers: &Ledgers,
     caller: &Caller,

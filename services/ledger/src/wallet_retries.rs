@@ -7,7 +7,7 @@ use motherlode_proto::ledger::v1::{RetryWalletCallsRequest, RetryWalletCallsResp
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_state::{Event, InternalRequest, Refused};
 
-/// Repeats all wallet calls of a player that are on hold. If the player has no held calls, nothing changes.
+/// Repeats all held wallet calls of a player. If the player has no held calls, nothing changes.
 ///
 /// # Errors
 /// The player's account is unknown, or the commit fails.

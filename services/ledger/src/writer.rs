@@ -471,7 +471,7 @@ impl Judging<'_> {
             Some(made) => Ok(Some(made)),
             None => shared.committed(name, stream, request_id),
         };
-        // The request cannot have a commit after `checked_to` if its stream has no commit there.
+        // If the request's stream has no commit after `checked_to`, the request has no commit there either.
         if previous > checked_to
             && let Some(logged) = committed(name, &proposal.stream, &proposal.request_id)?
         {

@@ -1,4 +1,4 @@
-//! Measures `fdatasync` of a plain file. A rate of 0 means no pauses between calls.
+//! Measures `fdatasync` of a plain file; 0 calls per second means no pauses.
 
 use std::{
     env,

@@ -1,4 +1,4 @@
-//! Time since this process was last confirmed as the only writer. On Linux the age includes time in suspension
+//! Time since this process was last confirmed as the only writer. On Linux this time includes suspension
 //! (`CLOCK_BOOTTIME`), during which another process may take over.
 
 use parking_lot::Mutex;

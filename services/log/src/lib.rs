@@ -1,6 +1,6 @@
-//! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. One [`Store`] writes it;
-//! any number of [`Reader`]s follow it. [`SegmentStore`] stores the log in files, [`MemoryStore`] in memory for tests.
-//! [`scan`] verifies the files.
+//! A *partition* is a totally ordered log of opaque records at contiguous, 1-based [`Position`]s. One [`Store`] writes
+//! the partition; any number of [`Reader`]s follow it. [`SegmentStore`] stores the log in files, [`MemoryStore`] in
+//! memory for tests. [`scan`] verifies the files.
 //!
 //! Acknowledged appends survive any crash unchanged. Damage is reported with file and offset, and is never skipped or
 //! repaired.

@@ -1,6 +1,6 @@
 use bytes::Bytes;
 
-/// Position of a record. Positions are contiguous, 1-based and never reused; 0 is the position before the first record.
+/// Positions are contiguous, 1-based and never reused; 0 is the position before the first record.
 pub type Position = u64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

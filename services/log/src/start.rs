@@ -1,5 +1,5 @@
-//! Start of a log, which consists of its first position and the hash of the record before that position. The file `start`
-//! must be durable before segments are archived and removed:
+//! Start of a log: its first position and the hash of the record before that position. The file `start` must be durable
+//! before segments are archived and removed:
 //!
 //! ```text
 //! "MLSTART1"  SHA-256 of the rest 32
@@ -78,7 +78,7 @@ impl LogStart {
         found.map(Some).ok_or_else(|| damage(dir, "the file that records the log's start is damaged".into()).into())
     }
 
-    /// Replaces the file. When this returns, the new file is durable.
+    /// Replaces the file. When this function returns, the new file is durable.
     pub(crate) fn write(&self, disk: &dyn Disk, dir: &Path, partition: u32, identity: &Hash) -> Result<(), ScanError> {
         let mut body = vec![];
         body.put_u32_le(partition);

@@ -73,7 +73,7 @@ impl Target {
             }
             ConnectError::Nobody { ref reason, .. } => Failure::found(format!("{error}\n{}", self.next_step(reason))),
         })?;
-        // Any server may accept the connection, so a first call checks that it serves gRPC.
+        // Any server may accept the connection, so a first call checks that the server speaks gRPC.
         let mut probe = Request::new(HealthCheckRequest::default());
         probe.set_timeout(PROBE_MAX);
         match HealthClient::new(connection.clone()).check(probe).await {

@@ -165,7 +165,7 @@ fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     html! {
         rect.placed x=(x + 3) y=(y + 3) width=(side - 6) height=(side - 6) rx="12" {}
         @if mark.kind() == MarkKind::Potion {
-            // This cell contained the Potion before the symbol shown here moved down into it (WF-05).
+            // This cell contained the Potion before the symbol shown here moved down into the cell (WF-05).
             (collected(game, mark, x + CELL / 2, y))
         } @else if !text.is_empty() {
             rect.plate x=(x + 14) y=(y + 66) width="72" height="30" rx="15" {}

@@ -1,5 +1,5 @@
-//! Shortens records for a proof by replacing bytes with instructions to copy them from the previous record, its hash, or
-//! the record itself.
+//! Shortens records for a proof by replacing bytes with instructions to copy them from the previous record, its hash,
+//! or earlier bytes of the same record.
 
 use motherlode_log::hash;
 

@@ -238,7 +238,7 @@ impl Partition {
         let partition = Arc::clone(self);
         match apart("proofs", move || partition.check_now()).await {
             Ok(true) => {}
-            // Rebuilds the tree. If this fails, `follow` logs the failure and tries again as the log grows.
+            // Rebuilds the tree. If the tree cannot grow, `follow` logs the failure and tries again as the log grows.
             Ok(false) => drop(self.grow(self.ledger.durable()).await),
             Err(error) => tracing::error!(%error, "failed to check the files of the Merkle tree"),
         }

@@ -93,7 +93,7 @@ impl Witness {
             let (witness, outcome) = (self.key.name().to_owned(), KeyValue::new("outcome", outcome));
             counter.add(times, &[KeyValue::new("witness", witness), outcome]);
         };
-        // The counters of both outcomes start at 0, so that an alarm can detect their first increase.
+        // The counters of granted and refused requests start at 0, so that an alarm can detect their first increase.
         count("done", 0);
         count("refused", 0);
         loop {

@@ -1,4 +1,4 @@
-//! Bases (PL-37): the audit computes the digest of the state at a position from the log alone.
+//! Tests that the audit computes the state's digest at a base's position from the log alone (PL-37).
 
 use crate::common::{Tale, chained, options, segments, store};
 use bytes::Bytes;

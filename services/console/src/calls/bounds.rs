@@ -1,4 +1,4 @@
-//! Bounds of request fields for the JSON Schema. The bounds are the constants against which the services check requests.
+//! Bounds of request fields for the JSON Schema. The services check requests with the same constants.
 
 use motherlode_runtime::field_bounds::{
     GRANTED_PLAYERS_MAX, OPERATOR_SESSION_MAX, PAGE_TOKEN_MAX, PAUSE_MS_MAX, REASON_MAX, REFERENCE_MAX, SERIES_ID_MAX,

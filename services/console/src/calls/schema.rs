@@ -1,4 +1,4 @@
-//! Converts messages to JSON Schema (2020-12), for OpenAPI 3.1.
+//! Converts Protobuf message types to JSON Schema (2020-12), for OpenAPI 3.1.
 
 use super::bounds;
 use prost_reflect::{EnumDescriptor, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor, OneofDescriptor};

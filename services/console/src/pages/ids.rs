@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use motherlode_proto::ledger::v1::{FindIdRequest, FoundId, found_id::Kind};
 use tonic::Code;
 
-/// Returns nothing if the credential may not search, so that the user gets the same page as for an unknown id.
+/// Returns an empty list if the credential may not search, so that the user gets the same page as for an unknown id.
 pub(super) async fn find(visit: &Visit, operator: &str, id: &str) -> Result<Vec<FoundId>, Failure> {
     if !visit.may("FindId") {
         return Ok(vec![]);

@@ -80,7 +80,7 @@ const ALARMING: [(SignificantKind, &str); 6] = [
 ];
 const NAMED_MAX: u8 = 5;
 
-/// A follower that lacks at least this number of records causes an alert.
+/// Number of missing records at which a follower causes an alert.
 const BEHIND: u64 = 1_000;
 
 struct Alert {
@@ -199,7 +199,7 @@ async fn awards(visit: &Visit, told: &mut Vec<Alert>) -> Result<(), Failure> {
     let request = ListSignificantEventsRequest { kinds, page_size: 50, ..Default::default() };
     let events = had(visit.api.report().list_significant_events(request).await, told)?.events;
     let mut seen = BTreeSet::new();
-    // Events are listed latest first, so the first event of a round states whether its award is still set aside.
+    // Events are listed latest first, so a round's first event states whether the round's award is still set aside.
     let wait = events.into_iter().filter(|event| seen.insert(event.subject.clone()) && event.after == "set aside");
     told.extend(wait.take(NAMED_MAX.into()).map(|event| {
         let text = html! {

@@ -140,7 +140,7 @@ fn ways(visit: &Visit, account: &Account, open: &Option<OpenRounds>) -> Markup {
     }
 }
 
-/// Shows a platform user how many rounds of another operator are open, but not the rounds.
+/// Shows a platform user the number of an operator's open rounds, because the rounds are hidden.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {

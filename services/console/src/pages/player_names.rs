@@ -45,7 +45,7 @@ async fn list(visit: &Visit, operator: &str, prefix: &str, page_size: i32) -> Re
     Ok(visit.api.ledger().list_players(request).await?.into_inner())
 }
 
-/// Returns names that begin with `text` or, if there are none, with a shorter prefix of it.
+/// Returns names that begin with `text`; if none exist, returns names that begin with a shorter prefix of `text`.
 pub(super) async fn near(visit: &Visit, operator: &str, text: &str) -> Vec<String> {
     let ends = text.char_indices().map(|(at, letter)| at + letter.len_utf8()).rev();
     for prefix in ends.take(NEAR_READS_MAX).map(|end| &text[..end]) {

@@ -1,5 +1,5 @@
-//! Public page of a finished round, for whoever has its link (`Round.check_url`). It needs no session and shows neither
-//! balances nor the player's session. The proof is made only when it is requested.
+//! Public page of a finished round, for whoever has its link (`Round.check_url`). The page needs no session and shows
+//! neither balances nor the player's session. The proof is made only when it is requested.
 
 use super::{frames::part, round::award};
 use crate::{
@@ -32,7 +32,7 @@ use std::{
 type Named = Result<Path<(String, String, String)>, PathRejection>;
 
 const LETTERS_MAX: usize = 20_000;
-/// Label of an amount that concerns only the operator, so the public page omits it.
+/// Label of an amount that concerns only the operator, so the public page omits the amount.
 const OPERATORS: &str = "Added to the jackpot";
 
 struct Visitor {

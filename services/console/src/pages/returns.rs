@@ -42,8 +42,8 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     })
 }
 
-/// Compares the measured return of the game's version with its published return, and counts the stakes whose return is
-/// outside its band.
+/// Compares the measured return of the game's version with its published return, and counts the stakes with returns
+/// outside their bands.
 pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
     if !visit.may("ListReturns") {
         return Ok(Markup::default());
@@ -220,7 +220,8 @@ mod tests {
             held_theoretical_rtp: "0.9".into(),
             band: "0.1".into(),
             band_below: "0.2".into(),
-            // The upper bound is 0.9 + 0.1 for 400 rounds, 0.9 + 0.2 for 100 rounds and 0.9 + 1 for 4 rounds.
+            // The band's upper bound is 0.9 + 0.1 after 400 rounds, 0.9 + 0.2 after 100 rounds and 0.9 + 1 after 4
+            // rounds.
             days: vec![day("2027-01-01", 4, "72"), day("2027-01-02", 100, "1300"), day("2027-01-03", 400, "9000")],
             ..Return::default()
         };

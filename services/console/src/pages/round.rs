@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn pl_19_a_round_of_60_free_spins_has_at_most_100_kb_whatever_it_won() {
-        // Estimated bytes of the page, not counting its steps.
+        // Estimated size of the page in bytes, without the round's steps.
         let around = 6_700;
         for game in latest_games().iter().copied() {
             for lines in

@@ -22,7 +22,8 @@ use motherlode_state::Currency;
 use motherlode_tables::{Column, Kind, Value, column};
 use std::cmp::Reverse;
 
-/// Number of matching rounds at which reading stops. The last answer is shown completely, so a page can have more rows.
+/// Number of matching rounds after which the page requests no further rounds. The last answer is shown completely, so a
+/// page can have more rows.
 const ROWS: usize = 20;
 const READ: i32 = 50;
 const READS_MAX: usize = 20;
@@ -297,7 +298,7 @@ const COLUMNS: &[Column] = &[
     column("balance_after_minor", Kind::Integer),
 ];
 
-/// Returns campaign and win of the player's free rounds, and whether all free rounds from `since` on were read.
+/// Returns campaign and win of the player's latest free rounds, and whether they include all free rounds since `since`.
 pub(super) async fn paid(
     visit: &Visit,
     account: &Account,

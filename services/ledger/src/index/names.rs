@@ -1,5 +1,5 @@
-//! Names by which a commit can be found without its player: the request id of its caller, the name and the operator's
-//! reference of the session it opens, and the id of the campaign it grants.
+//! Names by which a commit can be found without its player: the caller's request id; the name and the operator's
+//! reference of a session that the commit opens; the id of a campaign that it grants.
 
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::config::PLATFORM;

@@ -1,5 +1,5 @@
 //! Checks the campaigns that other processes propose (PL-36). If the operator has a cap, each campaign needs a
-//! reservation of its cost, which is computed again here.
+//! reservation of its cost; this check computes the cost again.
 
 use crate::{
     append::{AppendError, Proposal},

@@ -73,7 +73,7 @@ fn proposers(place: &StreamContext<'_>, event: &Event) -> Roles {
         | Event::RoundReportsChosen { .. }
         | Event::OperatorSession { .. } => SPIN,
         Event::DebitRefused { .. } | Event::RollbackAsked { .. } | Event::GeneratorReseeded { .. } => SPIN.or(LEDGER),
-        // This event only makes the writer refuse later proposals of the same process, so it can do no harm.
+        // This event only makes the writer refuse later proposals of the same process, so the event is harmless.
         Event::PartOf { .. } => SPIN,
         Event::AccountOpened { .. }
         | Event::Deposited { .. }

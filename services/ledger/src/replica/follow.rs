@@ -37,8 +37,8 @@ impl Follower {
                 () = self.link.gone(number) => Ok(()),
             };
             let status = ended.err().unwrap_or_else(|| Status::unavailable("the writer closed the stream of records"));
-            // A former writer that has not yet noticed its replacement may have a shorter log, so the replica only
-            // seems to be ahead.
+            // A former writer that does not know of its replacement may have a shorter log, so the replica only seems
+            // to be ahead.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
             let is_over = status.code() == Code::DataLoss || archived(&status).is_some();

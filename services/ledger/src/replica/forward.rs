@@ -23,7 +23,8 @@ use tokio::{
 };
 use tokio_stream::wrappers::ReceiverStream;
 
-/// Maximum number of proposals per message; [`BYTES_MAX`] limits their total size. A longer proposal is sent alone.
+/// Maximum number of proposals per message; [`BYTES_MAX`] limits their total size. A proposal above [`BYTES_MAX`] is
+/// sent alone.
 const TOGETHER_MAX: usize = 256;
 const BYTES_MAX: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -39,7 +40,8 @@ pub(super) struct Forwarder {
     outstanding: BTreeMap<u64, Proposed>,
     tickets: u64,
     unsent: VecDeque<u64>,
-    /// Committed proposals, by the position of the commit. Each is answered after the replica has applied its position.
+    /// Committed proposals, by the position of the commit. A proposal is answered after the replica has applied the
+    /// proposal's commit.
     decided: BTreeMap<Position, Vec<Unanswered>>,
 }
 

@@ -1,9 +1,9 @@
 //! Replica: a [`Handle`] of a log that another process writes.
 //!
-//! It loads its own checkpoint or a copy of the writer's (`fetch`), applies the later records after verifying them, and
-//! then follows the log. Proposals are forwarded to the writer ([`forward`]). A verdict is returned when the replica has
-//! applied the verdict's commit, so a service sees its own writes. After [`Handle::current`], it also sees the writes of
-//! other processes. If the log contradicts the replica's state, the replica stops.
+//! A replica loads its own checkpoint or copies the writer's (`fetch`), applies the later records after verifying them,
+//! and then follows the log. Proposals are forwarded to the writer ([`forward`]). A verdict is returned when the
+//! replica has applied the verdict's commit, so a service sees its own writes. After [`Handle::current`], the service
+//! also sees the writes of other processes. If the log contradicts the replica's state, the replica stops.
 
 mod fetch;
 mod follow;
@@ -116,7 +116,7 @@ fn start(
                     }
                 }
             }
-            // The tasks hold references to the ledger, which can close only after they have ended.
+            // The tasks hold references to the ledger, which can close only after the tasks have ended.
             others.shutdown().await;
         });
     })?;

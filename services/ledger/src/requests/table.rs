@@ -193,7 +193,7 @@ impl Requests {
         writer.finish()
     }
 
-    /// Merges some runs and returns whether it merged any. The merged files stay until the next checkpoint.
+    /// Merges some runs and returns whether it merged any. The files of the merged runs stay until the next checkpoint.
     pub(crate) fn merge(&self) -> Result<bool, ViewError> {
         let runs = self.state.read().runs.clone();
         let Some(range) = motherlode_views::mergeable(&runs) else { return Ok(false) };
@@ -309,8 +309,8 @@ impl State {
         self.open.iter().chain(self.full.iter().rev().map(|stretch| &**stretch))
     }
 
-    /// Returns the oldest names in memory and the position before them. If memory has enough names, they reach at least
-    /// position `to`.
+    /// Returns the oldest names in memory and the position before them. If memory has enough names, the returned names
+    /// reach at least position `to`.
     fn names(&self, to: Position) -> Option<(Position, Vec<Name>)> {
         let stretches = || self.full.iter().map(|stretch| &**stretch).chain(&self.open);
         let from = stretches().next()?.from;

@@ -46,7 +46,8 @@ pub enum Access {
 }
 
 pub trait Folder: fmt::Debug + Send + Sync {
-    /// Makes the directory's names durable. After an error, a name may be lost until its file is created or renamed again.
+    /// Makes the directory's names durable. After an error, a file's name may be lost unless the file is created or
+    /// renamed again.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -60,8 +61,8 @@ pub trait File: fmt::Debug + Send + Sync {
 
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Makes written bytes durable. After an error, the bytes may be lost until they are written again, even if a second
-    /// sync succeeds.
+    /// Makes written bytes durable. After an error, the bytes may be lost unless they are written again, even if a
+    /// second sync succeeds.
     fn sync(&self) -> io::Result<()>;
 }
 

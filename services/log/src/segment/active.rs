@@ -11,7 +11,7 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     pub zeroed: u64,
-    /// Copy of the bytes before offset `used`, at least from the start of their page.
+    /// Copy of the file's bytes before offset `used`, from the start of the last page or earlier.
     last: Vec<u8>,
     due: Pending,
 }

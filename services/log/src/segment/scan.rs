@@ -39,7 +39,7 @@ pub enum Tail {
     Torn { file: PathBuf, offset: u64, bytes: u64 },
 }
 
-/// Scans a log from its start. Fails if the [`LogStart`] is damaged or the first segment is missing.
+/// Fails if the [`LogStart`] is damaged or the first segment is missing.
 pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
     scan_on(Arc::new(OsDisk), dir)
 }
@@ -229,7 +229,7 @@ impl Walk {
     }
 
     /// Continues after the scan has reached the log's end. Newer segments are listed before the end of the current
-    /// segment is read again, because a segment no longer grows when a later one exists.
+    /// segment is read again, because a segment has stopped growing when a later segment exists.
     fn resume(&mut self) -> Result<(), ScanError> {
         let from = self.last_segment.map_or(self.first, |last| last + 1);
         self.files = segments(&*self.disk, &self.dir, from)?.into();

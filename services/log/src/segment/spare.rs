@@ -1,5 +1,5 @@
-//! Spare file for the next segment. A thread fills it with durable zeros in pieces, with pauses in between, so that no
-//! append has to wait.
+//! Spare file for the next segment. A thread fills the file with durable zeros in pieces, with pauses in between, so
+//! that no append has to wait.
 
 use std::{
     io,

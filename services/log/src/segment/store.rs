@@ -173,8 +173,9 @@ impl SegmentStore {
         &self.recovered
     }
 
-    /// Removes the segments that lie wholly before a position (PL-37), and returns the log's new start. The start is durable
-    /// before the first file is removed, so after a crash the log is whole, and a repetition removes the remaining files.
+    /// Removes the segments that lie wholly before a position (PL-37), and returns the log's new start. The start is
+    /// durable before the first file is removed, so after a crash the log is whole, and a repeated prune removes the
+    /// remaining files.
     pub fn prune(self, before: Position) -> Result<LogStart, ScanError> {
         let SegmentReader { disk, dir, start, index } = &*self.shared;
         let (mut kept, first) = (*start, index.read().segment_of(before));

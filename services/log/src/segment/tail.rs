@@ -1,13 +1,13 @@
 //! Distinguishes an interrupted append from damage.
 //!
-//! A *torn* append was never acknowledged and may be removed. A torn append lacks a whole sector or its end, and nothing
-//! follows it. A single changed byte cannot make a sector look missing, because each sector of a block has at least two
-//! nonzero bytes.
+//! A *torn* append was never acknowledged and may be removed. A torn append lacks a whole sector or its last bytes, and
+//! nothing follows the append. A single changed byte cannot make a sector look missing, because each sector of a block
+//! has at least two nonzero bytes.
 
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
 
-/// If an append ends with at least this many unexpected zero bytes, its end counts as missing.
+/// Number of unexpected zero bytes from which an append's end counts as missing.
 const LACKING: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

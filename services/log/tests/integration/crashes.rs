@@ -1,5 +1,5 @@
-//! Simulates kills and power cuts at every disk operation. After each one, the log must contain the whole interrupted
-//! append or nothing of it.
+//! Simulates kills and power cuts at every disk operation. After each kill or power cut, the log must contain the whole
+//! interrupted append or nothing of it.
 
 use std::{
     path::{Path, PathBuf},

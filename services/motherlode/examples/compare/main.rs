@@ -41,7 +41,8 @@ struct Args {
     /// Calls in flight.
     #[arg(long, value_delimiter = ',', default_value = "1,64,256")]
     in_flight: Vec<usize>,
-    /// Folder for the log and the plain file, on the disk to measure. Both are removed afterwards.
+    /// Folder for the log and the plain file, on the disk to measure. The log and the plain file are removed
+    /// afterwards.
     #[arg(long, default_value = "target")]
     folder: PathBuf,
     /// Connections.

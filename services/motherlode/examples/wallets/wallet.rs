@@ -1,4 +1,4 @@
-//! Wallet with a fixed latency and sufficient funds. It applies each transaction only once.
+//! Wallet with a fixed latency and sufficient funds. The wallet applies each transaction only once.
 
 use motherlode_proto::wallet::v1::{
     CloseRoundRequest, CloseRoundResponse, CreditRequest, CreditResponse, DebitRequest, DebitResponse,

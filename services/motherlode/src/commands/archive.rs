@@ -15,7 +15,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Archives a log to its end. The service may be in use. If the command is stopped, the next run continues.
+/// Archives a log to its end. The service may run. If the command is stopped, the next run continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// Log to archive: a data folder, or nats://host:port,...
@@ -70,8 +70,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     say(&text)
 }
 
-/// Archives partition 0 first. Each other partition is archived up to the first record that refers to a record of partition
-/// 0 that was not archived.
+/// Archives partition 0 first. Each other partition is archived up to the first record that refers to an unarchived
+/// record of partition 0.
 async fn all(
     args: &Args,
     archive: &Archive,
@@ -140,8 +140,8 @@ fn sync(from: &LogLocation, partition: u32) -> Result<(), Failure> {
 
 type Batch = (Vec<Record>, Option<RecordsError>);
 
-/// Opens the records after a position, with the first batch. If the log does not continue there, it is read from its
-/// start, to distinguish a damaged log from another log.
+/// Opens the records after a position, and reads the first batch. If the log does not continue there, it is read from
+/// its start, to distinguish a damaged log from another log.
 fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> Result<(Records, Batch), RecordsError> {
     if let LogLocation::Folder { .. } = from
         && let Ok(mut records) = from.records_after(partition, after, head)

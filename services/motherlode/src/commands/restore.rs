@@ -172,7 +172,8 @@ async fn earlier(
     Ok(text + &ends_text + last_step(args, true))
 }
 
-/// Appends the commit after the kept records, and returns the log's public key, or its origin if the key is unknown.
+/// Appends the restore's commit after the kept records, and returns the log's public key, or its origin if the key is
+/// unknown.
 async fn begin(
     args: &Args,
     archive: &Archive,
@@ -198,7 +199,7 @@ async fn begin(
 struct Target {
     data: PathBuf,
     location: LogLocation,
-    /// Number of a restore to an earlier position; 0 for none.
+    /// Number that names a restore to an earlier position; 0 for a restore of the whole log.
     number: u64,
 }
 
@@ -224,7 +225,7 @@ impl Target {
         self.location.open(partition).map_err(|error| Failure::from(motherlode_server::CopyError::Target(error)))
     }
 
-    /// Opens a partition's records. If an earlier run has already appended the restore's commit, the partition is emptied.
+    /// If an earlier run has already appended the restore's commit, the partition is emptied.
     fn reopen(&self, partition: u32) -> Result<Box<dyn Store>, Failure> {
         let store = self.open(partition)?;
         let last = store.end().max(1);
@@ -247,9 +248,9 @@ impl Target {
     }
 }
 
-/// Returns the number that names this restore to an earlier position: that of an unfinished restore with the same request,
-/// else a random number, so that two restores from one archive are different logs. Removes an unfinished restore with
-/// another request.
+/// Returns the number that names this restore to an earlier position: the number of an unfinished restore with the same
+/// request, else a random number, so that two restores from one archive are different logs. Removes an unfinished
+/// restore with another request.
 fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     let path = restoring.join("request");
     let known = match fs::read_to_string(&path) {

@@ -19,7 +19,7 @@ use std::{
     num::NonZeroU32,
 };
 
-/// Numbers per seed. Never change it, because the exported numbers depend on it.
+/// Numbers per seed. Never change this number, because the exported numbers depend on it.
 const DRAWS_PER_SEED: u32 = 64;
 const BUFFER_BYTES: usize = 1 << 16;
 

@@ -29,7 +29,7 @@ pub struct Args {
     /// Rounds to play, such as 10_000_000.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     rounds: u64,
-    /// Number of threads, by default one per core. The result does not depend on it.
+    /// Number of threads, by default one per core. The result does not depend on this number.
     #[arg(long, value_name = "T", value_parser = threads)]
     threads: Option<usize>,
     /// Master seed of 64 hexadecimal digits; by default random, and printed.

@@ -11,7 +11,7 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Create a token of 256 random bits. It is shown once; the configuration contains only its digest.
+    /// Create a token of 256 random bits. The token is shown once; the configuration contains only its digest.
     New(New),
 }
 

@@ -1,6 +1,6 @@
 //! Exports tables (PL-34). An export reads the log twice: first to collect the voids and jackpots that follow the end
-//! of their round, then to write the rows. Memory grows with open rounds, voids, jackpots and rows of revenue, not with
-//! the log.
+//! of their round, then to write the rows. Memory grows with open rounds, voids, jackpots and revenue rows, not with
+//! the log's length.
 
 mod events;
 mod later;

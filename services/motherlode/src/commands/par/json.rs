@@ -35,7 +35,7 @@ pub(super) struct Report {
     program_version: &'static str,
     stake: StakeReport,
     rtp_without_jackpot: String,
-    /// Return from the jackpot's increments at the coin value of `stake`. It adds to `rtp`.
+    /// Return from the jackpot's increments at the coin value of `stake`. `rtp` does not include this return.
     rtp_jackpot_increments: String,
     rtp_with_jackpot_increments: String,
     rates: Named,

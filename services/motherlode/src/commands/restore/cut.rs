@@ -61,7 +61,6 @@ pub(super) struct Cutter<'a> {
     undone: &'a mut Undone,
 }
 
-/// Cut of a partition.
 pub(super) struct Cut {
     pub(super) kept: Kept,
     /// Last record of the archive.
@@ -188,8 +187,8 @@ impl Kept {
         }
     }
 
-    /// Makes the record after the kept records. It states the restore, and begins a generation of draws that revokes
-    /// unused seals.
+    /// Makes the record after the kept records. The record states the restore, and begins a generation of draws that
+    /// revokes unused seals.
     pub(super) fn restored(
         &self,
         partition: u32,
@@ -226,7 +225,7 @@ impl Kept {
     }
 }
 
-/// Returns the number that names a restore if the record is the commit that a restore to a position added to the log.
+/// Returns the number that names a restore, if the record is the commit that this restore appended.
 pub(super) fn number(found: &Record) -> Option<u64> {
     let logged = record::decode(&found.bytes).ok()?;
     logged.commit.events.iter().find_map(|event| match event {

@@ -45,7 +45,7 @@ struct Line<'a> {
     amount_minor: i64,
     /// Whether the log has the wallet's answer.
     confirmed: bool,
-    /// Whether the restored log sends the transaction again with the same id.
+    /// Whether the service sends the transaction again with the same id after the restore.
     repeated: bool,
     partition: u32,
     /// Position of the record that caused the transaction.
@@ -151,7 +151,7 @@ impl Undone {
         }
     }
 
-    /// Lists the calls of a partition whose answers the archive lacks, unless the restored log sends them again.
+    /// Lists a partition's calls that have no answer in the archive, unless the service repeats them after the restore.
     pub(super) fn end_partition(&mut self, partition: u32, cut: Position) {
         for (stream, pending) in std::mem::take(&mut self.pending) {
             let StreamId::Player { operator, player } = &stream else { continue };

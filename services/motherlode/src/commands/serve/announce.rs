@@ -1,4 +1,4 @@
-//! Prints addresses and commands to try at startup. Errors of printing are ignored.
+//! Prints addresses and commands to try at startup.
 
 use motherlode_runtime::{
     Config,

@@ -1,4 +1,4 @@
-//! Sends notifications to systemd, see sd_notify(3). If `NOTIFY_SOCKET` is not set, they have no effect.
+//! Sends notifications to systemd, see sd_notify(3). If `NOTIFY_SOCKET` is not set, notifications have no effect.
 
 use sd_notify::NotifyState;
 use std::{sync::mpsc::sync_channel, thread};
