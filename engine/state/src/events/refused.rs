@@ -56,9 +56,9 @@ pub enum Refused {
     NoSuchDebit,
     #[error("the debit does not match the cost of a round in the same commit")]
     DebitUnused,
-    #[error("the credit is not the next one due to the operator's wallet")]
+    #[error("no credit or report that waits for the operator's wallet matches the commit")]
     NoSuchDue,
-    #[error("{most} credits are due to the operator's wallet, which is the maximum")]
+    #[error("{most} credits, the maximum, wait to be sent to the operator's wallet")]
     DuesWaiting { most: usize },
 
     #[error("{switch} is switched off: {reason}")]
@@ -89,7 +89,7 @@ pub enum Refused {
     NoSuchRound { round: u64 },
     #[error("round {round} was already voided")]
     AlreadyVoided { round: u64 },
-    #[error("round {round} is not open, so its settlement must be read from the log")]
+    #[error("round {round} is not open: the commit needs the round's settlement, read from the log")]
     RecallNeeded { round: u64 },
     #[error("the commit has step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
@@ -110,7 +110,9 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error("position {position} has no unconfirmed base with this digest, or allows no base")]
+    #[error(
+        "no base can be recorded for position {position}, or no unconfirmed base of that position has the stated digest"
+    )]
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
@@ -158,7 +160,7 @@ pub enum Refused {
     ContributionWrong { expected: Nano, found: Nano },
     #[error("the bet does not contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },
-    #[error("the bet's coin value is above that of the pool's base coin")]
+    #[error("the bet's coin value is above the pool's base coin")]
     CoinTooLarge,
     #[error("the session does not exist or has ended")]
     NoSuchSession,
@@ -170,11 +172,11 @@ pub enum Refused {
     #[error("a commit can have at most one hit, void or report of a pool")]
     SecondDecision,
 
-    #[error("a pool's decisions are made in partition 0 and only mirrored in the other partitions")]
+    #[error("only partition 0 makes this decision, and only the other partitions mirror it")]
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
-    #[error("the mirror shows position {found} of the home partition, expected position {expected} or later")]
+    #[error("the mirror copies the home partition at position {found}, expected position {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
@@ -185,7 +187,7 @@ pub enum Refused {
     DecisionWaits { position: u64 },
     #[error("position {position} has no hit or void to decide")]
     NothingToDecide { position: u64 },
-    #[error("the stated figure of the pool is {found}, but the log requires {expected}")]
+    #[error("the commit states the pool amount {found}, but the log requires {expected}")]
     WrongFigure { expected: Nano, found: Nano },
     #[error("the award's amount differs from the amount due for the hit")]
     AwardWrong { expected: Box<Award>, found: Box<Award> },
@@ -193,7 +195,7 @@ pub enum Refused {
     NoSuchAward { hit: u64 },
     #[error("the void of round {round}, which hit the jackpot, is not approved")]
     VoidUnapproved { round: u64 },
-    #[error("the void of round {round} states an effect on awards that differs from the one required by the log")]
+    #[error("the void of round {round} states an effect on awards that differs from the effect that the log requires")]
     VoidedJackpotWrong { round: u64 },
     #[error(
         "the void of round {round} must repeat facts of the settled round, but these are missing or differ from \
@@ -221,7 +223,7 @@ pub enum Refused {
 
     #[error("an amount of {amount} {currency} minor units exceeds the maximum of {ceiling}")]
     AmountAboveCeiling { currency: Currency, amount: Minor, ceiling: Minor },
-    #[error("the {currency} balance of {balance} would exceed the maximum of {ceiling} minor units")]
+    #[error("a balance of {balance} {currency} minor units would exceed the maximum of {ceiling}")]
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
     #[error("the rate of {currency} is out of bounds: a minor unit must be worth 10^-9 to 10^4 EUR")]
     RateOutOfBounds { currency: Currency },
