@@ -22,7 +22,7 @@ const PAGE_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "acknowledged rounds could be lost: {what}. Correct this, or accept the risk: [store.allow_unsafe] {key} = true"
+    "acknowledged rounds could be lost: {what}. Remove this cause, or accept the risk with [store.allow_unsafe] {key} = true"
 )]
 pub struct Unsafe {
     pub what: String,

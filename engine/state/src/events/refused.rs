@@ -110,9 +110,7 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error(
-        "no base can be recorded for position {position}, or no unconfirmed base of that position has the stated digest"
-    )]
+    #[error("the base stated for position {position} does not match the log, or cannot be recorded or confirmed now")]
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },

@@ -264,7 +264,7 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
         }
         logged.balances_after[0].1.0 -= 1;
     });
-    assert_eq!(less.what, "the logged credit of a partial win differs from the outcome's");
+    assert_eq!(less.what, "the logged credit of a partial win differs from the credit in the outcome");
     assert_eq!((less.expected.as_str(), less.found.as_str()), ("25", "24"));
     let none = found(&tale, halved, |logged| {
         logged.commit.events.retain(|event| !matches!(event, Event::WinCredited { .. }));
