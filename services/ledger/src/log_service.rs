@@ -343,7 +343,7 @@ impl Proposing {
                 },
                 Err(error) => {
                     if matches!(error, AppendError::NotAllowed { .. }) {
-                        tracing::warn!(credential = %self.node.proposer.credential, %error, "refused a proposal that the credential may not make");
+                        tracing::warn!(credential = %self.node.proposer.credential, %error, "refused a proposal: the credential may not make it");
                     }
                     let _ = self.sender.send(vec![(ticket, Err(error))]);
                 }

@@ -167,7 +167,7 @@ pub enum Refused {
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
     #[error("round {round} cannot hit the pool: the commit has no step, or the round has no contribution")]
     HitUnfounded { round: u64 },
-    #[error("a commit can have at most one hit, void or report of a pool")]
+    #[error("a commit can have at most one of a pool's hits, voids and reports")]
     SecondDecision,
 
     #[error("only partition 0 makes this decision, and only the other partitions mirror it")]
@@ -189,20 +189,20 @@ pub enum Refused {
     WrongFigure { expected: Nano, found: Nano },
     #[error("the award's amount differs from the amount due for the hit")]
     AwardWrong { expected: Box<Award>, found: Box<Award> },
-    #[error("the hit at {hit} has no unpaid award")]
+    #[error("the hit at position {hit} has no unpaid award")]
     NoSuchAward { hit: u64 },
     #[error("the void of round {round}, which hit the jackpot, is not approved")]
     VoidUnapproved { round: u64 },
     #[error("the void of round {round} states an effect on awards that differs from the effect that the log requires")]
     VoidedJackpotWrong { round: u64 },
     #[error(
-        "the void of round {round} must repeat facts of the settled round, but these are missing or differ from \
+        "the void of round {round} must repeat facts of the settled round, but these facts are missing or differ from \
          the log"
     )]
     VoidFactsWrong { round: u64 },
-    #[error("the award of the hit at {hit} is not priced yet")]
+    #[error("the amount of the award of the hit at position {hit} is not computed yet")]
     AwardPending { hit: u64 },
-    #[error("the award of the hit at {hit} is held because a void of its round is proposed")]
+    #[error("the award of the hit at position {hit} is held because a void of the hit's round is proposed")]
     AwardHeld { hit: u64 },
     #[error("the void of round {round} was already proposed")]
     VoidProposedBefore { round: u64 },
@@ -225,13 +225,11 @@ pub enum Refused {
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
     #[error("the rate of {currency} is out of bounds: a minor unit must be worth 10^-9 to 10^4 EUR")]
     RateOutOfBounds { currency: Currency },
-    #[error("the award of the hit at {hit} can be paid, so it must not be set aside")]
+    #[error("the award of the hit at position {hit} can be paid, so it must not be set aside")]
     AwardPayable { hit: u64 },
     #[error("{switch} was switched off by the platform")]
     PlatformsSwitch { switch: Switch },
-    #[error(
-        "change {change} belongs to an operator other than the approver's: an actor of that operator must approve it"
-    )]
+    #[error("change {change} belongs to another operator: an actor of the change's operator must approve the change")]
     OtherActors { change: u64 },
 
     #[error(

@@ -195,7 +195,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         StretchEnd::Standing { open_rounds, mirrored }
             if to == 0 && (contributions, *open_rounds, *mirrored) != (Nano::ZERO, 0, 0) =>
         {
-            "a partition's first report on a pool must contain no figures"
+            "a partition's first report on a pool must not state contributions, open rounds or a mirrored position"
         }
         StretchEnd::Standing { .. } => return Ok(()),
         StretchEnd::Decision(decision) if to == 0 || (decision.partition(), decision.position()) != (partition, to) => {

@@ -72,8 +72,8 @@ fn made() -> Value {
                 "timeout": {
                     "name": "grpc-timeout",
                     "in": "header",
-                    "description": "Time limit of the call, at least 1 ms: up to 8 digits and a unit: H (hours), M (minutes), \
-                     S (seconds) or m (milliseconds).",
+                    "description": "Time limit of the call, at least 1 ms: up to 8 digits and a unit, which is H (hours), \
+                     M (minutes), S (seconds) or m (milliseconds).",
                     "schema": { "type": "string", "pattern": "^(?!0+[HMSm])[0-9]{1,8}[HMSm]$", "example": "2S" },
                 },
             },
