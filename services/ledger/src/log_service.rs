@@ -343,7 +343,11 @@ impl Proposing {
                 },
                 Err(error) => {
                     if matches!(error, AppendError::NotAllowed { .. }) {
-                        tracing::warn!(credential = %self.node.proposer.credential, %error, "refused a proposal: the credential may not make it");
+                        tracing::warn!(
+                            credential = %self.node.proposer.credential,
+                            %error,
+                            "refused a proposal that the credential may not make"
+                        );
                     }
                     let _ = self.sender.send(vec![(ticket, Err(error))]);
                 }
