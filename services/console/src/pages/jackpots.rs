@@ -174,7 +174,8 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
         html! {
             p.note { "The coin's share is the coin value divided by the base coin. The award of a hit is the coin's \
-                 share of the pool's figure. The figure is taken at the hit's position in the log and includes the winner's own bet. \
+                 share of the pool's figure. The figure is taken at the hit's position in the log and includes the \
+                 winner's own bet. \
                  The award takes the coin's share of the increments. The award takes the coin's share of the seed from \
                  the reserve first, then from the house. The rest of the increments goes to the reserve. A collision is \
                  a second hit within one refresh of the counters: the second hit gets its share of \

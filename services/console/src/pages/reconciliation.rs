@@ -60,7 +60,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let content = html! {
         p { "The difference is a pool's income (contributions, house funding, money of retired pools) minus the \
              pool's outgoings and minus the increase of the pool's balance. If the difference is not zero, the pool's \
-             meters are wrong. Records count on the day of their commit, in UTC; meters are as of the day's end." }
+             meters are wrong. Records count on the day of their commit, in UTC; meters show the state at the day's end." }
         form.row method="get" action="/reports/reconciliation" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
             p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }
