@@ -94,7 +94,7 @@ impl Archive {
         if misplaced {
             Err(self.damaged(
                 &object(partition, &manifest_name(first)),
-                "the manifest's first position differs from the position in its name",
+                "the manifest's first position differs from the position in the manifest's name",
             ))
         } else {
             Ok(manifest)
@@ -113,7 +113,8 @@ impl Archive {
         let manifest = manifest.map_err(|reason| self.damaged(&name, reason))?;
         match manifest.partition == partition {
             true => Ok(Some(manifest)),
-            false => Err(self.damaged(&name, "the manifest names a partition other than that of its folder")),
+            false => Err(self
+                .damaged(&name, "the partition in the manifest differs from the partition of the manifest's folder")),
         }
     }
 

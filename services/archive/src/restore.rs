@@ -99,7 +99,9 @@ pub(crate) async fn segment_bytes(archive: &Archive, manifest: &Manifest) -> Res
     let bytes = bytes.ok_or_else(missing)?;
     match Sha256::digest(&bytes)[..] == manifest.sha256 {
         true => Ok(bytes),
-        false => Err(archive.damaged(&name, "the SHA-256 of the segment's bytes differs from that in the manifest")),
+        false => {
+            Err(archive.damaged(&name, "the SHA-256 of the segment's bytes differs from the SHA-256 in the manifest"))
+        }
     }
 }
 

@@ -56,7 +56,7 @@ impl Stored for Leaves {
     type Error = Infallible;
 
     fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Infallible> {
-        assert_eq!(level, 0, "the test log must be shorter than a tile");
+        assert_eq!(level, 0, "the test log must have fewer records than one tile");
         let first = usize::try_from(first).unwrap();
         Ok(self.0[first..first + count].to_vec())
     }
@@ -384,7 +384,7 @@ fn a_record_rewritten_with_its_chain_and_tree_redone_is_caught_by_a_kept_checkpo
         let at = roll(kept);
         let forged = rewritten(&tale.log, at, number);
         let checkpoint = tree_of(&honest[..kept]);
-        assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the check refused the honest log");
+        assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the check refused the unchanged log");
         assert!(
             against(&checkpoint, &forged).is_err(),
             "the check did not detect attack {number} on position {}",

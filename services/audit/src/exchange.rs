@@ -99,7 +99,7 @@ impl Exchange {
         let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
         let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
         if *end != expected || decisions.len() > 1 {
-            let what = "the end of the reported stretch differs from the partition's log";
+            let what = "the reported end of the stretch differs from the end computed from the partition's log";
             return Err(Fault::new(
                 what,
                 stretch_end(&expected),
@@ -130,8 +130,8 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the mirror names a position without a commit of the pool in the home partition, or one from \
-                 before the partition joined the pool";
+            let what = "the pool has no commit at the position of the home partition that the mirror names, or the \
+                 partition joined the pool after that commit";
             return Err(Fault::new(what, "the position of a commit of the pool in the home partition", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
@@ -162,7 +162,7 @@ impl Exchange {
             due.push(returned);
         }
         if due != *returns {
-            let what = "the mirror's returned contributions differ from the pool's";
+            let what = "the mirror's returned contributions differ from those of the pool";
             return Err(Fault::new(what, format!("{due:?}"), format!("{returns:?}")));
         }
         while self.reversals.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}

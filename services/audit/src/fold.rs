@@ -123,8 +123,9 @@ impl Fold {
         }
         if (*record_hash, *digest) != (base.record_hash, base.digest) {
             let shown = |record: &Hash, digest: &Hash| format!("record {}, digest {}", hex(record), hex(digest));
-            let what =
-                format!("PL-37: the base at position {position} does not match the state computed from the records");
+            let what = format!(
+                "PL-37: the logged base of position {position} does not match the state computed from the records"
+            );
             return Err(Fault::new(what, shown(&base.record_hash, &base.digest), shown(record_hash, digest)));
         }
         base.is_logged = true;
@@ -134,7 +135,7 @@ impl Fold {
     pub(crate) fn has_base(&self, position: Option<Position>) -> Result<(), Fault> {
         match (position, &self.base) {
             (Some(position), None) => Err(Fault::new(
-                "the log ends before the base's position",
+                "the log ends before the position of the requested base",
                 format!("a record at position {position}"),
                 "none",
             )),
@@ -242,7 +243,7 @@ impl Fold {
             return Ok(());
         }
         Err(Fault::new(
-            format!("the snapshot's balance of {stream} at position {position} differs from the log's"),
+            format!("the snapshot's balance of {stream} at position {position} differs from the balance in the log"),
             cash(&[(*of, *booked)]),
             cash(&[(*of, *amount)]),
         ))

@@ -366,7 +366,7 @@ impl Required {
             }
             None if collection::picks_companion(changed) => Ok(()),
             due => {
-                let what = "the logged change of a collection differs from the outcome's";
+                let what = "the logged change of a collection differs from the change in the outcome";
                 Err(Fault::new(what, due.as_ref().map_or("no change".into(), describe), describe(changed)))
             }
         }
@@ -377,7 +377,11 @@ impl Required {
             Some(due) if due == amount => Ok(()),
             due => {
                 let expected = due.map_or("none".into(), |due| due.to_string());
-                Err(Fault::new("the logged credit of a partial win differs from the outcome's", expected, amount))
+                Err(Fault::new(
+                    "the logged credit of a partial win differs from the credit in the outcome",
+                    expected,
+                    amount,
+                ))
             }
         }
     }

@@ -144,7 +144,7 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
             Ok(ShownDraw::Sealed(*sealed, *position))
         }
         Some((sealed, position, _)) => Err(fault(format!(
-            "draw {} was sealed as {} at position {position}, but the dealt value has the seal {}",
+            "draw {} has the seal {} at position {position}, but the dealt value has the seal {}",
             draw.name.number,
             hex(&sealed.seal),
             hex(&found),
@@ -202,7 +202,7 @@ fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unpr
         }
         if !without_restore(origin).ends_with(&format!("/log/{}", commit.partition)) {
             return Err(at(format!(
-                "the record belongs to partition {}, but the checkpoint belongs to {origin}",
+                "the record belongs to partition {}, but the checkpoint belongs to the log {origin}",
                 commit.partition
             )));
         }

@@ -40,8 +40,7 @@ pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
         let between = match compared {
             Ok(expected) if expected != in_transit => {
                 let end = partitions.first().map_or(0, |home| home.position);
-                let what =
-                    "PL-09: the balances of the accounts between partitions do not add up to the amount in transit";
+                let what = "PL-09: the interpartition accounts of all partitions do not add up to the money in transit";
                 Some(Fault::new(what, format!("{expected} EUR"), format!("{in_transit} EUR")).at(HOME, end))
             }
             Err(Stopped::Divergence(found)) => Some(found),

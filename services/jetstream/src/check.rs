@@ -22,7 +22,7 @@ const PAGE_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "acknowledged rounds could be lost: {what}. Correct this, or accept the risk: [store.allow_unsafe] {key} = true"
+    "acknowledged rounds could be lost: {what}. Remove this cause, or accept the risk with [store.allow_unsafe] {key} = true"
 )]
 pub struct Unsafe {
     pub what: String,
@@ -99,9 +99,10 @@ pub(crate) fn unsigned(config: &Config) -> Result<(), Unsafe> {
     refuse(config.allow_unsafe.unsigned, "unsigned", || {
         let own = config.own_key_file.iter().map(|own| format!(", and {} is missing", own.display()));
         format!(
-            "there is no stream key: [store] key_file is not set{}. Set it to the key of the process that created the log, keys/stream in its \
-             data folder. For a log that was written without a key, create a key and set [store.unsigned_up_to]. Without a key, every NATS \
-             user with write access to the stream can forge records",
+            "there is no stream key: [store] key_file is not set{}. Set key_file to the stream key of the \
+             process that created the log: keys/stream in that process's data folder. For a log that was \
+             written without a key, create a key and set [store.unsigned_up_to]. Without a key, every NATS user with \
+             write access to the stream can forge records",
             own.collect::<String>()
         )
     })

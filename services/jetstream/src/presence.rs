@@ -95,8 +95,8 @@ impl Presence {
             let said = leaving.wait_for(|leaving| *leaving == Leaving::Said);
             if timeout(LEAVE_MAX, said).await.is_err() {
                 tracing::warn!(
-                    "failed to announce this writer's stop to the standbys: they take over only after a time without its \
-                     messages"
+                    "failed to announce this writer's stop to the standbys: the standbys take over only after a time \
+                     without messages of this writer"
                 );
             }
         })

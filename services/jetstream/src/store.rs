@@ -326,7 +326,7 @@ impl Publish<'_> {
                 Err(failure) => failure,
             };
             unanswered |= matches!(failure, Failure::Unknown(_));
-            tracing::warn!(%failure, sequence, "an append was not acknowledged: reading the message with its sequence number");
+            tracing::warn!(%failure, sequence, "an append was not acknowledged: reading the message at its sequence number");
             let there = self.stream.link.fetch(&self.stream.name, sequence, 1, 1).unwrap_or_default();
             match there.into_iter().next() {
                 Some(there) if there == message => return Published::Stands,

@@ -249,7 +249,8 @@ impl Report {
         }
         lines.extend([
             String::new(),
-            "  sigmas marked ~ use the sample's spread, the others the exact spread".to_owned(),
+            "  a row marked ~ computes sigma from the sample's spread, every other row from the exact spread"
+                .to_owned(),
             format!(
                 "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),

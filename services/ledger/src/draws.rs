@@ -38,7 +38,7 @@ pub enum DrawKeysError {
     Exposed(PathBuf),
     #[error("the draw key file {} is longer than {BYTES_MAX} bytes: start a new file with only the newest keys", .0.display())]
     TooLong(PathBuf),
-    #[error("the draw keys in {}: line {line} is not a key, or its checksum is wrong: restore the file from a backup", path.display())]
+    #[error("line {line} of {} is not a draw key, or its checksum is wrong: restore the file from a backup", path.display())]
     Malformed { path: PathBuf, line: usize },
     #[error("the operating system returned no random bytes: {0}")]
     Entropy(getrandom::Error),

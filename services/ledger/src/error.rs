@@ -15,7 +15,7 @@ pub enum OpenError {
     #[error("the books refuse the commit at position {position}: {source}")]
     Refused { position: Position, source: Refused },
     #[error(
-        "the log starts at position {0}: earlier records are archived, and no usable snapshot has the state after them; restore \
+        "the log starts at position {0}: earlier records are archived, and no usable snapshot covers these records; restore \
          the log from its archive with `motherlode restore`"
     )]
     Archived(Position),

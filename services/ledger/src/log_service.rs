@@ -343,7 +343,11 @@ impl Proposing {
                 },
                 Err(error) => {
                     if matches!(error, AppendError::NotAllowed { .. }) {
-                        tracing::warn!(credential = %self.node.proposer.credential, %error, "refused a proposal that this node may not make");
+                        tracing::warn!(
+                            credential = %self.node.proposer.credential,
+                            %error,
+                            "refused a proposal that the credential may not make"
+                        );
                     }
                     let _ = self.sender.send(vec![(ticket, Err(error))]);
                 }

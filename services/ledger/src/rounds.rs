@@ -205,8 +205,8 @@ pub(crate) fn view(
     let generations = handle.generations();
     let dealt_of = |name| handle.draws().dealt(stream, name, &generations);
     if let Err(error) = view.complete(&dealt_of) {
-        tracing::warn!(round = round_name(stream, number), %error, "failed to compute a round's steps from its draws: \
-             the round is shown with the logged fields only");
+        tracing::warn!(round = round_name(stream, number), %error, "failed to compute a round's steps from the \
+             round's draws: the round is shown with the logged fields only");
     }
     let mut round = wire::round(view, stream);
     hide(&mut round);

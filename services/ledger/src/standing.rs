@@ -62,7 +62,11 @@ impl Standings {
         let mut hindrances = self.hindrances.lock();
         let hindered = &mut hindrances[by as usize];
         if hindered.is_none() {
-            tracing::error!(partition = self.partition, reason, "proposals are refused until appends succeed again");
+            tracing::error!(
+                partition = self.partition,
+                reason,
+                "proposals are refused until the log accepts writes again"
+            );
             *hindered = Some(reason.to_owned());
             self.update(&hindrances);
         }

@@ -111,7 +111,7 @@ impl StateCheck {
                     Ok(()) => {}
                     Err(OpenError::Read(error)) => return Err(error.into()),
                     Err(refused) => {
-                        return Ok(Err(format!("this build cannot compute its state from the log: {refused}")));
+                        return Ok(Err(format!("this build cannot compute the state from the log: {refused}")));
                     }
                 }
                 next = record.position + 1;

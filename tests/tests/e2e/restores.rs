@@ -229,7 +229,7 @@ async fn mf_a6_lost_or_damaged_draw_keys_are_refused_with_the_draws_that_depend_
         (vec![0; whole.len()], "4 sealed draws and 1 open rounds depend on these keys"),
         (whole[..whole.len() - 9].to_vec(), "4 sealed draws and 1 open rounds depend on these keys"),
         (wrong_older, "4 sealed draws and 1 open rounds depend on these keys"),
-        (wrong, "is not a key, or its checksum is wrong"),
+        (wrong, "is not a draw key, or its checksum is wrong"),
     ] {
         ends(&damaged);
         let error = refused(&config).await;

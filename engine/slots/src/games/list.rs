@@ -37,7 +37,7 @@ fn versions<G: Game + 'static>(
     of: impl Fn(&'static RulesVersion) -> Result<G, ModelError>,
 ) -> Vec<&'static dyn Game> {
     let game = |version| -> &'static dyn Game {
-        Box::leak(Box::new(of(version).expect("a test loads the embedded data file, so it is valid")))
+        Box::leak(Box::new(of(version).expect("the embedded data file is valid, because a test loads it")))
     };
     all.iter().map(game).collect()
 }

@@ -23,7 +23,7 @@ pub struct CashReturn {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CoinRefused {
-    #[error("the coin value must be above 0 and at most {}", COIN_MICROS_MAX / 1_000_000)]
+    #[error("the coin value must be above 0 and at most {} units of the currency", COIN_MICROS_MAX / 1_000_000)]
     Range,
     #[error("a bet of {coins} coins is not a whole number of minor units")]
     Bet { coins: u64 },

@@ -3,7 +3,7 @@ use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ModelError {
-    #[error("the data file does not parse: {0}")]
+    #[error("the data file cannot be parsed: {0}")]
     Parse(String),
     #[error("{part}: {what}")]
     Part { part: &'static str, what: String },

@@ -44,7 +44,7 @@ impl Ladder {
 }
 
 pub(crate) static STANDARD_DATA: LazyLock<LaddersData> =
-    LazyLock::new(|| parse(STANDARD).expect("a test loads the embedded ladders, so they are valid"));
+    LazyLock::new(|| parse(STANDARD).expect("the embedded ladders are valid, because a test loads them"));
 
 pub(crate) fn in_eur(game: &str) -> Option<Vec<u64>> {
     Ladder::from_data(STANDARD_DATA.get(game)?.get("EUR")?).ok().map(|ladder| ladder.coins_micros)

@@ -56,7 +56,7 @@ impl Lines {
             let pays_on_lines =
                 on_lines[symbol] && pays[1] == 0 && pays[3] > 0 && pays[5] <= PAYS_MAX && pays.is_sorted();
             if !pays_on_lines && (on_lines[symbol] || pays.iter().any(|&p| p > 0)) {
-                return bad(format!("invalid pays {pays:?} of symbol {symbol}"));
+                return bad(format!("the pays {pays:?} of symbol {symbol} are invalid"));
             }
         }
         let masks = std::array::from_fn(|reel| {

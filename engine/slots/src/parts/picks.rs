@@ -119,7 +119,7 @@ impl Objects {
         let total = total.filter(|&t| t > 0).ok_or_else(|| bad("the sum of the weights is 0 or too large"))?;
         let highest = data.amounts.iter().map(|of| of.coins).max().unwrap_or(0);
         if highest.checked_mul(REELS as u64).is_none_or(|most| most > data.max_coins) {
-            return Err(bad("five objects with the highest amount exceed the maximum win"));
+            return Err(bad("the win of five objects with the highest amount exceeds the maximum win"));
         }
         let amounts = data.amounts.iter().map(|of| (of.coins, of.weight)).collect();
         Ok(Self { count: data.objects, amounts, total, max_coins: data.max_coins })

@@ -56,9 +56,9 @@ pub enum Refused {
     NoSuchDebit,
     #[error("the debit does not match the cost of a round in the same commit")]
     DebitUnused,
-    #[error("the credit is not the next one due to the operator's wallet")]
+    #[error("no credit or report that waits for the operator's wallet matches the commit")]
     NoSuchDue,
-    #[error("{most} credits are due to the operator's wallet, which is the maximum")]
+    #[error("{most} credits, the maximum, wait to be sent to the operator's wallet")]
     DuesWaiting { most: usize },
 
     #[error("{switch} is switched off: {reason}")]
@@ -89,7 +89,7 @@ pub enum Refused {
     NoSuchRound { round: u64 },
     #[error("round {round} was already voided")]
     AlreadyVoided { round: u64 },
-    #[error("round {round} is not open, so its settlement must be read from the log")]
+    #[error("round {round} is not open: the commit needs the round's settlement, read from the log")]
     RecallNeeded { round: u64 },
     #[error("the commit has step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
@@ -110,7 +110,7 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error("position {position} has no unconfirmed base with this digest, or allows no base")]
+    #[error("the base stated for position {position} does not match the log, or cannot be recorded or confirmed now")]
     BadBase { position: u64 },
     #[error("draw generation {number} cannot begin at this position")]
     BadGeneration { number: u64 },
@@ -158,7 +158,7 @@ pub enum Refused {
     ContributionWrong { expected: Nano, found: Nano },
     #[error("the bet does not contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },
-    #[error("the bet's coin value is above that of the pool's base coin")]
+    #[error("the bet's coin value is above the pool's base coin")]
     CoinTooLarge,
     #[error("the session does not exist or has ended")]
     NoSuchSession,
@@ -167,14 +167,14 @@ pub enum Refused {
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
     #[error("round {round} cannot hit the pool: the commit has no step, or the round has no contribution")]
     HitUnfounded { round: u64 },
-    #[error("a commit can have at most one hit, void or report of a pool")]
+    #[error("a commit can have at most one of a pool's hits, voids and reports")]
     SecondDecision,
 
-    #[error("a pool's decisions are made in partition 0 and only mirrored in the other partitions")]
+    #[error("only partition 0 makes this decision, and only the other partitions mirror it")]
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
-    #[error("the mirror shows position {found} of the home partition, expected position {expected} or later")]
+    #[error("the mirror copies the home partition at position {found}, expected position {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]
@@ -185,24 +185,24 @@ pub enum Refused {
     DecisionWaits { position: u64 },
     #[error("position {position} has no hit or void to decide")]
     NothingToDecide { position: u64 },
-    #[error("the stated figure of the pool is {found}, but the log requires {expected}")]
+    #[error("the commit states the pool amount {found}, but the log requires {expected}")]
     WrongFigure { expected: Nano, found: Nano },
     #[error("the award's amount differs from the amount due for the hit")]
     AwardWrong { expected: Box<Award>, found: Box<Award> },
-    #[error("the hit at {hit} has no unpaid award")]
+    #[error("the hit at position {hit} has no unpaid award")]
     NoSuchAward { hit: u64 },
     #[error("the void of round {round}, which hit the jackpot, is not approved")]
     VoidUnapproved { round: u64 },
-    #[error("the void of round {round} states an effect on awards that differs from the one required by the log")]
+    #[error("the void of round {round} states an effect on awards that differs from the effect that the log requires")]
     VoidedJackpotWrong { round: u64 },
     #[error(
-        "the void of round {round} must repeat facts of the settled round, but these are missing or differ from \
+        "the void of round {round} must repeat facts of the settled round, but these facts are missing or differ from \
          the log"
     )]
     VoidFactsWrong { round: u64 },
-    #[error("the award of the hit at {hit} is not priced yet")]
+    #[error("the amount of the award of the hit at position {hit} is not computed yet")]
     AwardPending { hit: u64 },
-    #[error("the award of the hit at {hit} is held because a void of its round is proposed")]
+    #[error("the award of the hit at position {hit} is held because a void of the hit's round is proposed")]
     AwardHeld { hit: u64 },
     #[error("the void of round {round} was already proposed")]
     VoidProposedBefore { round: u64 },
@@ -221,17 +221,15 @@ pub enum Refused {
 
     #[error("an amount of {amount} {currency} minor units exceeds the maximum of {ceiling}")]
     AmountAboveCeiling { currency: Currency, amount: Minor, ceiling: Minor },
-    #[error("the {currency} balance of {balance} would exceed the maximum of {ceiling} minor units")]
+    #[error("a balance of {balance} {currency} minor units would exceed the maximum of {ceiling}")]
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
     #[error("the rate of {currency} is out of bounds: a minor unit must be worth 10^-9 to 10^4 EUR")]
     RateOutOfBounds { currency: Currency },
-    #[error("the award of the hit at {hit} can be paid, so it must not be set aside")]
+    #[error("the award of the hit at position {hit} can be paid, so it must not be set aside")]
     AwardPayable { hit: u64 },
     #[error("{switch} was switched off by the platform")]
     PlatformsSwitch { switch: Switch },
-    #[error(
-        "change {change} belongs to an operator other than the approver's: an actor of that operator must approve it"
-    )]
+    #[error("change {change} belongs to another operator: an actor of the change's operator must approve the change")]
     OtherActors { change: u64 },
 
     #[error(

@@ -67,7 +67,7 @@ impl<'s> Transition<'s, '_> {
         } else if incident.reason.is_empty() {
             "the incident needs a reason"
         } else if !whole(from_ms) || !whole(until_ms) {
-            "the incident's interval must be in whole minutes"
+            "the incident's interval must begin and end at whole minutes"
         } else if from_ms >= until_ms {
             "the incident's interval is empty"
         } else if until_ms > now_ms.saturating_add(Incident::RESOLUTION_MS) {

@@ -123,7 +123,9 @@ impl<'s> Transition<'s, '_> {
         self.transfer(Account::Interpartition, due, Currency::EUR, taken_back);
         for VoidReturn { operator, amount } in &mirrored.returns {
             if *amount <= Nano::ZERO {
-                return Err(Refused::BadReport { reason: "the mirror returns a contribution of zero".to_owned() });
+                return Err(Refused::BadReport {
+                    reason: "an amount that the mirror returns to an operator is not positive".to_owned(),
+                });
             }
             self.transfer(Account::Interpartition, Account::House(operator), Currency::EUR, *amount);
         }
@@ -187,13 +189,13 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     };
     let reason = match end {
         _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
-            "a total of voids in the report is negative, or covers no void"
+            "a total of voided contributions in the report is negative, or covers no void"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }
             if to == 0 && (contributions, *open_rounds, *mirrored) != (Nano::ZERO, 0, 0) =>
         {
-            "a partition's first report on a pool must contain no figures"
+            "a partition's first report on a pool must not state contributions, open rounds or a mirrored position"
         }
         StretchEnd::Standing { .. } => return Ok(()),
         StretchEnd::Decision(decision) if to == 0 || (decision.partition(), decision.position()) != (partition, to) => {

@@ -28,10 +28,12 @@ impl Liabilities {
         match reserved {
             _ if !is_id(operator) || !is_id(campaign) => return bad("the campaign's name is not well formed"),
             _ if *players == 0 || *max_liability <= Nano::ZERO || *cap < Nano::ZERO => {
-                return bad("the campaign's players and cost must be above 0, and its cap must not be negative");
+                return bad(
+                    "the campaign's number of players and cost must be above 0, and its cap must not be negative",
+                );
             }
             _ if named > 0 && named != *players => {
-                return bad("the campaign's number of players differs from its list of players");
+                return bad("the campaign's number of players differs from the length of its list of players");
             }
             _ if *expires_ms <= now_ms => return bad("the campaign expires before it begins"),
             _ if last - today > Self::DAYS_MAX => return bad("the campaign expires in more than ten years"),

@@ -165,7 +165,7 @@ fn dm_11_a_change_of_a_collection_that_no_outcome_made_is_found() {
             let end = logged.commit.events.len();
             logged.commit.events.insert(after.unwrap_or(end), gain());
         });
-        assert_eq!(extra.what, "the logged change of a collection differs from the outcome's");
+        assert_eq!(extra.what, "the logged change of a collection differs from the change in the outcome");
         assert_eq!((extra.expected.as_str(), extra.found.as_str()), ("no change", r#"dwarf-mine "EUR": red 4"#));
     }
 }
@@ -186,7 +186,7 @@ fn dm_11_dm_15_a_change_of_another_value_key_scope_or_game_is_found() {
         (in_another("witch-feature", "EUR"), r#"witch-feature "EUR": red 4, red_micros 10000"#),
     ] {
         let found = found(&tale, FOURTH, |logged| replace(logged, other));
-        assert_eq!(found.what, "the logged change of a collection differs from the outcome's");
+        assert_eq!(found.what, "the logged change of a collection differs from the change in the outcome");
         assert_eq!(found.expected, r#"dwarf-mine "EUR": red 4, red_micros 10000"#);
         assert_eq!(found.found, told);
     }
@@ -264,7 +264,7 @@ fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
         }
         logged.balances_after[0].1.0 -= 1;
     });
-    assert_eq!(less.what, "the logged credit of a partial win differs from the outcome's");
+    assert_eq!(less.what, "the logged credit of a partial win differs from the credit in the outcome");
     assert_eq!((less.expected.as_str(), less.found.as_str()), ("25", "24"));
     let none = found(&tale, halved, |logged| {
         logged.commit.events.retain(|event| !matches!(event, Event::WinCredited { .. }));

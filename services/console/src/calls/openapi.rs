@@ -72,8 +72,8 @@ fn made() -> Value {
                 "timeout": {
                     "name": "grpc-timeout",
                     "in": "header",
-                    "description": "Time limit of the call, at least 1 ms: up to 8 digits and a unit (H, M, S, m for \
-                     milliseconds).",
+                    "description": "Time limit of the call, at least 1 ms: up to 8 digits and a unit, which is H (hours), \
+                     M (minutes), S (seconds) or m (milliseconds).",
                     "schema": { "type": "string", "pattern": "^(?!0+[HMSm])[0-9]{1,8}[HMSm]$", "example": "2S" },
                 },
             },
@@ -111,7 +111,7 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
         "responses": {
             "200": { "description": what, "content": { media_type: { "schema": answered } } },
             "default": {
-                "description": "A refusal; the call had no effect. Code and details give the reason.",
+                "description": "A refusal; the call had no effect. The fields code and details give the reason.",
                 "content": { "application/json": { "schema": refusal } },
             },
         },

@@ -107,7 +107,7 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
                 ("House funding H", html! { (eur(&pool.house_funding_eur)) }),
                 ("Paid P", html! { (eur(&pool.paid_eur)) }),
                 ("Contributions", html! { (eur(&pool.contributions_eur)) }),
-                ("Pooled up to position", html! { (count(pool.pooled_position)) }),
+                ("Contributions pooled up to position", html! { (count(pool.pooled_position)) }),
             ]))
         }
         (counters(visit, pool_id).await?)
@@ -173,11 +173,13 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         ];
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
         html! {
-            p.note { "The award of a hit is the pool's figure times the coin value, divided by the base coin. The \
-                 figure is taken at the hit's position in the log and includes the winner's own bet. \
-                 The award takes the coin's share of the increments. It takes the seed's share from the reserve first, \
-                 then from the house. The rest of the increments goes to the reserve. A collision is a second hit \
-                 within one refresh of the counters: it gets the seed's share and all increments since the first hit." }
+            p.note { "The coin's share is the coin value divided by the base coin. The award of a hit is the coin's \
+                 share of the pool's figure. The figure is taken at the hit's position in the log and includes the \
+                 winner's own bet. \
+                 The award takes the coin's share of the increments. The award takes the coin's share of the seed from \
+                 the reserve first, then from the house. The rest of the increments goes to the reserve. A collision is \
+                 a second hit within one refresh of the counters: the second hit gets its share of \
+                 the seed and all increments since the first hit." }
             @if answer.awards.is_empty() { p { "None." } }
             @else { (table("Awards", &head, answer.awards.iter().map(row).collect())) }
             @if !answer.next_page_token.is_empty() { p { a href=(next) rel="next" { "Earlier" } } }
@@ -231,7 +233,8 @@ fn meters(told: &GetPoolStatementResponse) -> Markup {
     ];
     html! {
         (table(&format!("Meters of {}", told.date), &[&told.date, "At the day's start", "At the day's end, or now"], rows))
-        p { (count(told.hits.len())) " hits. Income less outgoings, less the increase of the balance: " strong { (eur(&told.difference_eur)) } }
+        p { (count(told.hits.len())) " hits. Income minus outgoings, minus the increase of the balance: "
+                strong { (eur(&told.difference_eur)) } }
     }
 }
 

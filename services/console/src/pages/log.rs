@@ -217,7 +217,7 @@ fn in_words(event: Told) -> Markup {
 
 fn proposer(commit: &Commit) -> Markup {
     match (commit.proposer.as_str(), commit.proposer_roles.as_str()) {
-        ("", _) => html! { "the writer's own process" },
+        ("", _) => html! { "the process that writes the log" },
         (credential, "") => html! { code { (credential) } ", without roles" },
         (credential, roles) => html! { code { (credential) } ", roles: " (roles) },
     }

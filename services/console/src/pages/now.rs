@@ -299,7 +299,7 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
             h3 { "The last hour and day" }
             (trends::shown(&told))
             h3 { "Partitions" }
-            (table("Partitions and their followers, measured in records", &head, told.partitions.iter().map(row).collect()))
+            (table("Partitions, with lags in records", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))
             (wallets(&told.wallets))
         }

@@ -155,7 +155,8 @@ async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let players = answer.map(|answer| answer.into_inner().players).unwrap_or_default();
     html! {
         @if let [of] = players.as_slice() { p { (count(of.open_rounds)) " rounds are open." } }
-        p.notice { "The rounds of " (operator_id) " are visible to its own credentials only. This list is empty even if rounds are open." }
+        p.notice { "The rounds of " (operator_id) " are visible only to this operator's \
+             credentials. This list is empty even if rounds are open." }
     }
 }
 

@@ -58,9 +58,9 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let asked = ["from", "to"].map(|name| (name, visit.query.get(name)));
     let file = |form: &str| query(&format!("/reports/reconciliation.{form}"), &asked);
     let content = html! {
-        p { "The difference is a pool's income (contributions, house funding, money of retired pools) less its \
-             outgoings, less the increase of its balance. If the difference is not zero, the pool's meters are wrong. \
-             Records count on the day of their commit, in UTC; meters are as of the day's end." }
+        p { "The difference is a pool's income (contributions, house funding, money of retired pools) minus the \
+             pool's outgoings and minus the increase of the pool's balance. If the difference is not zero, the pool's \
+             meters are wrong. Records count on the day of their commit, in UTC; meters show the state at the day's end." }
         form.row method="get" action="/reports/reconciliation" {
             p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
             p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }

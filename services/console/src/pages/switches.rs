@@ -94,7 +94,7 @@ pub(crate) async fn confirm(visit: Visit) -> Result<Response, Failure> {
         input type="hidden" name="confirmed" value=(part(&switch));
     };
     let content = html! {
-        p.notice { "This stops new rounds of " strong { (part(&switch)) } "." }
+        p.notice { "The switch stops new rounds of " strong { (part(&switch)) } "." }
         (affected(&effect))
         section {
             h2 { "Confirm" }

@@ -85,7 +85,8 @@ async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
     let answer = visit.api.proof().get_checkpoint(GetCheckpointRequest { partition }).await;
     section(&format!("Checkpoint of partition {partition}"), answer, |told| {
         html! {
-            p.note { "The signature covers the first " (count(told.size)) " records. Keep a copy elsewhere: it reveals any later change of these records." }
+            p.note { "The signature covers the first " (count(told.size)) " records. \
+                 A copy kept elsewhere reveals any later change of these records." }
             pre.code { (told.checkpoint) }
             @match cosigners(&told.checkpoint).as_slice() {
                 [] => p { "No witness has cosigned this checkpoint." },

@@ -48,7 +48,8 @@ impl Actors {
         let mut approved = false;
         for event in events {
             if takes_two(event) && !approved && !is_copy && !opens(proposal, event) {
-                let reason = format!("{} on {stream} must directly follow its approval", kind_name(event));
+                let reason =
+                    format!("{} on {stream} must directly follow the event that approves the change", kind_name(event));
                 return Err(AppendError::not_allowed(Reason::ApprovalMissing, reason));
             }
             approved = matches!(event, Event::ChangeApproved { .. });

@@ -29,7 +29,7 @@ enum Unfetched {
     View(#[from] ViewError),
     #[error("the writer's checkpoint has state version {0}, but this program has state version {STATE_VERSION}")]
     OtherVersion(u32),
-    #[error("the received parts of a file do not add up to its length of {0} bytes, or the file is too long")]
+    #[error("the received parts of a file are not {0} bytes in total, or the file is too long")]
     Length(u64),
 }
 

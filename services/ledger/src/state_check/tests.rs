@@ -172,7 +172,7 @@ fn mf_34_1_a_log_that_this_build_does_not_fold_is_a_difference() {
     let reader: Arc<dyn Reader> = Arc::new(Unchained(refused.records.clone()));
     let position = refused.records.len() as u64;
     let (_, failure, _) = run(StateCheck { reader, position, ..check }, ANOTHER);
-    assert!(failure.is_some_and(|failure| failure.contains("cannot compute its state from the log")));
+    assert!(failure.is_some_and(|failure| failure.contains("cannot compute the state from the log")));
     let archived = MemoryStore::starting(0, LogStart { first: 5, previous: [1; 32] }).reader();
     for reader in [Arc::new(Unchained(vec![])) as Arc<dyn Reader>, archived] {
         let (_folder, unread) = self::check(log, 20, |_, _| ());

@@ -55,7 +55,9 @@ impl<'a> BewitchedRound<'a> {
             Choice::Double(_) => {
                 Err(ChoiceRefused::NotOffered { what: "a guess must be a red heart or a black spade" })
             }
-            Choice::Halve => Err(ChoiceRefused::NotOffered { what: "the game cannot secure half of the amount" }),
+            Choice::Halve => Err(ChoiceRefused::NotOffered {
+                what: "this game does not let the player secure half of the gambled amount",
+            }),
             _ => Ok(()),
         }
     }

@@ -67,7 +67,7 @@ impl Model {
         if spins.iter().any(|spins| !(1..=SPINS_MAX).contains(spins)) {
             return Err(ModelError::part(
                 "free_spins",
-                format!("free-spin counts {spins:?} must be between 1 and {SPINS_MAX}"),
+                format!("the numbers of free spins, {spins:?}, must each be 1 to {SPINS_MAX}"),
             ));
         }
         if data.collection.needs == 0 || data.collection.gift >= data.collection.needs {
@@ -161,7 +161,8 @@ fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelErr
 
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
-    let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("invalid pays of symbol `{}`", of.code)));
+    let bad =
+        |of: &SymbolData| Err(ModelError::part("symbols", format!("the pays of symbol `{}` are invalid", of.code)));
     for (index, of) in symbols.iter().enumerate() {
         let pays = data::from_none("symbols", &of.pays)?;
         let (regular, high) = (of.role == SymbolRole::Regular, of.role == SymbolRole::SuperHigh);

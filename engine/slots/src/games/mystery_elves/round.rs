@@ -47,7 +47,7 @@ impl<'a> MysteryElvesRound<'a> {
             (Choice::Double(Card::RedHeart | Card::BlackSpade), _) => refused("the win exceeds the gamble limit"),
             (Choice::Double(_), _) => refused("a guess must be a red heart or a black spade"),
             (Choice::Halve, Some(gamble)) if !gamble.halves() => {
-                refused("the amount is too small to secure half of it")
+                refused("the gambled amount is too small to be halved")
             }
             _ => Ok(()),
         }

@@ -45,7 +45,7 @@ impl Chance {
     fn new(part: &'static str, data: ChanceData) -> Result<Self, ModelError> {
         let ChanceData { times, of } = data;
         if of == 0 || times > of {
-            return Err(ModelError::part(part, format!("{times} in {of} is not a probability")));
+            return Err(ModelError::part(part, format!("the chance {times} in {of} is not a probability")));
         }
         Ok(Self { times, of })
     }

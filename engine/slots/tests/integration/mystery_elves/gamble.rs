@@ -127,7 +127,7 @@ fn me_16_a_half_is_secured_with_the_odd_unit() {
     }
     assert_eq!(
         refused(&mut *round, Choice::Halve),
-        ChoiceRefused::NotOffered { what: "the amount is too small to secure half of it" }
+        ChoiceRefused::NotOffered { what: "the gambled amount is too small to be halved" }
     );
     let out = step(&mut *round, Choice::Double(Card::BlackSpade), seed_that(true));
     assert_eq!(out.round_win_minor, win + 1);
