@@ -25,6 +25,7 @@ mod returns;
 pub(crate) mod revenue;
 pub(crate) mod round;
 pub(crate) mod rounds;
+mod rules_text;
 pub(crate) mod runbook;
 pub(crate) mod statement;
 pub(crate) mod switches;
