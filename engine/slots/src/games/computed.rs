@@ -1,7 +1,7 @@
 //! Figures of the games in [`games`], each computed on first use, which takes up to a second.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
 use crate::contract::game::Game;
@@ -19,7 +19,7 @@ pub(super) struct Computed {
 
 /// Returns `None` for a game that is not in [`games`].
 pub(super) fn of_game(game: &dyn Game) -> Option<&'static Computed> {
-    static ALL: LazyLock<HashMap<[u8; 32], Computed>> =
+    static ALL: LazyLock<BTreeMap<[u8; 32], Computed>> =
         LazyLock::new(|| games().iter().map(|game| (game.model_hash(), Computed::default())).collect());
     ALL.get(&game.model_hash())
 }

@@ -1,7 +1,4 @@
-use super::{
-    event::{Told, currency, kinds, told},
-    parts::{facts, table},
-};
+use super::parts::{facts, table};
 use crate::{
     days,
     failure::{Failure, capital},
@@ -12,7 +9,10 @@ use crate::{
 };
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
-use motherlode_picture::figures;
+use motherlode_picture::{
+    event::{Told, currency, kinds, told},
+    figures,
+};
 use motherlode_proto::{
     convert::play::hex,
     ledger::v1::{FollowLogRequest, GetLogStatusRequest, LogRecord, PartitionStatus},

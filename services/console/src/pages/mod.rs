@@ -2,7 +2,6 @@ pub(crate) mod check;
 mod course;
 mod day;
 mod days;
-mod event;
 pub(crate) mod find;
 mod frames;
 pub(crate) mod games;
