@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import pytest
-from browsing import SHOTS, browser, needs_chromium, patient
+from browsing import SHOTS, assert_accessible, browser, needs_chromium, patient
 from conftest import STORE
 from daily import ROUNDS, Daily, cash
 
@@ -339,6 +339,56 @@ def test_the_search_suggests_players_by_prefix(browser, daily):
     context.close()
 
 
+def test_a_failure_keeps_the_search_and_leads_back(browser, daily):
+    context, page = logged_in(browser, daily, "acme/support", java_script_enabled=False)
+    page.goto(f"{daily.service.console}player/acme/alice")
+    page.goto(f"{daily.service.console}round/acme/alice/999999", referer=f"{daily.service.console}player/acme/alice")
+    page.get_by_role("heading", name="Not found").wait_for()
+    assert page.locator("#search").input_value() == "acme/alice/999999"
+    assert page.get_by_role("navigation", name="Pages").count() == 1
+    page.get_by_role("link", name="Back", exact=True).click()
+    page.get_by_role("heading", name="Player acme/alice").wait_for()
+    page.goto(f"{daily.service.console}log")
+    page.get_by_text("Needed: audit").wait_for()
+    assert_accessible(page, "a failure")
+    context.close()
+
+
+def test_ids_and_hashes_of_a_round_have_copy_buttons_and_its_steps_their_money(browser, daily):
+    context, page = logged_in(browser, daily, "acme/support")
+    page.goto(f"{daily.service.console}round/{daily.r6}")
+    for label in [daily.r6, *[seal.hex()[:40] for seal in (step.draw.seal for step in daily.round(daily.r6).steps)]]:
+        page.get_by_role("button", name=f"Copy {label}").first.wait_for()
+    award = daily.round(daily.r6).jackpots[0]
+    (hit,) = [step.number for step in daily.round(daily.r6).steps if step.position == award.hit_position]
+    assert cash(award.amount) in page.locator(f"#step-{hit}").inner_text()
+    context.close()
+
+
+def test_an_operators_log_begins_with_its_latest_records(browser, daily):
+    context, page = logged_in(browser, daily, "acme/auditor", java_script_enabled=False)
+    page.goto(f"{daily.service.console}log")
+    assert page.locator("tbody tr").count() == 25, "the latest records are of other operators"
+    assert page.get_by_text("bravo").count() == 0
+    context.close()
+
+
+def test_the_list_of_games_has_their_art_and_rules_are_text(browser, daily):
+    context, page = logged_in(browser, daily, "acme/support")
+    page.goto(f"{daily.service.console}games")
+    art = page.locator("img.art")
+    assert art.count() >= 5
+    for picture in art.all():
+        picture.scroll_into_view_if_needed()
+        picture.evaluate("image => image.decode()")
+    page.get_by_role("link", name="neptune").first.click()
+    page.get_by_text("The rules as players read them").click()
+    page.get_by_role("heading", name="Betting and payout").wait_for()
+    assert page.locator(".rules pre").count() == 0
+    assert page.get_by_role("row", name=re.compile("^Mermaid scatter.*free spins")).count() == 1
+    context.close()
+
+
 @pytest.mark.parametrize("number", [1, 6, 16])
 def test_a_task_needs_no_javascript_and_fits_a_telephone(browser, daily, number):
     who, function = TASKS[number]
@@ -351,6 +401,10 @@ def test_a_task_needs_no_javascript_and_fits_a_telephone(browser, daily, number)
 
 def test_every_time_of_a_page_changes_its_zone(browser, daily):
     context, page = logged_in(browser, daily, "acme/support", timezone_id="Asia/Tokyo")
+    page.goto(f"{daily.service.console}round/{daily.r3}")
+    text = page.get_by_role("main").inner_text()
+    times = page.locator("main time[datetime]")
+    assert len(re.findall(r"T\d\d:\d\d:\d\d", text)) == times.count() > 2, "every time of a round is marked"
     page.goto(f"{daily.service.console}player/acme/alice")
     times = page.locator("time[datetime]")
     assert times.count() and all(text.endswith("Z") for text in times.all_inner_texts())

@@ -33,6 +33,7 @@ pub use contract::pool::{JackpotReturn, OutOfSpan, PoolTerms};
 pub use contract::round::{Choice, ChoiceRefused, Picked, Round, Terms};
 pub use contract::rounding::CoinFraction;
 pub use contract::stake::{Stake, StakeRefused};
+pub use games::computed::{usual_par, usual_stake};
 pub use games::ladders::{LadderRefused, Ladders};
 pub use games::list::{add_games, game, games, latest, latest_games, standard, standard_pool};
 pub use games::win_up_to::{OfCurrency, WinUpTo, bought, by_lines, win_up_to};

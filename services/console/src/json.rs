@@ -1,10 +1,7 @@
-use motherlode_proto::FILE_DESCRIPTOR_SET;
+pub(crate) use motherlode_picture::event::MESSAGES;
 use prost::Message;
-use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
+use prost_reflect::{DynamicMessage, SerializeOptions};
 use std::sync::LazyLock;
-
-pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
-    LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
 pub(crate) static CANONICAL: LazyLock<SerializeOptions> =
     LazyLock::new(|| SerializeOptions::new().skip_default_fields(false));

@@ -38,7 +38,16 @@ pub(crate) async fn live_page(visit: &Visit, title: &str, content: Markup) -> Re
     live::again(visit, answer(StatusCode::OK, page))
 }
 
+/// Renders a page about a failure. The search field contains `sought`.
+pub(crate) async fn failed(visit: &Visit, title: &str, sought: &str, content: Markup) -> Markup {
+    document(title, frame_of(visit, title, sought, content).await)
+}
+
 async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
+    frame_of(visit, title, "", content).await
+}
+
+async fn frame_of(visit: &Visit, title: &str, sought: &str, content: Markup) -> Markup {
     let banner = stops::banner(visit).await;
     let (notice, searches) = (visit.session.take_notice(), visit.session.searches());
     let here = |path: &str| match path {
@@ -61,7 +70,7 @@ async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
                 }
                 form.find action="/find" role="search" {
                     label.hidden for="search" { "Find a round, a player or a position" }
-                    input #search name="q" type="search" size="24" list="searches" placeholder="operator/player/round" maxlength="200" autocomplete="off" spellcheck="false" aria-keyshortcuts="/";
+                     input #search name="q" type="search" value=[(!sought.is_empty()).then_some(sought)] size="24" list="searches" placeholder="operator/player/round" maxlength="200" autocomplete="off" spellcheck="false" aria-keyshortcuts="/";
                     datalist #searches data-from=[visit.may("ListPlayers").then_some("/live/suggestions")] { @for search in &searches { option value=(search) {} } }
                     button type="submit" { "Find" }
                 }
@@ -69,11 +78,19 @@ async fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
             }
             (banner)
             main #main {
-                h1 { (title) }
+                h1 { (named(title)) }
                 @if let Some(notice) = notice { p.notice role="status" { (notice) } }
                 (content)
             }
         }
+    }
+}
+
+/// Marks the id at the end of a title, so that it gets a copy button.
+fn named(title: &str) -> Markup {
+    match title.rsplit_once(' ') {
+        Some((before, id)) if id.contains('/') => html! { (before) " " span.copy { (id) } },
+        _ => html! { (title) },
     }
 }
 

@@ -1,7 +1,7 @@
 use crate::{
     app::App,
     calls,
-    failure::Failure,
+    failure::{self, Failure},
     guard, live, login,
     pages::{
         check, find, games, incidents, jackpots, jobs, log, now, par, player, player_names, players, public,
@@ -55,6 +55,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/changes/{id}/reject", post(trust::reject))
         .route("/switches", get(switches::confirm).post(switches::switch))
         .route("/games", get(games::page))
+        .route("/art/{game}/{version}", get(games::art))
         .route("/games/{game}/{version}", get(games::game))
         .route("/games/{game}/{version}/par", get(par::page))
         .route("/games/{game}/{version}/reels", get(par::reels))
@@ -82,7 +83,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(public)
         .route("/htmx.js", get(|| asset("text/javascript; charset=utf-8", HTMX)))
         .route("/keys.js", get(|| asset("text/javascript; charset=utf-8", KEYS)))
-        .route("/console.css", get(|| asset("text/css; charset=utf-8", &STYLE)))
+        .route("/console.css", get(|| asset("text/css; charset=utf-8", STYLE.as_str())))
         .route("/check.js", get(|| asset("text/javascript; charset=utf-8", CHECK)))
         .route("/icon.svg", get(|| asset("image/svg+xml", ICON)))
         .fallback(|request: Request| no_page(request, Failure::unknown("The console has no such page.")))
@@ -92,6 +93,7 @@ pub(crate) fn router(app: App) -> Router {
                 Failure::Said(StatusCode::METHOD_NOT_ALLOWED, "This path does not support the request's method."),
             )
         })
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), failure::framed))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(app)
 }
@@ -121,7 +123,7 @@ async fn no_page(request: Request, failure: Failure) -> Response {
     }
 }
 
-async fn asset(media_type: &'static str, content: &'static str) -> Response {
+pub(crate) async fn asset(media_type: &'static str, content: impl Into<axum::body::Body>) -> Response {
     let headers = [(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "max-age=300")];
-    (headers, content).into_response()
+    (headers, content.into()).into_response()
 }

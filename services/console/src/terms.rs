@@ -30,6 +30,11 @@ pub(crate) fn explained(name: &str) -> Markup {
     }
 }
 
+/// Explains a rendered name, unless it contains elements such as links.
+pub(crate) fn explained_in(name: &Markup) -> Markup {
+    if name.0.contains(['<', '&']) { name.clone() } else { explained(&name.0) }
+}
+
 fn meaning(term: &str) -> Option<String> {
     let row = GLOSSARY.lines().find_map(|line| line.strip_prefix("| ")?.strip_prefix(term)?.strip_prefix(" | "))?;
     let text: String = row.trim_end_matches(" |").chars().filter(|letter| !['*', '`'].contains(letter)).collect();

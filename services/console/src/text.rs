@@ -16,6 +16,18 @@ pub(crate) fn when(time: Option<&Timestamp>) -> Markup {
     }
 }
 
+/// Renders a time with its age.
+pub(crate) fn since(time: Option<&Timestamp>, now_ms: i64) -> Markup {
+    html! { (when(time)) @if let Some(time) = time { " (" (age(now_ms / 1_000 - time.seconds)) ")" } }
+}
+
+fn age(seconds: i64) -> String {
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let (size, unit) = units.into_iter().find(|(size, _)| seconds.abs() >= *size).unwrap_or((1, "s"));
+    let number = seconds.abs() / size;
+    if seconds < 0 { format!("in {number} {unit}") } else { format!("{number} {unit} ago") }
+}
+
 pub(crate) fn eur(figure: &str) -> String {
     match figure {
         "" => "–".to_owned(),
@@ -54,6 +66,17 @@ pub(crate) fn percent(share: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pl_23_a_time_is_shown_with_its_age() {
+        for (seconds, told) in
+            [(0, "0 s ago"), (59, "59 s ago"), (360, "6 min ago"), (93_600, "1 d ago"), (-7_200, "in 2 h")]
+        {
+            assert_eq!(age(seconds), told);
+        }
+        let shown = since(Some(&Timestamp { seconds: 60, nanos: 0 }), 180_000).into_string();
+        assert!(shown.ends_with("</time> (2 min ago)"), "{shown}");
+    }
 
     #[test]
     fn a_share_is_told_in_percent_with_all_its_digits() {

@@ -21,7 +21,7 @@ use tonic::{Code, Status};
 /// cookie only from this host, over TLS and for all paths.
 const COOKIE: &str = "motherlode_console";
 const SECURE_COOKIE: &str = "__Host-motherlode_console";
-const OF_PARTS: &str = "/live/";
+pub(crate) const OF_PARTS: &str = "/live/";
 const FORM_MAX: usize = 16 << 10;
 const FORM_WAIT: Duration = Duration::from_secs(5);
 

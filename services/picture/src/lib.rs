@@ -1,6 +1,7 @@
 //! Presents rounds and games as terminal drawings, figures, pages (PL-19) and PAR sheets. This crate does no I/O.
 
 pub mod draw;
+pub mod event;
 pub mod figures;
 mod labels;
 mod markup;

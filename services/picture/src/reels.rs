@@ -53,6 +53,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Opti
                         }
                     } @else {
                         (window(game, spin, numbered_max, Some(&description(game, spin))))
+                        @if spin.win_coins > 0 { figcaption { "Win: " (figures::counted(spin.win_coins, "coin")) } }
                     }
                 }
             }
@@ -67,7 +68,7 @@ pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
     Some(html! { div.windows { figure { (drawn) figcaption { (caption) } } } })
 }
 
-/// If `short` is set, captions of free spins after the first omit the kind of spin.
+/// If `short` is set, captions after the first omit the kind of free spin and the unit of wins.
 fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();
@@ -99,7 +100,10 @@ fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
             told += &format!(", ×{}", spin.multiplier);
         }
         if spin.win_coins > 0 {
-            told += &format!(": +{}", grouped(&spin.win_coins.to_string()));
+            told += &match short && *number > 1 {
+                true => format!(": +{}", grouped(&spin.win_coins.to_string())),
+                false => format!(": +{}", figures::counted(spin.win_coins, "coin")),
+            };
         }
         if spin.free_spins_won > 0 {
             told += &format!(", {} more", figures::counted(spin.free_spins_won.into(), "free spin"));
@@ -312,7 +316,7 @@ mod tests {
         assert_eq!(captions(&boards, false), told);
         let free = SpinResult { kind: SpinKind::Free.into(), ..SpinResult::default() };
         let won = SpinResult { win_coins: 1_250, multiplier: 3, free_spins_won: 10, ..free.clone() };
-        let told = ["Free spin 1", "Free spin 2, ×3: +1,250, 10 free spins more"];
+        let told = ["Free spin 1", "Free spin 2, ×3: +1,250 coins, 10 free spins more"];
         assert_eq!(captions(&[free, won], false), told);
     }
 }

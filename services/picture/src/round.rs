@@ -192,6 +192,8 @@ fn of_step(
         ("Seal of the draw", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.seal))),
         ("Client seed", draw.as_ref().map_or_else(String::new, |draw| readable(&draw.client_seed))),
         ("Dealt value", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.dealt))),
+        ("Jackpot", jackpots(round, step)),
+        ("Win of the step", of_step_alone(round, step)),
         ("Round's win so far", money(step.win.as_ref())),
         ("Balance before the step", money(step.balance_before.as_ref())),
         ("Balance after the step", money(step.balance_after.as_ref())),
@@ -265,20 +267,7 @@ fn end(round: &Round) -> Section {
         ("Win", money(round.win.as_ref())),
         ("Balance after", money(round.balance_after.as_ref())),
     ];
-    for won @ JackpotWin { pool_id, hit_position, amount, .. } in &round.jackpots {
-        let paid = match (won.state(), amount) {
-            (jackpot_win::State::SetAside, Some(amount)) => {
-                format!("{}, set aside until it fits below the account's maximum balance", cash(amount))
-            }
-            (jackpot_win::State::Held, _) => {
-                "the award is held until the platform decides on the void of the round".to_owned()
-            }
-            (jackpot_win::State::Voided, _) => "the award is not paid because the round is void".to_owned(),
-            (_, Some(amount)) => cash(amount),
-            (_, None) => "the award is pending".to_owned(),
-        };
-        rows.push(("Jackpot", format!("{paid}, pool {pool_id}, hit at log position {hit_position}")));
-    }
+    rows.extend(round.jackpots.iter().map(|won| ("Jackpot", jackpot(won))));
     if let Some(Void { reason, actor, refund, win_taken_back, win_left, position, time: at, reference }) = &round.void {
         rows.extend([
             ("Voided by", actor.clone()),
@@ -291,6 +280,37 @@ fn end(round: &Round) -> Section {
         ]);
     }
     Section::new("The end", String::new(), rows)
+}
+
+fn jackpot(won: &JackpotWin) -> String {
+    let JackpotWin { pool_id, hit_position, amount, .. } = won;
+    let paid = match (won.state(), amount) {
+        (jackpot_win::State::SetAside, Some(amount)) => {
+            format!("{}, set aside until it fits below the account's maximum balance", cash(amount))
+        }
+        (jackpot_win::State::Held, _) => {
+            "the award is held until the platform decides on the void of the round".to_owned()
+        }
+        (jackpot_win::State::Voided, _) => "the award is not paid because the round is void".to_owned(),
+        (_, Some(amount)) => cash(amount),
+        (_, None) => "the award is pending".to_owned(),
+    };
+    format!("{paid}, pool {pool_id}, hit at log position {hit_position}")
+}
+
+/// Returns the round's win at the step minus its win at the step before; empty if they are equal.
+fn of_step_alone(round: &Round, step: &Step) -> String {
+    let minor = |of: Option<&Step>| of.and_then(|of| of.win.as_ref()).map_or(0, |win| win.amount_minor);
+    let before = round.steps.iter().take_while(|of| of.number != step.number).last();
+    let amount_minor = minor(Some(step)) - minor(before);
+    let currency_code = step.win.clone().unwrap_or_default().currency_code;
+    if amount_minor == 0 { String::new() } else { cash(&Money { amount_minor, currency_code }) }
+}
+
+/// Returns the jackpots that the step hit.
+fn jackpots(round: &Round, step: &Step) -> String {
+    let hit = |won: &&JackpotWin| won.hit_position == step.position;
+    round.jackpots.iter().filter(hit).map(jackpot).collect::<Vec<_>>().join("; ")
 }
 
 #[must_use]
@@ -363,6 +383,25 @@ mod tests {
             assert!(page.contains(part), "{part} in {page}");
         }
         assert!(!page.contains("http") && !page.contains("<script") && !page.contains("<b>"), "nothing is loaded");
+    }
+
+    #[test]
+    fn pl_19_a_steps_money_and_its_jackpot_are_on_the_step() {
+        let step = |number, win, position| Step { number, win: cents(win), position, ..Step::default() };
+        let won = JackpotWin {
+            pool_id: "bewitched".into(),
+            hit_position: 9,
+            amount: cents(1_234_567),
+            ..JackpotWin::default()
+        };
+        let steps = vec![step(1, 500, 8), step(2, 500, 9), step(3, 0, 10)];
+        let sections = sections(&Round { steps, jackpots: vec![won], ..voided() }, false);
+        let fact =
+            |at: usize, name: &str| sections[at].facts.iter().find(|fact| fact.0 == name).map(|fact| fact.1.as_str());
+        let wins = [1, 2, 3].map(|at| fact(at, "Win of the step"));
+        assert_eq!(wins, [Some("5.00 EUR"), None, Some("-5.00 EUR")], "the third step lost the win");
+        let paid = Some("12,345.67 EUR, pool bewitched, hit at log position 9");
+        assert_eq!([1, 2, 3].map(|at| fact(at, "Jackpot")), [None, paid, None]);
     }
 
     #[test]

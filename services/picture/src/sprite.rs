@@ -4,9 +4,12 @@
 
 use maud::{Markup, PreEscaped, html};
 use motherlode_slots::{SymbolInfo, game};
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 const SPRITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sprites.rs"));
+
+/// Number of symbols of a game's icon.
+const ICONS: usize = 3;
 
 #[must_use]
 pub fn for_game(game: &str) -> Option<&'static str> {
@@ -50,6 +53,23 @@ pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
     }
 }
 
+/// Draws the three highest-paying symbols as a file.
+#[must_use]
+pub fn icon(name: &str, rules_version: &str) -> Option<String> {
+    let (whole, info) = (for_game(name)?, game(name, rules_version)?.info());
+    let highest = |at: usize| {
+        let rows = info.paytable.iter().filter(|row| usize::from(row.symbol) == at);
+        rows.map(|row| row.pays).max().unwrap_or_default()
+    };
+    let mut places: Vec<usize> = (0..info.symbols.len()).collect();
+    places.sort_by_key(|at| Reverse(highest(*at)));
+    let names: Vec<String> = places.into_iter().take(ICONS).filter_map(|at| info.symbols.get(at)).map(id).collect();
+    let cells = names.iter().enumerate().map(|(at, name)| format!("<use href=\"#C{name}\" x=\"{at}\"/>"));
+    let cells: String = cells.collect();
+    let parts = embedded(whole, &names.iter().cloned().collect()).into_string();
+    Some(format!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {ICONS} 1\">{parts}{cells}</svg>"))
+}
+
 fn parts(sprite: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let inner = sprite.trim_end().trim_end_matches("</svg>");
     let begins = inner.match_indices("\n<").filter(|(at, _)| !inner[*at..].starts_with("\n</")).map(|(at, _)| at + 1);
@@ -69,6 +89,16 @@ mod tests {
     use super::*;
 
     const SPRITE: &str = "<svg>\n<g id=\"a\" fill=\"url(#c)\">\n  <path/>\n</g>\n<g id=\"b\"/>\n<g id=\"c\"><use href=\"#a\"/></g>\n</svg>\n";
+
+    #[test]
+    fn pl_19_each_game_has_an_icon_of_its_highest_paying_symbols() {
+        for game in motherlode_slots::latest_games() {
+            let icon = icon(game.name(), game.rules_version()).unwrap();
+            assert_eq!(icon.matches("<use href=\"#C").count(), ICONS, "{}", game.name());
+            assert_eq!(icon.matches("<svg").count(), icon.matches("</svg>").count(), "{}", game.name());
+        }
+        assert_eq!(icon("neptune", "0.0"), None);
+    }
 
     #[test]
     fn pl_19_a_page_embeds_what_it_shows_and_what_that_uses() {

@@ -17,9 +17,11 @@ use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{
     self as slots, Game, GameInfo, Ladders, Par, PrizeInfo, Stake, cash_return, games,
     par::{Exact, chance_text, decimal, exact, ratio},
+    usual_par,
 };
 use motherlode_state::{CoinValue, Currency};
 use std::{
+    borrow::Cow,
     collections::HashMap,
     sync::{LazyLock, OnceLock},
 };
@@ -28,7 +30,7 @@ type Key = (&'static str, &'static str);
 
 struct GameDescription {
     response: GetGameResponse,
-    par: Option<(Par, u64)>,
+    par: Option<(Cow<'static, Par>, u64)>,
     stated: Option<StatedFigures>,
 }
 
@@ -167,12 +169,7 @@ fn summary(game: &dyn Game) -> GameSummary {
 fn describe(game: &dyn Game) -> GameDescription {
     let info = game.info();
     let limits = &info.limits;
-    let stake = Stake {
-        coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
-        lines: limits.lines.1,
-        coins_per_line: limits.coins_per_line.0,
-        buy_feature: false,
-    };
+    let coin = limits.coin_values_micros.first().copied().unwrap_or_default();
     let symbols = info.symbols.iter().enumerate().map(|(index, symbol)| Symbol {
         name: symbol.name.clone(),
         short_name: symbol.short.clone(),
@@ -200,13 +197,13 @@ fn describe(game: &dyn Game) -> GameDescription {
         ..GetGameResponse::default()
     };
     shape(info, &mut response);
-    let par = game.par(&stake).ok();
+    let par = usual_par(game, coin).ok();
     let mut stated = None;
     if let Some(par) = &par {
         stated = StatedFigures::new(game, par.rtp_without_jackpot.clone());
         figures(par, &mut response);
     }
-    GameDescription { response, par: par.map(|par| (par, stake.coin_value_micros)), stated }
+    GameDescription { response, par: par.map(|par| (par, coin)), stated }
 }
 
 fn shape(info: &GameInfo, response: &mut GetGameResponse) {

@@ -3,8 +3,7 @@
 
 use motherlode_rounds::{gamble_max_minor, minor_micros};
 use motherlode_slots::{
-    CoinFraction, Game, HighestPaid, HighestWin, Ladders, MostExpected, Reach, Stake, bought, by_lines,
-    chance_of_gambled,
+    CoinFraction, Game, HighestPaid, HighestWin, Ladders, MostExpected, Reach, bought, by_lines, chance_of_gambled,
     par::{Exact, exact, ratio, scientific},
 };
 use motherlode_state::{Currency, FxRate};
@@ -27,14 +26,7 @@ pub(crate) struct Of<'a> {
 
 impl StatedFigures {
     pub(crate) fn new(game: &dyn Game, rtp: Exact) -> Option<Self> {
-        let limits = &game.info().limits;
-        let stake = Stake {
-            coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
-            lines: limits.lines.1,
-            coins_per_line: limits.coins_per_line.0,
-            buy_feature: false,
-        };
-        let (most, highest, bought) = (game.most_expected(&stake).ok()?, by_lines(game).ok()?, bought(game));
+        let (most, highest, bought) = (game.most_expected(&rtp), by_lines(game).ok()?, bought(game));
         let at = |(lines, highest): &(u32, HighestWin)| {
             let reach = Reach {
                 bet_coins: u64::from(*lines),

@@ -272,6 +272,7 @@ async fn pl_22_pl_27_a_reload_by_call_or_signal_is_logged_with_its_digests_keys_
         Command::new(PROGRAM).args(["log", "show"]).arg(&data).arg(answer.position.to_string()).output().unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
     assert!(shown.contains("ConfigurationReloaded") && shown.contains(&second), "{shown}");
+    assert!(shown.contains("\nconfiguration reloaded\n"), "{shown}");
     let audit = Command::new(PROGRAM).arg("audit").arg(&data).status().unwrap();
     assert!(audit.success());
 }

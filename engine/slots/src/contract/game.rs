@@ -49,8 +49,9 @@ pub trait Game: Sync + Send {
     /// Computes the highest win (WF-04), which can take seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
-        self.par(stake).map(|par| MostExpected::of_return(par.rtp_without_jackpot))
+    /// `rtp` is the return without the jackpot, from [`Self::par`].
+    fn most_expected(&self, rtp: &Exact) -> MostExpected {
+        MostExpected::of_return(rtp.clone())
     }
 
     fn name(&self) -> &'static str {

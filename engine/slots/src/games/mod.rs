@@ -1,4 +1,5 @@
 pub mod bewitched;
+pub mod computed;
 pub mod dwarf_mine;
 pub mod ladders;
 pub mod list;

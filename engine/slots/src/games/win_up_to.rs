@@ -4,6 +4,7 @@ use crate::contract::game::Game;
 use crate::contract::highest_win::{GambleTop, HighestWin};
 use crate::contract::par::{Exact, exact, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
+use crate::games::computed;
 use crate::games::ladders::Ladders;
 use crate::math::highest_paid::Reach;
 
@@ -23,6 +24,13 @@ pub struct WinUpTo {
 pub type OfCurrency<'a> = dyn Fn(&str) -> Option<(u64, u64)> + 'a;
 
 pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused> {
+    match computed::of_game(game) {
+        Some(of) => of.by_lines.get_or_init(|| all_by_lines(game)).clone(),
+        None => all_by_lines(game),
+    }
+}
+
+fn all_by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused> {
     let limits = &game.info().limits;
     let stake = |lines| Stake {
         coin_value_micros: limits.coin_values_micros.first().copied().unwrap_or_default(),
@@ -36,6 +44,13 @@ pub fn by_lines(game: &dyn Game) -> Result<Vec<(u32, HighestWin)>, StakeRefused>
 /// Excludes the price.
 #[must_use]
 pub fn bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
+    match computed::of_game(game) {
+        Some(of) => of.bought.get_or_init(|| highest_bought(game)).clone(),
+        None => highest_bought(game),
+    }
+}
+
+fn highest_bought(game: &dyn Game) -> Option<(u32, HighestWin)> {
     let limits = &game.info().limits;
     let price = game.info().buy_feature_bets?;
     let stake = Stake {

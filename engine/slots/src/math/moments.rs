@@ -101,7 +101,7 @@ pub(crate) fn first(of: &Windows, lines: u32) -> &[[u8; REELS]] {
     &rows[..rows.len().min(lines as usize)]
 }
 
-fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
+pub(crate) fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
     let mut all = [[0; REELS + 1]; REELS + 1];
     all[0][0] = 1;
     for reel in 0..REELS {

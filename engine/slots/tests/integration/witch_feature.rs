@@ -6,6 +6,7 @@ use motherlode_slots::contract::round::choice_for;
 use motherlode_slots::games::witch_feature::data::GameData;
 use motherlode_slots::games::witch_feature::model::Model;
 use motherlode_slots::games::witch_feature::round::WitchRound;
+use motherlode_slots::games::witch_feature::{NAME, VERSIONS, variance};
 use motherlode_slots::parts::file;
 use motherlode_slots::{
     Awaiting, Card, Carried, CarriedScope, Choice, ChoiceRefused, Draws, Game, MarkKind, Outcome, Round, Spin,
@@ -511,4 +512,14 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn wf_21_stored_samples_are_those_that_the_model_gives() {
+    for version in VERSIONS {
+        let game = motherlode_slots::game(NAME, version.name).unwrap();
+        let model = Model::new(&file::parse(version.file).unwrap()).unwrap();
+        assert_eq!(variance::stored(&game.model_hash()), Some(variance::sampled(&model)), "{}", version.name);
+    }
+    assert_eq!(variance::stored(&[0; 32]), None);
 }

@@ -3,6 +3,7 @@ use crate::{
     failure::{Failure, capital},
     fields::query,
     layout,
+    public::PREFIX,
     text::{money, when, words},
     visit::Visit,
 };
@@ -173,17 +174,47 @@ fn hash(text: &str) -> Option<Sought<'_>> {
 
 fn position(text: &str) -> Option<Sought<'_>> {
     match text.split_once(':') {
-        Some((partition, number)) => Some(Sought::Position(Some(partition.parse().ok()?), number.parse().ok()?)),
-        None => Some(Sought::Position(None, text.parse().ok()?)),
+        Some((partition, number)) => Some(Sought::Position(Some(partition.parse().ok()?), whole_number(number)?)),
+        None => Some(Sought::Position(None, whole_number(text)?)),
     }
 }
 
-fn pasted(asked: &str) -> Option<&str> {
+/// Accepts the separators with which pages show numbers, such as 88,943.
+fn whole_number(text: &str) -> Option<u64> {
+    let is_grouped = match text.split_once(',') {
+        Some((first, rest)) => (1..=3).contains(&first.len()) && rest.split(',').all(|group| group.len() == 3),
+        None => true,
+    };
+    if is_grouped { text.replace(',', "").parse().ok() } else { None }
+}
+
+/// Returns the path of a pasted address. The address of a public page leads to its round.
+fn pasted(asked: &str) -> Option<String> {
     let (_, rest) = asked.split_once("://")?;
     let path = &rest[rest.find('/')?..];
-    let shown = ["/round/", "/player/", "/open/", "/jackpots", "/games", "/log/", "/reports", "/trust"];
+    let shown = [
+        "/round/",
+        "/player/",
+        "/players",
+        "/open/",
+        "/jackpots",
+        "/games",
+        "/log",
+        "/reports",
+        "/runbook",
+        "/trust",
+        "/find",
+    ];
     let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic()) && !path.contains(['\\', '"', '<', '>']);
-    (is_plain && shown.iter().any(|page| path.starts_with(page))).then_some(path)
+    let path = match path.strip_prefix(PREFIX).map(|round| round.split(['?', '#']).next().unwrap_or_default()) {
+        Some(round) => format!("/round/{}", round.trim_end_matches("/proof")),
+        None => path.to_owned(),
+    };
+    let is_page = |page: &&str| {
+        let rest = path.strip_prefix(*page);
+        rest.is_some_and(|rest| page.ends_with('/') || rest.is_empty() || rest.starts_with(['/', '?', '#']))
+    };
+    (is_plain && shown.iter().any(is_page)).then_some(path)
 }
 
 fn is_name(part: &str) -> bool {
@@ -193,7 +224,7 @@ fn is_name(part: &str) -> bool {
 
 fn sought<'a>(asked: &'a str, own: &'a str) -> Sought<'a> {
     if let Some(path) = pasted(asked) {
-        return Sought::Page(path.to_owned());
+        return Sought::Page(path);
     }
     let name = |part: &&str| is_name(part);
     let (named, request) =
@@ -236,12 +267,12 @@ fn form(visit: &Visit, found: Markup) -> Markup {
             h2 { "Searchable names" }
             (facts(&[
                 ("A page", html! { "the address of a page of this console" }),
-                ("A round", html! { code { "operator/player/number" } ", as in answers and events; the operator can be left out if only one operator is possible" }),
-                ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
-                ("A request or a transaction", html! { code { "request-id" } " or " code { "operator/player request-id" } ": the outcome of a bet, choice, deposit or withdrawal, and its bookings" }),
+                ("A round", html! { kbd { "operator/player/number" } ", as in answers and events; the operator can be left out if only one operator is possible" }),
+                ("A player", html! { kbd { "operator/player" } ": balances, collections, open rounds, history" }),
+                ("A request or a transaction", html! { kbd { "request-id" } " or " kbd { "operator/player request-id" } ": the outcome of a bet, choice, deposit or withdrawal, and its bookings" }),
                 ("A session or a campaign", html! { "its id: the player's limits and sessions, or free rounds" }),
                 ("A record by its hash", html! { "64 hexadecimal digits: the record's SHA-256, which the next record or the log's head contains" }),
-                ("A position", html! { "a number: the record at that position of the log; " code { "2:42" } " of partition 2" }),
+                ("A position", html! { "a number: the record at that position of the log; " kbd { "2:42" } " of partition 2" }),
             ]))
         }
     }
@@ -316,6 +347,8 @@ mod tests {
         assert_eq!(sought_by_all("req-1"), Sought::Id { operator: "", id: "req-1" });
         assert_eq!(sought_by_all("42"), Sought::Position(None, 42));
         assert_eq!(sought_by_all("2:42"), Sought::Position(Some(2), 42));
+        assert_eq!(sought_by_all("0:88,943"), Sought::Position(Some(0), 88_943), "as pages show it");
+        assert_eq!(sought_by_all("1,088,943"), Sought::Position(None, 1_088_943));
         assert_eq!(sought_by_all(&"0F".repeat(32)), Sought::Hash(vec![15; 32]));
         assert_eq!(sought_by_all(&"0g".repeat(32)), Sought::Unclear);
         assert_eq!(sought_by_all(&"+1".repeat(32)), Sought::Unclear);
@@ -323,6 +356,8 @@ mod tests {
         assert_eq!(sought_by_all("acme/alice   d-1"), found);
         for unclear in [
             ":42",
+            "4,2",
+            "0:,943",
             "2:",
             "1:2:3",
             "acme/",
@@ -357,9 +392,21 @@ mod tests {
         ] {
             assert_eq!(sought_by_all(asked), Sought::Page(path.to_owned()));
         }
-        for unclear in
-            ["https://evil.example", "https://evil.example//round", "https://x/logout", "https://x/round/<b>"]
-        {
+        for (asked, path) in [
+            ("https://check.example.com/check/acme/alice/7?key=0f0f", "/round/acme/alice/7"),
+            ("https://check.example.com/check/acme/alice/7/proof?key=0f0f", "/round/acme/alice/7"),
+            ("https://x/players?prefix=al", "/players?prefix=al"),
+            ("https://x/log?stream=player/acme", "/log?stream=player/acme"),
+        ] {
+            assert_eq!(sought_by_all(asked), Sought::Page(path.to_owned()));
+        }
+        for unclear in [
+            "https://evil.example",
+            "https://evil.example//round",
+            "https://x/logout",
+            "https://x/login?next=/",
+            "https://x/round/<b>",
+        ] {
             assert_eq!(sought_by_all(unclear), Sought::Unclear, "{unclear}");
         }
     }

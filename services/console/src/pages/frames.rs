@@ -6,6 +6,16 @@ use motherlode_picture::{
 use motherlode_proto::round::v1::Round;
 
 pub(super) const STANDS: usize = 3;
+const COPIED: [&str; 8] = [
+    "Model",
+    "Session",
+    "Free round of campaign",
+    "Reference",
+    "Seed",
+    "Seal of the draw",
+    "Client seed",
+    "Dealt value",
+];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
@@ -113,11 +123,25 @@ pub(super) fn part(at: usize, section: &Section, in_words: bool, record: &dyn Fn
             dl.facts-list {
                 @for (what, value) in facts {
                     dt { (what) }
-                    dd { @if *what == "Log position" { (record(value)) } @else { (value) } }
+                    dd { @if *what == "Log position" { (record(value)) } @else { (shown_fact(what, value)) } }
                 }
             }
         }
     }
+}
+
+/// Marks times, so that the browser can change their zone, and ids and hashes, so that they get copy buttons.
+fn shown_fact(name: &str, value: &str) -> Markup {
+    match (name, value.split_once(", ")) {
+        ("Time", _) if !value.is_empty() => moment(value),
+        ("Void at", Some((at, rest))) => html! { (moment(at)) ", " (rest) },
+        _ if COPIED.contains(&name) && !value.contains(' ') => html! { code { (value) } },
+        _ => html! { (value) },
+    }
+}
+
+fn moment(time: &str) -> Markup {
+    html! { time datetime=(time) { (time) } }
 }
 
 #[cfg(test)]
@@ -162,5 +186,19 @@ mod tests {
         let told = |at| shown(&round, &sections, at, false, &|told| html! { (told) }).map(|page| page.into_string());
         assert!(told(3).is_some_and(|page| page.contains("Free spin 2") && page.contains("Picture 4 of 7")));
         assert!((0..7).all(|at| told(at).is_some()) && told(7).is_none() && told(usize::MAX).is_none());
+    }
+
+    #[test]
+    fn pl_19_times_of_a_round_can_change_their_zone_and_ids_are_marked_for_copying() {
+        let shown = |name, value| shown_fact(name, value).into_string();
+        let (at, time) = ("2026-11-28T10:00:00.000Z", "<time datetime=\"2026-11-28T10:00:00.000Z\">");
+        assert_eq!(shown("Time", at), format!("{time}{at}</time>"));
+        assert_eq!(
+            shown("Void at", "2026-11-28T10:00:00.000Z, log position 7"),
+            format!("{time}{at}</time>, log position 7")
+        );
+        assert_eq!(shown("Seed", "0f0f"), "<code>0f0f</code>");
+        assert_eq!(shown("Seed", "shown when the round is over"), "shown when the round is over");
+        assert_eq!(shown("Bet", "1.50 EUR"), "1.50 EUR");
     }
 }

@@ -2,25 +2,34 @@ use super::{
     days, jobs,
     parts::{facts, table},
     returns::{returned, verdict},
+    rules_text,
 };
 use crate::{
     failure::Failure,
     layout,
-    text::{count, percent},
+    routes::asset,
+    text::{count, percent, words},
     visit::Visit,
 };
 use axum::{extract::Path, response::Response};
 use maud::{Markup, PreEscaped, html};
 use motherlode_picture::sprite;
 use motherlode_proto::spin::v1::{
-    FeatureCombination, GameSummary, GetGameRequest, GetGameResponse, ListGamesRequest, Symbol, ValueSet,
+    FeatureCombination, GameSummary, GetGameRequest, GetGameResponse, ListGamesRequest, PayRow, SpecialWin, Symbol,
+    SymbolRole, ValueSet, bonus_prize,
 };
+use std::collections::BTreeSet;
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
     let rows = games.iter().map(|of| {
         vec![
-            html! { a href={ "/games/" (of.game) "/" (of.rules_version) } { (of.game) } },
+            html! {
+                @if sprite::for_game(&of.game).is_some() {
+                    img.art src={ "/art/" (of.game) "/" (of.rules_version) } alt="" width="120" height="40" loading="lazy";
+                }
+                a href={ "/games/" (of.game) "/" (of.rules_version) } { (of.game) }
+            },
             html! { (of.rules_version) },
             html! { (of.rules_date) },
             html! { code { (of.model_hash) } },
@@ -64,7 +73,7 @@ pub(crate) async fn game(Path(named): Path<(String, String)>, visit: Visit) -> R
         (figures(&told))
         (offers(&told))
         (jobs::simulations(&visit, &summary.game, &summary.rules_version).await?)
-        section { h2 { "Rules" } details { summary { "The rules as players read them" } pre { (told.rules_text) } } }
+        section.rules { h2 { "Rules" } details { summary { "The rules as players read them" } (rules_text::set(&told.rules_text)) } }
     };
     Ok(layout::live_page(&visit, &told.title, content).await)
 }
@@ -79,6 +88,12 @@ pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -
         (returned(&visit, &summary.game).await?)
     };
     Ok(layout::page(&visit, &format!("{}: returns", told.title), content).await)
+}
+
+/// Small picture of a game's symbols, as a file, because the ids of the games' drawings are the same.
+pub(crate) async fn art(Path((game, version)): Path<(String, String)>) -> Result<Response, Failure> {
+    let icon = sprite::icon(&game, &version).ok_or_else(|| Failure::unknown("There is no picture of this game."))?;
+    Ok(asset("image/svg+xml", icon).await)
 }
 
 fn short(figure: &str) -> String {
@@ -111,34 +126,77 @@ fn symbols(game: &str, told: &GetGameResponse) -> Markup {
 }
 
 fn pays(told: &GetGameResponse) -> Markup {
-    let most = told.symbols.iter().map(|symbol| symbol.pays.len()).max().unwrap_or_default();
-    let titles: Vec<_> = (1..=most).map(|of| format!("{of} of a kind")).collect();
-    let head: Vec<_> = ["Symbol"].into_iter().chain(titles.iter().map(String::as_str)).collect();
-    let row = |of: &Symbol| {
-        let cell = |at: usize| match of.pays.get(at).copied().unwrap_or_default() {
-            0 => html! { "–" },
-            coins => html! { (count(coins)) },
+    let counts: BTreeSet<u32> = told.pay_rows.iter().map(|row| row.count).collect();
+    let titles: Vec<_> = counts.iter().map(|of| format!("{of} of a kind")).collect();
+    let head: Vec<_> = ["Symbol", "Role"].into_iter().chain(titles.iter().map(String::as_str)).collect();
+    let row = |(at, of): (usize, &Symbol)| {
+        let role = match of.role() {
+            SymbolRole::Regular | SymbolRole::Unspecified => "–".to_owned(),
+            role => words(role.as_str_name(), "SYMBOL_ROLE_"),
         };
-        [html! { (of.name) }].into_iter().chain((0..most).map(cell)).collect()
+        let cell = |count: &u32| {
+            let row = told.pay_rows.iter().find(|row| row.symbol as usize == at && row.count == *count);
+            html! { (row.map_or_else(|| "–".to_owned(), gives)) }
+        };
+        [html! { (of.name) }, html! { (role) }].into_iter().chain(counts.iter().map(cell)).collect()
     };
-    let paying = told.symbols.iter().filter(|symbol| symbol.pays.iter().any(|coins| *coins > 0));
-    html! { section { h2 { "Payouts in coins" } (table("Pay table", &head, paying.map(row).collect())) } }
+    let unit = match told.ways.is_empty() {
+        true => "Coins for each coin bet on the line; for wins that count anywhere, for each coin of the total bet.",
+        false => "Coins of one way. The number of ways is the product of the symbol's counts on the reels.",
+    };
+    let special = |of: &SpecialWin| vec![html! { (of.name) }, html! { (count(of.bets)) }];
+    let prizes: Vec<_> = told.prizes.iter().filter_map(|of| of.kind.as_ref()).map(prize).collect();
+    html! {
+        section {
+            h2 { "Payouts" }
+            p.note { (unit) }
+            (table("Pay table", &head, told.symbols.iter().enumerate().map(row).collect()))
+            @if !told.special_wins.is_empty() {
+                (table("Special wins", &["Special win", "Times the total bet"], told.special_wins.iter().map(special).collect()))
+            }
+            @if !prizes.is_empty() { p { "Prizes of the bonus: " (prizes.join(", ")) "." } }
+        }
+    }
+}
+
+fn gives(row: &PayRow) -> String {
+    let mut gives = vec![];
+    if row.pays > 0 {
+        gives.push(count(row.pays) + if row.anywhere { " anywhere" } else { "" });
+    }
+    if row.free_spins > 0 {
+        gives.push(format!("{} free spins", row.free_spins));
+    }
+    if row.starts_bonus {
+        gives.push("bonus".to_owned());
+    }
+    if gives.is_empty() { "–".to_owned() } else { gives.join(" + ") }
+}
+
+fn prize(kind: &bonus_prize::Kind) -> String {
+    match kind {
+        bonus_prize::Kind::Jackpot(_) => "the jackpot".to_owned(),
+        bonus_prize::Kind::Multiple(multiple) => format!("{} times the total bet", count(multiple)),
+        bonus_prize::Kind::FreeSpins(spins) => format!("{} free spins", count(spins)),
+    }
 }
 
 fn lines(told: &GetGameResponse) -> Markup {
     let rows = told.rows.max(1);
-    let one = |line: &motherlode_proto::spin::v1::Line| {
-        let cells = line.rows.iter().enumerate().flat_map(|(reel, hit)| {
-            (0..rows).map(move |row| {
-                let class = if row == *hit { "on" } else { "off" };
-                format!(
-                    "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"9\" height=\"9\" rx=\"1.5\"/>",
-                    reel * 11,
-                    row * 11
-                )
-            })
-        });
-        (line.rows.len() * 11, cells.collect::<String>())
+    let cell = |class: &str, reel: usize, row: u32| {
+        let (x, y) = (reel * 11, row * 11);
+        format!("<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"9\" height=\"9\" rx=\"1.5\"/>")
+    };
+    // The first picture contains the window's cells, which the others use.
+    let one = |at: usize, line: &motherlode_proto::spin::v1::Line| {
+        let reels = line.rows.len();
+        let window = (0..reels).flat_map(|reel| (0..rows).map(move |row| cell("off", reel, row)));
+        let window = match at {
+            0 => format!("<g id=\"payline-window\">{}</g>", window.collect::<String>()),
+            _ => "<use href=\"#payline-window\"/>".to_owned(),
+        };
+        let hits = line.rows.iter().enumerate().map(|(reel, row)| cell("on", reel, *row));
+        (reels * 11, window + &hits.collect::<String>())
     };
     html! {
         @if !told.lines.is_empty() {
@@ -146,7 +204,7 @@ fn lines(told: &GetGameResponse) -> Markup {
                 h2 { "Lines" }
                 div.paylines {
                     @for (at, line) in told.lines.iter().enumerate() {
-                        @let (width, cells) = one(line);
+                        @let (width, cells) = one(at, line);
                         div.payline { span { (at + 1) }
                             svg viewBox={ "0 0 " (width) " " (rows * 11) } aria-hidden="true" { (PreEscaped(cells)) } }
                     }
@@ -194,12 +252,16 @@ fn figures(told: &GetGameResponse) -> Markup {
     let name = |symbol: &u32| told.symbols.get(*symbol as usize).map_or("", |symbol| &symbol.name);
     let symbols = |of: &FeatureCombination| of.symbols.iter().map(name).collect::<Vec<_>>().join(", ");
     rows.extend(told.feature_combinations.iter().map(|of| (format!("{} is started by", of.title), symbols(of))));
-    rows.extend(told.facts.iter().map(|fact| (fact.title.clone(), fact.value.clone())));
+    rows.extend(told.facts.iter().map(|fact| (sentence(&fact.title), grouped(&fact.value))));
     rows.retain(|(_, value)| !value.is_empty());
     html! {
         section { h2 { "Figures" }
             (facts(&rows.iter().map(|(name, value)| (name.as_str(), html! { (value) })).collect::<Vec<_>>())) }
     }
+}
+
+fn grouped(value: &str) -> String {
+    if value.bytes().all(|byte| byte.is_ascii_digit()) { count(value) } else { value.to_owned() }
 }
 
 fn sentence(title: &str) -> String {

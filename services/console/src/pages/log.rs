@@ -1,7 +1,4 @@
-use super::{
-    event::{Told, currency, kinds, told},
-    parts::{facts, table},
-};
+use super::parts::{facts, table};
 use crate::{
     days,
     failure::{Failure, capital},
@@ -12,7 +9,10 @@ use crate::{
 };
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
-use motherlode_picture::figures;
+use motherlode_picture::{
+    event::{Told, currency, kinds, told},
+    figures,
+};
 use motherlode_proto::{
     convert::play::hex,
     ledger::v1::{FollowLogRequest, GetLogStatusRequest, LogRecord, PartitionStatus},
@@ -47,6 +47,8 @@ pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
 const FILTERS: [&str; 4] = ["stream", "kind", "from", "until"];
 
 struct Filter<'a> {
+    /// Whether the reader may see only some of the records.
+    sees_some: bool,
     stream: &'a str,
     kind: String,
     from_ms: i64,
@@ -59,11 +61,14 @@ impl<'a> Filter<'a> {
         let end = day("until")?.map_or(i64::MAX, |begin| (begin + days::SECONDS).saturating_mul(1_000));
         let from = day("from")?.map_or(i64::MIN, |begin| begin.saturating_mul(1_000));
         let kind = visit.query.get("kind").replace('_', " ");
-        Ok(Self { stream: visit.query.get("stream"), kind, from_ms: from, end_ms: end })
+        Ok(Self { sees_some: !visit.sees_all(), stream: visit.query.get("stream"), kind, from_ms: from, end_ms: end })
     }
 
     fn is_set(&self) -> bool {
-        !self.stream.is_empty() || !self.kind.is_empty() || (self.from_ms, self.end_ms) != (i64::MIN, i64::MAX)
+        self.sees_some
+            || !self.stream.is_empty()
+            || !self.kind.is_empty()
+            || (self.from_ms, self.end_ms) != (i64::MIN, i64::MAX)
     }
 
     fn has(&self, commit: &Commit) -> bool {

@@ -3,10 +3,11 @@ use super::trends;
 use crate::{
     days,
     failure::{Failure, capital, reason},
+    fields::query,
     layout, live,
     pages::jackpots,
     stops::stops,
-    text::{count, percent, when},
+    text::{count, percent, since, when},
     visit::Visit,
 };
 use axum::response::Response;
@@ -133,8 +134,9 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         let changes = had(visit.api.ledger().list_changes(ListChangesRequest {}).await, &mut told)?.changes;
         told.extend(waiting(&changes));
     }
+    let now_ms = visit.app.sessions.now_ms();
     if !visit.may("ListReturns") || !visit.may("ListSignificantEvents") {
-        return Ok(if told.is_empty() { Markup::default() } else { alarms(told) });
+        return Ok(if told.is_empty() { Markup::default() } else { alarms(told, now_ms) });
     }
     let request = ListReturnsRequest { out_of_band_only: true, ..Default::default() };
     let out = had(visit.api.report().list_returns(request).await, &mut told)?.returns;
@@ -154,7 +156,7 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     }
     awards(visit, &mut told).await?;
     alarming(visit, &mut told).await?;
-    Ok(alarms(told))
+    Ok(alarms(told, now_ms))
 }
 
 fn behind(part: &PartitionStatus) -> Vec<Alert> {
@@ -242,12 +244,12 @@ fn had<T: Default>(answer: Result<tonic::Response<T>, Status>, told: &mut Vec<Al
     }
 }
 
-fn alarms(mut told: Vec<Alert>) -> Markup {
+fn alarms(mut told: Vec<Alert>, now_ms: i64) -> Markup {
     told.sort_by_key(|alert| alert.severity);
     let shown = |alert: &Alert| {
         html! {
             strong class=[(alert.severity == Severity::Page).then_some("bad")] { (format!("{:?}", alert.severity)) } ": " (alert.told)
-            @if alert.since.is_some() { " Since " (when(alert.since.as_ref())) "." }
+            @if alert.since.is_some() { " Since " (since(alert.since.as_ref(), now_ms)) "." }
             @if !alert.entry.is_empty() { " " a href={ "/runbook#" (alert.entry) } { "Runbook" } }
         }
     };
@@ -297,11 +299,11 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
                 }
             }
             h3 { "The last hour and day" }
-            (trends::shown(&told))
+            (trends::shown(&told, &|graph| list(visit, graph)))
             h3 { "Partitions" }
             (table("Partitions, with lags in records", &head, told.partitions.iter().map(row).collect()))
             (readers(&told.partitions))
-            (wallets(&told.wallets))
+            (wallets(&told.wallets, visit.app.sessions.now_ms()))
         }
     })
 }
@@ -326,12 +328,12 @@ fn own(visit: &Visit) -> Option<String> {
     (!visit.sees_all() && visit.may("ListOpenRounds")).then(|| format!("/open/{operator}"))
 }
 
-fn wallets(all: &[WalletStatus]) -> Markup {
+fn wallets(all: &[WalletStatus], now_ms: i64) -> Markup {
     let row = |of: &WalletStatus| {
         vec![
             html! { (of.operator_id) },
             html! { @if of.circuit_open { strong.bad { "open" } } @else { "closed" } },
-            when(of.failing_since_time.as_ref()),
+            since(of.failing_since_time.as_ref(), now_ms),
             html! { (of.last_error) },
             html! { (count(of.bets_waiting)) },
             html! { (count(of.players_pending)) },
@@ -344,6 +346,18 @@ fn wallets(all: &[WalletStatus]) -> Markup {
             h3 { "Wallets of operators" }
             (table("Wallets of operators", &head, all.iter().map(row).collect()))
         }
+    }
+}
+
+/// Returns the page that lists the graph's figures.
+fn list(visit: &Visit, graph: &str) -> Option<String> {
+    match graph.strip_prefix(trends::INCREMENTS) {
+        Some(pool) => Some(format!("/jackpots/{pool}")),
+        None if ["Rounds", "Stakes", "Wins"].contains(&graph) && visit.may("ListRevenue") => {
+            let (from, to) = days::interval(visit.app.sessions.now_ms(), 1, 0);
+            Some(query("/reports/revenue", &[("from", &from), ("to", &to)]))
+        }
+        None => None,
     }
 }
 
@@ -418,10 +432,10 @@ mod tests {
 
     #[test]
     fn pl_23_what_is_not_as_it_should_be_is_an_alert_the_gravest_first_with_its_entry_of_the_runbook() {
-        assert!(alarms(vec![]).into_string().contains("<p>None.</p>"));
+        assert!(alarms(vec![], 0).into_string().contains("<p>None.</p>"));
         let stopped = Alert::new(Severity::Page, "MotherlodeTakesNoAppends", html! { "Partition 2 takes no appends." });
         let off = Alert::new(Severity::Ticket, "MotherlodeSwitchedOff", html! { "neptune is off." });
-        let told = alarms(vec![off, stopped]).into_string();
+        let told = alarms(vec![off, stopped], 0).into_string();
         assert!(told.find("Partition 2") < told.find("neptune is off") && !told.contains("None."), "{told}");
         assert!(told.contains("<a href=\"/runbook#MotherlodeTakesNoAppends\">Runbook</a>"), "{told}");
         let reader = |behind| LogReader { name: "standby b".into(), behind, since_time: None };
@@ -433,10 +447,10 @@ mod tests {
             next_call_ms: 5_460,
             ..Default::default()
         };
-        let told = alarms(vec![away(&away_of)]).into_string();
+        let told = alarms(vec![away(&away_of)], 0).into_string();
         assert!(told.contains("wallet of bravo") && told.contains("no answer. 41 players"), "{told}");
         assert!(told.contains("Next try: in 6 s."), "{told}");
-        let told = alarms(behind(&of)).into_string();
+        let told = alarms(behind(&of), 0).into_string();
         assert!(told.contains("Standby b is 2,300 records behind") && told.matches("<li>").count() == 1, "{told}");
     }
 

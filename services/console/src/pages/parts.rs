@@ -1,13 +1,14 @@
 use crate::{
-    failure::{Failure, capital, reason},
+    failure::{Failure, capital, needed, reason},
     layout,
     sessions::request_id,
     stops::part,
-    terms::explained,
+    terms::{explained, explained_in},
     text::{money, when},
     visit::Visit,
 };
 use maud::{Markup, html};
+use motherlode_picture::figures;
 use motherlode_proto::{
     ledger::v1::{Change, ListChangesRequest, ListSwitchesRequest, SwitchedOff},
     log::v1::event::Kind,
@@ -40,7 +41,9 @@ pub(crate) fn section<T>(
         Ok(answer) => shown(answer.into_inner()),
         Err(status) if status.code() == Code::Unauthenticated => return Err(status.into()),
         Err(status) if status.code() == Code::PermissionDenied => {
-            html! { p.note { "Your credential has no role that permits this part of the page." } }
+            html! {
+                p.note { "Your credential has no role that permits this part of the page." @if let Some(roles) = needed(&status) { " Needed: " (roles) "." } }
+            }
         }
         Err(status) => html! { p.note { (capital(status.message())) ". " code { (reason(&status)) } } },
     };
@@ -86,7 +89,7 @@ fn table_of(class: &str, label: &str, head: &[Markup], rows: Vec<Vec<Markup>>, t
     html! {
         div class=(class) tabindex="0" role="region" aria-label=(label) {
             table {
-                thead { tr { @for (at, title) in head.iter().enumerate() { th scope="col" class=[align(at)] { (title) } } } }
+                thead { tr { @for (at, title) in head.iter().enumerate() { th scope="col" class=[align(at)] { (explained_in(title)) } } } }
                 tbody { @for row in rows { (line(row, align)) } }
                 @if !totals.is_empty() { tfoot { @for row in totals { (line(row, align)) } } }
             }
@@ -198,7 +201,9 @@ pub(crate) async fn switches(visit: &Visit) -> Result<Markup, Failure> {
     section("Switched off", answer, |answer| match answer.switched_off.as_slice() {
         [] => html! { p { "Nothing is switched off: all games accept new rounds." } },
         all => html! {
-            (table("Switched off", &["Part", "Reason", "By", "Since", "Action"], all.iter().map(|off| switched_off(visit, off)).collect()))
+            @let head = ["Part", "Reason", "By", "Since", "Action"];
+            @let columns = if visit.may("SetSwitch") { head.len() } else { head.len() - 1 };
+            (table("Switched off", &head[..columns], all.iter().map(|off| switched_off(visit, off)).collect()))
         },
     })
 }
@@ -213,7 +218,8 @@ fn switched_off(visit: &Visit, off: &SwitchedOff) -> Vec<Markup> {
         input type="hidden" name="state" value="on";
     };
     let on = if visit.may("SetSwitch") { act(visit, "/switches", "Switch on", true, &on).ok() } else { None };
-    vec![html! { (part(&switch)) }, html! { (reason) }, html! { (actor) }, when(time.as_ref()), on.unwrap_or_default()]
+    let row = [html! { (part(&switch)) }, html! { (reason) }, html! { (actor) }, when(time.as_ref())];
+    row.into_iter().chain(on).collect()
 }
 
 pub(crate) async fn changes(visit: &Visit) -> Result<Markup, Failure> {
@@ -302,7 +308,8 @@ pub(crate) fn events(visit: &Visit, events: &[SignificantEvent]) -> Markup {
     }
 }
 
-/// Replaces each amount such as `100 EUR minor units` with `1.00 EUR`.
+/// Replaces each amount such as `100 EUR minor units` with `1.00 EUR`, and each time such as `1000 ms of 1970` with its
+/// date.
 pub(super) fn in_units(text: &str) -> String {
     let words: Vec<_> = text.split(' ').collect();
     let (mut shown, mut at) = (vec![], 0);
@@ -314,8 +321,12 @@ pub(super) fn in_units(text: &str) -> String {
             }),
             _ => None,
         };
-        at += if amount.is_some() { 4 } else { 1 };
-        shown.push(amount.unwrap_or_else(|| (*word).to_owned()));
+        let time = match words.get(at..at + 4) {
+            Some([ms, "ms", "of", "1970"]) => ms.parse().ok().map(figures::iso),
+            _ => None,
+        };
+        at += if amount.is_some() || time.is_some() { 4 } else { 1 };
+        shown.push(amount.or(time).unwrap_or_else(|| (*word).to_owned()));
     }
     shown.join(" ")
 }
@@ -338,6 +349,10 @@ mod tests {
             ),
             ("void: 15 minor units refunded, 0 taken back", "void: 15 minor units refunded, 0 taken back"),
             ("x EUR minor units", "x EUR minor units"),
+            (
+                "1 players of partition 0 wait since 1000 ms of 1970",
+                "1 players of partition 0 wait since 1970-01-01T00:00:01.000Z",
+            ),
             ("", ""),
         ] {
             assert_eq!(in_units(stored), shown);

@@ -8,7 +8,7 @@ use crate::{
     failure::Failure,
     fields::query,
     layout,
-    text::{count, money, when, words},
+    text::{count, money, since, when, words},
     visit::Visit,
 };
 use axum::{extract::Path, response::Response};
@@ -169,8 +169,8 @@ fn waiting(visit: &Visit, rounds: &[OpenRound]) -> Markup {
             html! { (money(of.bet.as_ref())) },
             html! { (money(of.win.as_ref())) },
             html! { (words(of.awaiting().as_str_name(), "AWAITING_")) },
-            when(of.start_time.as_ref()),
-            when(open.resolve_time.as_ref()),
+            since(of.start_time.as_ref(), visit.app.sessions.now_ms()),
+            since(open.resolve_time.as_ref(), visit.app.sessions.now_ms()),
         ]
     };
     match rounds {

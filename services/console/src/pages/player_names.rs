@@ -13,9 +13,13 @@ use crate::{
 };
 use axum::response::Response;
 use maud::{Markup, html};
-use motherlode_proto::ledger::v1::{ListPlayersRequest, ListPlayersResponse, ListSwitchesRequest, Player};
+use motherlode_proto::{
+    ledger::v1::{ListPlayersRequest, ListPlayersResponse, ListSwitchesRequest, Player},
+    round::v1::Money,
+};
 use motherlode_runtime::config::PLATFORM;
 use motherlode_tables::{Column, Kind, Value, column};
+use std::collections::BTreeMap;
 
 const PAGE: i32 = 50;
 const SUGGESTED: i32 = 8;
@@ -90,12 +94,32 @@ pub(super) async fn shown(visit: &Visit, operator: &str) -> Result<Markup, Failu
     let rows = answer.players.iter().map(|of| row(operator, of)).collect();
     Ok(html! {
         @if answer.players.is_empty() { p { "No player's name begins with this text." } }
-        @else { (summed_table("Players", &head, rows, vec![])) }
+        @else { (summed_table("Players", &head, rows, vec![total(&answer.players)])) }
         ul.links {
             @if !visit.query.get("after").is_empty() { li { a href=(path("")) { "First players" } } }
             @if !answer.next_page_token.is_empty() { li { a href=(path(&answer.next_page_token)) { "Next players" } } }
         }
     })
+}
+
+/// Sums the players of the page.
+fn total(players: &[Player]) -> Vec<Markup> {
+    let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
+    for balance in players.iter().flat_map(|of| &of.balances) {
+        let sum = sums.entry(&balance.currency_code).or_default();
+        *sum = sum.saturating_add(balance.amount_minor);
+    }
+    let cash = |(currency, amount_minor): (&str, i64)| {
+        money(Some(&Money { amount_minor, currency_code: currency.to_owned() }))
+    };
+    let balances: Vec<_> = sums.into_iter().map(cash).collect();
+    vec![
+        html! { "Total of " (count(players.len())) },
+        html! { (count(players.iter().map(|of| u64::from(of.open_round_count)).sum::<u64>())) },
+        html! {},
+        html! { (count(players.iter().map(|of| of.rounds_started).sum::<u64>())) },
+        html! { (balances.join(", ")) },
+    ]
 }
 
 fn row(operator: &str, of: &Player) -> Vec<Markup> {
@@ -133,3 +157,24 @@ const COLUMNS: &[Column] = &[
     column("last_bet", Kind::Time),
     column("rounds", Kind::Integer),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_20_a_page_of_players_has_its_totals_by_currency() {
+        let of = |open_round_count, rounds_started, balances: &[(&str, i64)]| Player {
+            open_round_count,
+            rounds_started,
+            balances: balances
+                .iter()
+                .map(|(currency, minor)| Money { amount_minor: *minor, currency_code: (*currency).to_owned() })
+                .collect(),
+            ..Player::default()
+        };
+        let players = [of(1, 70, &[("EUR", 905), ("JPY", 9)]), of(2, 3, &[("EUR", 95)])];
+        let told = total(&players).into_iter().map(Markup::into_string).collect::<Vec<_>>();
+        assert_eq!(told, ["Total of 2", "3", "", "73", "10.00 EUR, 9 JPY"]);
+    }
+}

@@ -1,10 +1,7 @@
 //! Lists an operator's players with transactions on a day (PL-34); the shown rows can be downloaded. Without a day, the
 //! page lists [all players](super::player_names).
 
-use super::{
-    parts::{summed_table, texts},
-    player_names, reports,
-};
+use super::{parts::summed_table, player_names, reports};
 use crate::{
     days,
     failure::Failure,
@@ -28,6 +25,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 const READ: i32 = 500;
 const READS_MAX: usize = 20;
 const SHOWN: usize = 100;
+/// `after` is a page token of all players, or the number of players before the page in the list of a day.
 const FILTERS: [&str; 5] = ["operator", "prefix", "day", "sort", "after"];
 const NAME: &str = "name";
 const SORTS: [(&str, &str); 3] =
@@ -99,8 +97,14 @@ async fn rows(visit: &Visit) -> Result<(Vec<Active>, bool), Failure> {
         "net" => rows.sort_by_key(|of| Reverse(of.net_minor)),
         _ => rows.sort_by_key(|of| Reverse(of.last.map(|time| (time.seconds, time.nanos)))),
     }
-    rows.truncate(SHOWN);
     Ok((rows, whole))
+}
+
+/// Returns the shown part of the rows and the index of its first row. `after` is the number of rows on earlier pages.
+fn shown_part<'a>(visit: &Visit, rows: &'a [Active]) -> (usize, &'a [Active]) {
+    let first = visit.query.number::<usize>("after").unwrap_or(0).min(rows.len());
+    let rest = rows.get(first..).unwrap_or_default();
+    (first, rest.get(..SHOWN).unwrap_or(rest))
 }
 
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
@@ -135,8 +139,32 @@ async fn day(visit: &Visit, operator: &str) -> Result<Markup, Failure> {
     Ok(html! {
         @if !whole { p.notice { "The day has more transactions than this page reads: the list has only the players of the day's latest transactions." } }
         @if rows.is_empty() { p { "No player has a transaction on this day." } }
-        @else { (shown(operator, &rows)) }
+        @else { (part(visit, operator, &rows)) }
     })
+}
+
+fn part(visit: &Visit, operator: &str, rows: &[Active]) -> Markup {
+    let (first, part) = shown_part(visit, rows);
+    let end = first + part.len();
+    let path = |others: &[(&str, &str)]| {
+        let value = |name: &str| {
+            others.iter().find(|(other, _)| *other == name).map_or(visit.query.get(name), |(_, value)| value)
+        };
+        query("/players", &FILTERS.map(|name| (name, value(name))))
+    };
+    let sorted = |name: &str, by: &str| {
+        let on = visit.query.get("sort") == by || (by == "active" && visit.query.get("sort").is_empty());
+        html! { a href=(path(&[("sort", by), ("after", "")])) aria-current=[on.then_some("true")] { (name) @if on { " ↓" } } }
+    };
+    let head = [sorted("Last active", "active"), sorted("Wins minus bets", "net")];
+    html! {
+        (shown(operator, head, part))
+        ul.links {
+            @if first > 0 { li { a href=(path(&[("after", "")])) { "First players" } } }
+            @if end < rows.len() { li { a href=(path(&[("after", &end.to_string())])) rel="next" { "Next players" } } }
+            @if part.len() < rows.len() { li { "Players " (count(first + 1)) " to " (count(end)) " of " (count(rows.len())) } }
+        }
+    }
 }
 
 async fn choose_operator(visit: &Visit) -> Result<Response, Failure> {
@@ -171,7 +199,7 @@ fn choose(visit: &Visit) -> Markup {
     }
 }
 
-fn shown(operator: &str, rows: &[Active]) -> Markup {
+fn shown(operator: &str, [active, net]: [Markup; 2], rows: &[Active]) -> Markup {
     let cash = |amount_minor, currency: &str| money(Some(&Money { amount_minor, currency_code: currency.to_owned() }));
     let row = |of: &Active| {
         let path = query(&format!("/player/{operator}/{}", of.player), &[("currency", &of.currency)]);
@@ -197,7 +225,7 @@ fn shown(operator: &str, rows: &[Active]) -> Markup {
             html! {},
         ]
     };
-    let head = texts(&["Player", "Last active", "Rounds", "Wins minus bets", "Balance after"]);
+    let head = [html! { "Player" }, active, html! { "Rounds" }, net, html! { "Balance after" }];
     summed_table("Players", &head, rows.iter().map(row).collect(), sums.into_iter().map(total).collect())
 }
 
@@ -210,7 +238,7 @@ pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Respo
         return player_names::file(&visit, &operator, &form).await;
     }
     let (rows, _) = rows(&visit).await?;
-    reports::file(&form, "players", COLUMNS, &rows, |of, table| {
+    reports::file(&form, "players", COLUMNS, shown_part(&visit, &rows).1, |of, table| {
         let last = of.last.map(|time| time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000);
         table.row(&[
             Value::Text(&of.player),
@@ -261,7 +289,8 @@ mod tests {
         assert_eq!(rows[0].last.map(|last| last.seconds), Some(9));
         assert_eq!(rows[0].balance.as_ref().map(|of| of.amount_minor), Some(1_070), "the balance after the latest");
         assert_eq!(active(&all, "bo").len(), 1);
-        let page = shown("acme", &rows).into_string();
+        let head = ["Last active", "Wins minus bets"].map(|name| html! { (name) });
+        let page = shown("acme", head, &rows).into_string();
         assert!(page.contains("<tfoot><tr><th scope=\"row\">Total of 2</th>") && page.contains("0.20 EUR"), "{page}");
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     document,
     failure::Failure,
     json, layout,
-    text::{money, when, words as in_words},
+    text::{money, since, words as in_words},
     visit::{Form, Visit},
 };
 use axum::{
@@ -142,8 +142,8 @@ async fn waits(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
             h2 { "Open" }
             (facts(&[
                 ("Waits for", html! { (in_words(round.awaiting().as_str_name(), "AWAITING_")) " of the player" }),
-                ("Since", when(round.steps.last().and_then(|step| step.time.as_ref()))),
-                ("Will be finished automatically at", html! { @if resolve.is_some() { (when(resolve.as_ref())) } @else { "never: the rules state no time limit" } }),
+                ("Since", since(round.steps.last().and_then(|step| step.time.as_ref()), visit.app.sessions.now_ms())),
+                ("Will be finished automatically at", html! { @if resolve.is_some() { (since(resolve.as_ref(), visit.app.sessions.now_ms())) } @else { "never: the rules state no time limit" } }),
                 ("Closed by", html! { "the role support" }),
             ]))
             (close)

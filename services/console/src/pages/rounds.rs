@@ -235,8 +235,9 @@ fn shown(filter: &Filter<'_>, rounds: &[Round], next: &str) -> Markup {
 }
 
 fn state(of: &Round) -> Markup {
+    let state = words(of.state().as_str_name(), "ROUND_STATE_");
     html! {
-        (words(of.state().as_str_name(), "ROUND_STATE_"))
+        @if matches!(of.state(), RoundState::Open | RoundState::Voided) { span.badge { (state) } } @else { (state) " " }
         @if !of.campaign_id.is_empty() { span.badge title={ "Campaign " (of.campaign_id) } { "free" } }
         @if !of.jackpots.is_empty() { span.badge { "jackpot" } }
     }

@@ -44,7 +44,7 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
     let filters = FILTERS.map(|name| (name, visit.query.get(name)));
     let with = |page: &str, token: &str| query(page, &[&filters[..], &[("page", token)]].concat());
     let file = |form: &str| with(&format!("{statement}.{form}"), visit.query.get("page"));
-    let rows = answer.transactions.iter().map(|of| row(&visit, of)).collect();
+    let rows = answer.transactions.iter().map(|of| row(&visit, &format!("{operator}/{player}"), of)).collect();
     let days = days::OFFERED.iter().filter(|(_, length, _)| *length == 1);
     let content = html! {
         ul.links {
@@ -107,15 +107,16 @@ const COLUMNS: &[Column] = &[
 
 const HEAD: [&str; 7] = ["Time", "Kind", "Amount", "Balance after", "Round", "Request", "Position"];
 
-fn row(visit: &Visit, of: &Transaction) -> Vec<Markup> {
+fn row(visit: &Visit, player: &str, of: &Transaction) -> Vec<Markup> {
     let promotion = of.promotion.as_ref().map(|paid| format!(", {} of it paid by the campaign", money(Some(paid))));
+    let currency = of.account.as_ref().map_or("", |account| &account.currency_code);
     vec![
         when(of.time.as_ref()),
         html! { (words(of.kind().as_str_name(), "KIND_")) (promotion.unwrap_or_default()) },
         html! { (money(of.amount.as_ref())) },
         html! { (money(of.balance.as_ref())) },
         html! { @if !of.round_id.is_empty() { (parts::round(visit, &of.round_id, None)) } },
-        html! { (of.request_id) },
+        html! { @if !of.request_id.is_empty() { a href=(query("/find", &[("q", &format!("{player} {}", of.request_id)), ("currency", currency)])) { (of.request_id) } } },
         parts::position(visit, of.partition, of.position),
     ]
 }

@@ -1,7 +1,7 @@
 //! Graphs of the last hour and the last day on the front page, as inline SVG. Each graph also states its figures as
 //! text, so that it needs neither JavaScript nor colours.
 
-use super::parts::{tile, time};
+use super::parts::time;
 use crate::{terms::explained, text::count};
 use maud::{Markup, PreEscaped, html};
 use motherlode_picture::figures;
@@ -31,13 +31,17 @@ enum Figure {
     Highest,
 }
 
-pub(super) fn shown(told: &GetServiceStatusResponse) -> Markup {
+pub(super) const INCREMENTS: &str = "Increments of ";
+
+/// `list` maps a graph's name to the page that lists its figures.
+pub(super) fn shown(told: &GetServiceStatusResponse, list: &dyn Fn(&str) -> Option<String>) -> Markup {
     if told.hour.is_empty() && told.day.is_empty() {
         return html! { p.note { "Graphs of the last hour and day begin with the first full minute." } };
     }
     let number = |figure: i64| count(figure);
-    let graph =
-        |name: &str, is: Figure, read: Read<'_>, shown: &dyn Fn(i64) -> String| graph(told, (name, is), read, shown);
+    let graph = |name: &str, is: Figure, read: Read<'_>, shown: &dyn Fn(i64) -> String| {
+        graph(told, (name, is, list(name)), read, shown)
+    };
     let reasons = reasons(&told.day);
     let pools: BTreeSet<_> = told.day.iter().flat_map(|point| &point.pools).map(|pool| pool.pool_id.as_str()).collect();
     html! {
@@ -48,8 +52,8 @@ pub(super) fn shown(told: &GetServiceStatusResponse) -> Markup {
             (graph("p99 latency", Figure::Highest, &|of| fit(of.latency_p99_us), &|us| time(u64::try_from(us).unwrap_or_default())))
             (graph("Refused calls", Figure::Sum, &|of| of.refusals.iter().map(|refusal| fit(refusal.count)).sum(), &number))
             @for reason in &reasons { (graph(reason, Figure::Sum, &|of| refused(of, reason), &number)) }
-            @for pool in pools { (graph(&format!("Increments of {pool}"), Figure::Latest, &|of| level(of, pool), &eur)) }
-            @if let Some(disk) = &told.disk { (tile("Disk", &space(disk))) }
+            @for pool in pools { (graph(&format!("{INCREMENTS}{pool}"), Figure::Latest, &|of| level(of, pool), &eur)) }
+            @if let Some(disk) = &told.disk { div.tile { span { "Disk" } b.figure { (space(disk)) } } }
         }
         p.note { "Rounds, stakes, wins and increments are totals of the partitions below; latency, refused calls and \
              disk are figures of the process that serves this page." }
@@ -107,7 +111,7 @@ fn fit(number: u64) -> i64 {
 
 fn graph(
     told: &GetServiceStatusResponse,
-    (name, is): (&str, Figure),
+    (name, is, list): (&str, Figure, Option<String>),
     read: Read<'_>,
     shown: &dyn Fn(i64) -> String,
 ) -> Markup {
@@ -121,7 +125,10 @@ fn graph(
     };
     html! {
         div.tile {
-            span { (explained(name)) @if is == Figure::Highest { ", highest" } }
+            span {
+                @match list { Some(list) => a href=(list) { (name) }, None => (explained(name)) }
+                @if is == Figure::Highest { ", highest" }
+            }
             @if is == Figure::Latest { b.figure { (figure(&told.hour)) } }
             @else { b.figure { (figure(&told.hour)) " " small { "1 hour" } } b.figure { (figure(&told.day)) " " small { "1 day" } } }
             (line(&told.hour, read, HOUR_S, 60))
@@ -184,8 +191,12 @@ mod tests {
             growth_bytes_per_day: Some(500_000_000),
             days_left: Some(7),
         };
-        let page = shown(&GetServiceStatusResponse { hour, day, disk: Some(disk), ..Default::default() }).into_string();
+        let page = shown(&GetServiceStatusResponse { hour, day, disk: Some(disk), ..Default::default() }, &|graph| {
+            (graph == "Rounds").then(|| "/reports/revenue".to_owned())
+        })
+        .into_string();
         for told in [
+            "<a href=\"/reports/revenue\">Rounds</a>",
             "1,770 <small>1 hour",
             "96,000 <small>1 day",
             "74,073.60 EUR",
@@ -198,7 +209,7 @@ mod tests {
         }
         assert!(page.contains("65 % full, 3.5 GB free, 500.0 MB per day, 7 days left"), "{page}");
         assert!(page.len() < 25_000, "{} bytes", page.len());
-        assert!(shown(&GetServiceStatusResponse::default()).into_string().contains("first full minute"));
+        assert!(shown(&GetServiceStatusResponse::default(), &|_| None).into_string().contains("first full minute"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::{Failure, config_file::LogAccess, say};
 use motherlode_log::{Position, Record, hash, previous_hash};
+use motherlode_picture::event::{self, Told};
 use motherlode_proto::convert::{
     play::hex,
     record::{self, Logged},
@@ -152,6 +153,12 @@ fn line(logged: &Logged) -> String {
     )
 }
 
+fn in_words(event: &Told) -> String {
+    let width = event.fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    let fields = event.fields.iter().map(|(name, value)| format!("  {name:<width$}  {value}\n"));
+    format!("\n{}\n{}", event.kind, fields.collect::<String>())
+}
+
 fn whole(record: &Record) -> Result<String, Failure> {
     let logged = logged(record)?;
     let mut text = format!(
@@ -165,8 +172,8 @@ fn whole(record: &Record) -> Result<String, Failure> {
         let roles = if proposer.roles.is_empty() { "none" } else { &*proposer.roles };
         let _ = writeln!(text, "  proposed by {}, roles: {roles}", proposer.credential);
     }
-    for event in &logged.commit.events {
-        let _ = writeln!(text, "{event:#?}");
+    for event in event::of_record(&record.bytes) {
+        text.push_str(&in_words(&event));
     }
     for (currency, balance) in &logged.balances_after {
         let _ = writeln!(text, "player's balance after the record: {} {currency}", balance.to_decimal(*currency));

@@ -17,6 +17,7 @@ use motherlode_proto::{
 use motherlode_slots::{
     Game, Par, PoolTerms, Stake,
     par::{Exact, decimal},
+    usual_par, usual_stake,
 };
 use motherlode_state::{CoinValue, Nano};
 use parts::{list, note, section};
@@ -46,17 +47,12 @@ pub fn part(told: &GetGameResponse, cash: &[CashReport], part: SheetPart) -> Opt
     if hex(&game.model_hash()) != summary.model_hash {
         return None;
     }
-    let limits = &game.info().limits;
-    let coins = &limits.coin_values_micros;
-    let stake = Stake {
-        coin_value_micros: coins.iter().find(|micros| **micros == COIN_MICROS).or(coins.first()).copied()?,
-        lines: limits.lines.1,
-        coins_per_line: limits.coins_per_line.0,
-        buy_feature: false,
-    };
+    let coins = &game.info().limits.coin_values_micros;
+    let stake = usual_stake(game, coins.iter().find(|micros| **micros == COIN_MICROS).or(coins.first()).copied()?);
     let returns = told.jackpot_returns.as_ref();
     let terms = returns.filter(|returns| !returns.pool_suspended).and_then(terms);
-    let par = game.par(&stake).ok()?.at_pool_terms(terms.as_ref(), stake.coin_value_micros);
+    let par = usual_par(game, stake.coin_value_micros).ok()?.into_owned();
+    let par = par.at_pool_terms(terms.as_ref(), stake.coin_value_micros);
     let assumes = returns.map_or("", |returns| &returns.assumes);
     let sheet = Sheet { game, stake: &stake, par: &par, cash, played: None, assumes };
     let at = note(format!(

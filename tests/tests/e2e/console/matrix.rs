@@ -122,6 +122,7 @@ const ROWS: &[Row] = &[
             ("actor", ""),
         ],
     ),
+    page("/art/{game}/{version}", "/art/neptune/{version}", Who::Anybody),
     page("/games", "/games", Who::Any),
     page("/games/{game}/{version}", "/games/neptune/{version}", Who::Any),
     page("/games/{game}/{version}/par", "/games/neptune/{version}/par", Who::Any),

@@ -12,8 +12,9 @@ use crate::math::moments;
 pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let windows = &model.windows;
-    let table = moments::spin_table(windows, stake.lines);
-    let (window, wheel) = (Window::new(model, &table, stake.lines), WheelMoments::new(model, bet_coins));
+    // Means per bet and counts of scatters are equal for all numbers of lines.
+    let table = moments::spin_table(windows, 1);
+    let (window, wheel) = (Window::new(model, &table, 1), WheelMoments::new(model, bet_coins));
     let (mut money, mut spins) = (0, 0);
     let mut prizes = Vec::new();
     for (prize, weight) in model.wheel.weights(bet_coins) {

@@ -41,8 +41,13 @@ struct Often {
 
 impl Cash {
     /// Returns `None` if no bet at this coin value is a whole number of minor units.
-    pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
-        let often = self.often.get_or_init(|| Often::new(model));
+    pub(crate) fn rounding<'a>(
+        &self,
+        model: &'a Model,
+        returns: impl FnOnce() -> Returns<'a>,
+        coin: CoinFraction,
+    ) -> Option<Rounding> {
+        let often = self.often.get_or_init(|| Often::new(&returns()));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
         let (own, collected, doubt, spins) = match place {
             None if coin.denominator > 1 => return None,
@@ -69,8 +74,8 @@ impl Cash {
 }
 
 impl Often {
-    fn new(model: &Model) -> Self {
-        let returns = Returns::new(model);
+    fn new(returns: &Returns<'_>) -> Self {
+        let model = returns.model;
         let free = float(&(returns.paid.bonuses(BONUS_REELS.len()) * exact(model.free_spins)));
         let collection = float(&(returns.paid.crystal() * ratio(model.collection_spins, model.needs)));
         let root = |mean: f64, spins: f64| (mean * spins).sqrt();

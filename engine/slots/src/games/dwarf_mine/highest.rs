@@ -11,9 +11,9 @@ use crate::contract::par::{Exact, exact, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::highest::{exponent, log_chance};
 
-pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+pub(super) fn win(returns: &Returns<'_>, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+    let model = returns.model;
     let bet_coins = u64::from(model.limits.check(stake)?);
-    let returns = Returns::new(model);
     let (free, chance) = highest_free_spin(model, &model.free, model.regular());
     let free = top(model.free_spins, (free, chance), &returns.free);
     let collected = model.collection.iter().enumerate().map(|(colour, reels)| {

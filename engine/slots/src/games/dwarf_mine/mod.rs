@@ -10,6 +10,8 @@ pub mod paid_spin;
 pub mod par;
 pub mod round;
 
+use std::sync::{Arc, OnceLock};
+
 use crate::contract::carried::{Carried, Carries};
 use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
@@ -17,7 +19,7 @@ use crate::contract::info::Fact;
 use crate::contract::most_expected::MostExpected;
 use crate::contract::nature::{Feature, Nature, Sign, Source};
 use crate::contract::outcome::SpinKind;
-use crate::contract::par::{Par, exact};
+use crate::contract::par::{Exact, Par, exact};
 use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -27,7 +29,7 @@ use crate::parts::file::{ModelError, parse};
 
 use cash::Cash;
 use model::{Model, PARTS};
-use moments::Returns;
+use moments::{Moments, Returns};
 use round::DwarfMineRound;
 
 pub const NAME: &str = "dwarf-mine";
@@ -46,6 +48,7 @@ pub struct DwarfMine {
     edition: Edition,
     model: Model,
     cash: Cash,
+    moments: OnceLock<Arc<Moments>>,
 }
 
 impl DwarfMine {
@@ -55,8 +58,13 @@ impl DwarfMine {
         Ok(Self {
             edition: Edition::new(NAME, version, &PARTS, &FEATURES, model.info(&data)),
             cash: Cash::default(),
+            moments: OnceLock::new(),
             model,
         })
+    }
+
+    fn returns(&self) -> Returns<'_> {
+        Returns::from_moments(&self.model, self.moments.get_or_init(|| Arc::new(Moments::new(&self.model))))
     }
 }
 
@@ -77,21 +85,20 @@ impl Game for DwarfMine {
     }
 
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
-        par::par(self, &self.model, stake)
+        par::par(self, &self.returns(), stake)
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
-        highest::win(&self.model, stake)
+        highest::win(&self.returns(), stake)
     }
 
-    fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
-        self.model.limits.check(stake)?;
+    fn most_expected(&self, _: &Exact) -> MostExpected {
         let (needs, spins) = (self.model.needs, self.model.collection_spins);
-        let returns = Returns::new(&self.model);
+        let returns = self.returns();
         let windows = returns.paid.crystal() * exact(CRYSTALS) * exact(spins);
         let collected = returns.collections() * exact(needs);
         let own = returns.base() + returns.free_spins();
-        Ok(MostExpected { own, collected, collected_windows: windows, earlier: needs - 1 })
+        MostExpected { own, collected, collected_windows: windows, earlier: needs - 1 }
     }
 
     fn facts(&self) -> Vec<Fact> {
@@ -99,7 +106,7 @@ impl Game for DwarfMine {
     }
 
     fn rounding(&self, coin: CoinFraction) -> Option<Rounding> {
-        self.cash.rounding(&self.model, coin)
+        self.cash.rounding(&self.model, || self.returns(), coin)
     }
 
     fn carries(&self) -> Carries {

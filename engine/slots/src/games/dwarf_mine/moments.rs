@@ -4,6 +4,8 @@
 //! value do not affect the return. For the variance, each collection's progress is assumed to be random. The gift to new
 //! players (DM-14) is excluded.
 
+use std::{ops::Deref, sync::Arc};
+
 use super::model::{BET_COINS, Model, ROWS_MAX};
 use super::paid_spin::PaidSpin;
 use crate::contract::par::{Combination, Exact, exact, float};
@@ -16,6 +18,11 @@ use crate::parts::ways::WaysReels;
 #[derive(Clone, Debug)]
 pub struct Returns<'a> {
     pub(super) model: &'a Model,
+    moments: Arc<Moments>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Moments {
     pub paid: PaidSpin,
     pub free: FreeSpin,
     pub collection: [FreeSpin; CRYSTALS],
@@ -54,14 +61,34 @@ pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u
     highest.map_or((0, exact(1)), |(coins, weight)| (coins, exact(weight) / cycle))
 }
 
-impl<'a> Returns<'a> {
+impl Deref for Returns<'_> {
+    type Target = Moments;
+
+    fn deref(&self) -> &Moments {
+        &self.moments
+    }
+}
+
+impl Moments {
     #[must_use]
-    pub fn new(model: &'a Model) -> Self {
+    pub fn new(model: &Model) -> Self {
         let collection = std::array::from_fn(|colour: usize| {
             let symbols = std::iter::once(model.super_high[colour]).chain(model.regular()).collect();
             FreeSpin::new(model, &model.collection[colour], symbols)
         });
-        Self { model, paid: PaidSpin::new(model), free: FreeSpin::new(model, &model.free, model.regular()), collection }
+        Self { paid: PaidSpin::new(model), free: FreeSpin::new(model, &model.free, model.regular()), collection }
+    }
+}
+
+impl<'a> Returns<'a> {
+    #[must_use]
+    pub fn new(model: &'a Model) -> Self {
+        Self::from_moments(model, &Arc::new(Moments::new(model)))
+    }
+
+    #[must_use]
+    pub fn from_moments(model: &'a Model, moments: &Arc<Moments>) -> Self {
+        Self { model, moments: Arc::clone(moments) }
     }
 
     #[must_use]

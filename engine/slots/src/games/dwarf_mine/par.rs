@@ -11,9 +11,9 @@ use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
 
-pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
+pub(crate) fn par(game: &dyn Game, returns: &Returns<'_>, stake: &Stake) -> Result<Par, StakeRefused> {
+    let model = returns.model;
     let bet_coins = u64::from(model.limits.check(stake)?);
-    let returns = Returns::new(model);
     let rtp = returns.total();
     let mut rtps = [Exact::zero(), Exact::zero(), Exact::zero()];
     rtps[BASE_WAYS] = returns.base();
@@ -33,7 +33,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         max_win_probability: returns.paid.highest_chance.clone(),
         reel_sets: returns.reel_sets(),
         rates: returns.rates(),
-        conditional_rtps: new_player::returns(model, &returns),
+        conditional_rtps: new_player::returns(model, returns),
         exactness: "exact fractions, except the returns of a new player's first spins, whose error is below 10^-30",
     })
 }

@@ -9,13 +9,14 @@ use crate::math::moments;
 pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     model.limits.check(stake)?;
     let (windows, lines) = (&model.windows, exact(stake.lines));
-    let (window, amount) = (Window::new(model, stake.lines), Amount::new(&model.objects));
+    // Means per bet and counts of scatters are equal for all numbers of lines.
+    let (window, amount) = (Window::new(model, 1), Amount::new(&model.objects));
     let multiplier = exact(model.multiplier);
     let highest = exact(moments::max_win(windows, stake.lines).0) / &lines;
     let treasure = exact(model.treasures.picks_max().saturating_mul(model.objects.highest())) / &lines;
     let awards = &windows.scatters.free_spins;
     let cycle = windows.reels.cycle() as f64;
-    let counts = moments::spin_table(windows, stake.lines).windows;
+    let counts = moments::by_specials(windows);
     let chances = counts.iter().map(|row| row.iter().sum::<u64>() as f64 / cycle);
     let spin = FreeSpin {
         most: &multiplier * &highest + &treasure,

@@ -13,9 +13,8 @@ use crate::math::moments;
 use crate::parts::reels::REELS;
 use crate::parts::windows::Windows;
 
-pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+pub(super) fn win(model: &Model, means: &Means, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     model.limits.check(stake)?;
-    let means = Means::new(model);
     let most = |of: &Windows, shows: Option<bool>| {
         let stops = |reel: usize, stop: usize| {
             let outer = [0, REELS - 1].contains(&reel);

@@ -15,7 +15,9 @@ pub mod potions;
 pub mod round;
 mod states;
 mod unlocking;
-mod variance;
+pub mod variance;
+
+use std::sync::OnceLock;
 
 use crate::contract::carried::{Carried, CarriedScope, Carries};
 use crate::contract::game::{Edition, Game, RulesVersion};
@@ -52,13 +54,22 @@ const FEATURES: [Feature; 6] = [
 pub struct WitchFeature {
     edition: Edition,
     model: Model,
+    means: OnceLock<Means>,
 }
 
 impl WitchFeature {
     pub fn new(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::new(&data)?;
-        Ok(Self { edition: Edition::new(NAME, version, &PARTS, &FEATURES, model.info(&data)), model })
+        Ok(Self {
+            edition: Edition::new(NAME, version, &PARTS, &FEATURES, model.info(&data)),
+            model,
+            means: OnceLock::new(),
+        })
+    }
+
+    fn means(&self) -> &Means {
+        self.means.get_or_init(|| Means::new(&self.model))
     }
 }
 
@@ -92,21 +103,20 @@ impl Game for WitchFeature {
     }
 
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
-        par::par(self, &self.model, stake)
+        par::par(self, (&self.model, self.means()), stake)
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
-        highest::win(&self.model, stake)
+        highest::win(&self.model, self.means(), stake)
     }
 
     /// Returns the mean return in the best state, in which the next Potion starts the best feature.
-    fn most_expected(&self, stake: &Stake) -> Result<MostExpected, StakeRefused> {
-        self.model.limits.check(stake)?;
-        Ok(MostExpected::of_return(Chain::new(&self.model, &Means::new(&self.model)).most_expected()))
+    fn most_expected(&self, _: &Exact) -> MostExpected {
+        MostExpected::of_return(Chain::new(&self.model, self.means()).most_expected())
     }
 
     fn facts(&self) -> Vec<Fact> {
-        par::facts(&self.model)
+        par::facts(&self.model, self.means())
     }
 
     fn carries(&self) -> Carries {

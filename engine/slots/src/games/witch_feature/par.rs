@@ -36,10 +36,9 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
 }
 
 #[must_use]
-pub fn facts(model: &Model) -> Vec<Fact> {
-    let means = Means::new(model);
+pub fn facts(model: &Model, means: &Means) -> Vec<Fact> {
     let rtp = |unlocked| decimal(&means.rtp(model, unlocked), 4);
-    let unlocking = Chain::new(model, &means).unlocking(&means.rtp(model, 4));
+    let unlocking = Chain::new(model, means).unlocking(&means.rtp(model, 4));
     vec![
         Fact {
             key: "highest_window_bets",
@@ -54,11 +53,11 @@ pub fn facts(model: &Model) -> Vec<Fact> {
     ]
 }
 
-pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
+pub(crate) fn par(game: &dyn Game, (model, means): (&Model, &Means), stake: &Stake) -> Result<Par, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
-    let means = Means::new(model);
     let rtp = means.rtp(model, 4);
-    let (deviation, error) = variance::std_dev(model, &means);
+    let samples = variance::stored(&game.model_hash()).unwrap_or_else(|| variance::sampled(model));
+    let (deviation, error) = variance::std_dev(model, means, samples);
     let (max_win, max_windows) = moments::max_win(&model.base, stake.lines);
     let conditional = |key, title, unlocked| ConditionalRtp {
         key,
@@ -66,8 +65,8 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         rtp: means.rtp(model, unlocked),
         condition: Condition::Held { key: UNLOCKED, value: i64::try_from(unlocked).unwrap_or(i64::MAX) },
     };
-    let mut rates = rates(model, &means);
-    let chain = Chain::new(model, &means);
+    let mut rates = rates(model, means);
+    let chain = Chain::new(model, means);
     let unlocking = chain.unlocking(&rtp);
     rates.push(Rate::new("unlock_spins", UNLOCK_SPINS, unlocking.spins));
     rates.push(Rate::new("unlock_cost_bets", UNLOCK_COST, unlocking.cost_bets));

@@ -22,11 +22,24 @@ use crate::parts::windows::Windows;
 
 const SAMPLES: u32 = 100_000;
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Sampled {
+/// First bytes of the hashes of the models with the stored samples.
+const STORED_FOR: [[u8; 8]; 2] = [0xcaa5_c3a2_5f8c_f9a7_u64.to_be_bytes(), 0xc4ce_e510_2a82_f600_u64.to_be_bytes()];
+const STORED: Samples = [
+    Sampled { sum: 2_159_130.569_599_535_3, squares: 880_127_812.173_256_6 },
+    Sampled { sum: 5_294_300.813_599_844, squares: 3_392_755_980.318_804 },
+    Sampled { sum: 169_027_411.532_398, squares: 800_768_335_867.479_1 },
+    Sampled { sum: 194_388.074_000_003_02, squares: 21_128_013.491_872_896 },
+    Sampled { sum: 49_201.084_000_003_44, squares: 1_559_224.375_734_747_2 },
+];
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sampled {
     sum: f64,
     squares: f64,
 }
+
+/// Samples of High Symbols, Random Wilds, Mega Wild, the Explosion, and the Explosion times the line wins.
+pub type Samples = [Sampled; 5];
 
 impl Sampled {
     fn add(&mut self, value: f64) {
@@ -44,13 +57,11 @@ impl Sampled {
 }
 
 /// Returns the standard deviation in bets and its standard error.
-pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
+pub(super) fn std_dev(model: &Model, means: &Means, samples: Samples) -> (f64, f64) {
     let lines = Lines::new(&model.base);
     let free = Lines::new(&model.free);
     let respin_squared = Lines::new(&model.respin).squared;
-    let respin = |respin| sampled_respin(model, respin);
-    let (high, wilds, mega) = (respin(Respin::HighSymbols), respin(Respin::RandomWilds), respin(Respin::MegaWild));
-    let (exploded, with_base) = sampled_explosion(model);
+    let [high, wilds, mega, exploded, with_base] = samples;
 
     let factor_squared = mean_square(&model.multipliers);
     let multiplied = factor_squared * respin_squared / float(&means.respin_wins);
@@ -99,6 +110,22 @@ pub(super) fn std_dev(model: &Model, means: &Means) -> (f64, f64) {
     let all = error(rates[0] + per_free, high) + error(rates[1] + per_free, wilds) + error(rates[3] + per_free, mega);
     let all = all + error(explosions, exploded) + error(2.0 * explosions, with_base);
     (deviation, all.sqrt() / (2.0 * deviation))
+}
+
+/// Draws the samples. The result depends only on the model.
+#[must_use]
+pub fn sampled(model: &Model) -> Samples {
+    let [high, wilds, mega] =
+        [Respin::HighSymbols, Respin::RandomWilds, Respin::MegaWild].map(|respin| sampled_respin(model, respin));
+    let (exploded, with_base) = sampled_explosion(model);
+    [high, wilds, mega, exploded, with_base]
+}
+
+/// Returns the samples of a model, stored because drawing them takes most of the time of a PAR sheet. A test draws them
+/// again.
+#[must_use]
+pub fn stored(model_hash: &[u8; 32]) -> Option<Samples> {
+    STORED_FOR.iter().any(|first| model_hash.starts_with(first)).then_some(STORED)
 }
 
 struct Lines {

@@ -1,12 +1,18 @@
-use crate::json::MESSAGES;
-use motherlode_picture::figures;
+//! Describes events of the log in words, with values in their units.
+
+use crate::figures;
 use motherlode_proto::{
+    FILE_DESCRIPTOR_SET,
     convert::play::hex,
     log::v1::{Commit, Event},
     round::v1::Money,
 };
 use prost::Message;
-use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, ReflectMessage, Value};
+use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, Kind, ReflectMessage, Value};
+use std::sync::LazyLock;
+
+pub static MESSAGES: LazyLock<DescriptorPool> =
+    LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
 const EVENT: &str = "motherlode.log.v1.Event";
 const LIST_MAX: usize = 24;
@@ -18,17 +24,20 @@ const ENCODED: [(&str, &str); 3] = [
     ("stake", "motherlode.log.v1.RoundTerms"),
 ];
 
-pub(super) fn kinds() -> Vec<String> {
+#[must_use]
+pub fn kinds() -> Vec<String> {
     let event = MESSAGES.get_message_by_name(EVENT);
     event.map(|event| event.fields().map(|field| field.name().to_owned()).collect()).unwrap_or_default()
 }
 
-pub(super) struct Told {
-    pub(super) kind: String,
-    pub(super) fields: Vec<(String, String)>,
+#[derive(Debug, Clone)]
+pub struct Told {
+    pub kind: String,
+    pub fields: Vec<(String, String)>,
 }
 
-pub(super) fn told(event: &Event, currency: &str) -> Told {
+#[must_use]
+pub fn told(event: &Event, currency: &str) -> Told {
     let unknown = || Told { kind: "unknown".to_owned(), fields: vec![] };
     let Some(descriptor) = MESSAGES.get_message_by_name(EVENT) else { return unknown() };
     let Ok(event) = DynamicMessage::decode(descriptor, event.encode_to_vec().as_slice()) else { return unknown() };
@@ -48,7 +57,16 @@ pub(super) fn told(event: &Event, currency: &str) -> Told {
     }
 }
 
-pub(super) fn currency(commit: &Commit) -> &str {
+/// Describes the events of a record.
+#[must_use]
+pub fn of_record(record: &[u8]) -> Vec<Told> {
+    let commit = Commit::decode(record).unwrap_or_default();
+    commit.events.iter().map(|event| told(event, currency(&commit))).collect()
+}
+
+/// Returns the currency of amounts in events that state none.
+#[must_use]
+pub fn currency(commit: &Commit) -> &str {
     use motherlode_proto::log::v1::event::Kind;
     let of_bet = commit.events.iter().find_map(|event| match &event.kind {
         Some(Kind::RoundStarted(started)) => Some(started.currency_code.as_str()),
