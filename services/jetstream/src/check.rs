@@ -36,6 +36,14 @@ fn refuse(allowed: bool, key: &'static str, what: impl FnOnce() -> String) -> Re
     Err(Unsafe { what: what(), key })
 }
 
+pub(crate) fn count(state: &Value, key: &str) -> u64 {
+    state[key].as_u64().unwrap_or_default()
+}
+
+pub(crate) fn is_contiguous(state: &Value) -> bool {
+    count(state, "messages") == (count(state, "last_seq") + 1).saturating_sub(count(state, "first_seq").max(1))
+}
+
 pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
     json!({
         "name": stream,

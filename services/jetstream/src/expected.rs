@@ -1,10 +1,7 @@
 //! Checks repeatedly that a stream in use was neither reconfigured nor recreated. If it was reconfigured or recreated, the
 //! writer stops writing.
 
-use crate::{
-    check,
-    open::{count, is_contiguous},
-};
+use crate::check::{self, count, is_contiguous};
 use motherlode_runtime::config::Store as Config;
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};

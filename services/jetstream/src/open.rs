@@ -1,5 +1,5 @@
 use crate::{
-    check::{self, Unsafe},
+    check::{self, Unsafe, count, is_contiguous},
     expected::Expected,
     failure::Failure,
     key::StreamKey,
@@ -233,7 +233,6 @@ impl Stream {
         let nanoseconds = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
         config["max_age"] = json!(nanoseconds);
         if nanoseconds > 0 && count(&config, "duplicate_window") > nanoseconds {
-            // NATS requires it.
             config["duplicate_window"] = json!(nanoseconds);
         }
         let until = Instant::now() + ANSWER_WAIT;
@@ -273,12 +272,4 @@ impl Stream {
         let until = Instant::now() + ANSWER_WAIT;
         insist(until, || self.link.api(&format!("STREAM.CREATE.{}", self.name), wanted)).map(drop)
     }
-}
-
-pub(crate) fn count(state: &Value, key: &str) -> u64 {
-    state[key].as_u64().unwrap_or_default()
-}
-
-pub(crate) fn is_contiguous(state: &Value) -> bool {
-    count(state, "messages") == (count(state, "last_seq") + 1).saturating_sub(count(state, "first_seq").max(1))
 }

@@ -3,11 +3,12 @@
 //! the limit late, so the messages of a margin before the start are kept.
 
 use crate::{
+    check::count,
     failure::Failure,
     key::Kind,
     link::{PAUSE, insist},
     message::Walk,
-    open::{ANSWER_WAIT, OpenError, Stream, count},
+    open::{ANSWER_WAIT, OpenError, Stream},
     start::Start,
     store::JetStreamStore,
 };
@@ -45,7 +46,7 @@ impl JetStreamStore {
         Ok(log)
     }
 
-    /// Removes the messages published earlier than `margin` before the start. After an error, the limit may remain.
+    /// Removes the messages published earlier than `margin` before the start.
     pub fn remove_before_start(&self, margin: Duration) -> Result<(), PruneError> {
         let stream = self.shared().stream();
         let info = stream.found()?;
@@ -97,7 +98,6 @@ fn removed(stream: &Stream, first: u64) -> Result<(), OpenError> {
     }
 }
 
-/// A server that returns later than the margin could remove records.
 fn are_current(stream: &Stream, info: &Value) -> Result<(), PruneError> {
     let replicas = info["cluster"]["replicas"].as_array().into_iter().flatten();
     let behind = replicas.filter(|replica| replica["current"] != true || replica["offline"] == true);

@@ -1,9 +1,10 @@
 //! Reads records of a stream.
 
 use crate::{
+    check::count,
     index::Index,
     message::{Message, Walk},
-    open::{Stream, count},
+    open::Stream,
     recent::{Recent, stretch},
     scan::fetch,
     start::Start,

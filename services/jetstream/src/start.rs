@@ -12,12 +12,9 @@ const MAGIC: &[u8] = b"MLSTART1";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// Sequence number of the log's first message.
     pub sequence: u64,
-    /// Epoch of this message.
     pub epoch: u64,
     pub log: LogStart,
-    /// Hash of the log's first record; `None` if no record was removed.
     pub identity: Option<Hash>,
 }
 

@@ -172,7 +172,6 @@ impl JetStreamStore {
         &self.expected
     }
 
-    /// `advance` returns the walk after the message, except its sequence number.
     pub(crate) fn publish(
         &mut self,
         kind: Kind,

@@ -32,7 +32,6 @@ pub struct Pruner {
 }
 
 impl Pruner {
-    /// Locks the configured data folder.
     pub fn new(config: Config) -> Result<Self, LogError> {
         let replica = Replica::new(&config)?;
         let options = Options { snapshot_commits: 1, ..Options::default() };
@@ -65,7 +64,7 @@ impl Pruner {
         Ok(self.stores.split_first().map(|(first, others)| first.presence(others)))
     }
 
-    /// Removes messages of each partition. `is_held` returns whether this process is still the writer.
+    /// Removes messages of each partition.
     pub fn prune(
         &mut self,
         before: &[Position],

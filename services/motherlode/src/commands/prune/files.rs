@@ -1,7 +1,5 @@
-//! Prune of a stopped service's log in a folder. Whole segments are removed.
-
-use super::{Args, Failure, Limiter, say_start, verify_until_signalled};
-use crate::commands::{progress::shown, say};
+use super::limits::{Args, Limiter, say_start, verify_until_signalled};
+use crate::commands::{Failure, progress::shown, say};
 use motherlode_archive::Archive;
 use motherlode_ledger::{ChainHead, Options, Recovered};
 use motherlode_log::{SegmentStore, Store};

@@ -1,7 +1,5 @@
-//! Prune of a log on JetStream. The log is taken over only for the removal.
-
-use super::{Args, Failure, Limiter, Limits, say_start, verify_until_signalled};
-use crate::commands::{progress::shown, say};
+use super::limits::{Args, Limiter, Limits, say_start, verify_until_signalled};
+use crate::commands::{Failure, progress::shown, say};
 use motherlode_archive::Archive;
 use motherlode_log::Position;
 use motherlode_runtime::{Config, config};
