@@ -340,7 +340,7 @@ def test_the_search_suggests_players_by_prefix(browser, daily):
 
 
 def test_a_failure_keeps_the_search_and_leads_back(browser, daily):
-    context, page = logged_in(browser, daily, "acme/support", java_script_enabled=False)
+    context, page = logged_in(browser, daily, "acme/support")
     page.goto(f"{daily.service.console}player/acme/alice")
     page.goto(f"{daily.service.console}round/acme/alice/999999", referer=f"{daily.service.console}player/acme/alice")
     page.get_by_role("heading", name="Not found").wait_for()
@@ -380,7 +380,7 @@ def test_the_list_of_games_has_their_art_and_rules_are_text(browser, daily):
     assert art.count() >= 5
     for picture in art.all():
         picture.scroll_into_view_if_needed()
-        picture.evaluate("image => image.decode()")
+        page.wait_for_function("image => image.complete && image.naturalWidth > 0", arg=picture.element_handle())
     page.get_by_role("link", name="neptune").first.click()
     page.get_by_text("The rules as players read them").click()
     page.get_by_role("heading", name="Betting and payout").wait_for()
