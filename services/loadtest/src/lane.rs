@@ -56,7 +56,6 @@ impl Lane {
             Self::Unary(client) => Box::pin(ask_alone(client, call)).await,
             Self::Stream(asked) => {
                 let (reply, answer) = oneshot::channel();
-                // If the stream's task has ended, the reply is dropped, and the caller receives an error.
                 let _ = asked.send(PendingCall { call, reply });
                 answer.await.unwrap_or_else(|_| Err(Status::unavailable("the stream broke")))
             }
@@ -82,7 +81,6 @@ async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::Unboun
     }
 }
 
-/// Sends calls and returns answers until the stream breaks or the last lane is dropped. Then drops the pending calls.
 async fn relay(
     first: PendingCall,
     inbox: &mut mpsc::UnboundedReceiver<PendingCall>,

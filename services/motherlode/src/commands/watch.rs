@@ -86,11 +86,7 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
 
 enum Followed {
     Enough,
-    /// The stream broke. `updated` states whether the stream had sent an update before it broke.
-    Broken {
-        status: Status,
-        updated: bool,
-    },
+    Broken { status: Status, updated: bool },
 }
 
 async fn follow<W: Write>(
