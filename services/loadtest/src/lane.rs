@@ -56,6 +56,7 @@ impl Lane {
             Self::Unary(client) => Box::pin(ask_alone(client, call)).await,
             Self::Stream(asked) => {
                 let (reply, answer) = oneshot::channel();
+                // If the stream's task has ended, the reply is dropped, and the caller receives an error.
                 let _ = asked.send(PendingCall { call, reply });
                 answer.await.unwrap_or_else(|_| Err(Status::unavailable("the stream broke")))
             }

@@ -86,7 +86,11 @@ async fn watch<W: Write>(args: &Jackpots, view: &mut View<W>) -> Result<(), Fail
 
 enum Followed {
     Enough,
-    Broken { status: Status, updated: bool },
+    /// The stream broke. `updated` states whether the stream had sent an update before it broke.
+    Broken {
+        status: Status,
+        updated: bool,
+    },
 }
 
 async fn follow<W: Write>(
