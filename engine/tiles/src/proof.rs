@@ -90,7 +90,6 @@ pub fn is_consistent(old: (u64, &Hash), new: (u64, &Hash), path: &[Hash]) -> boo
     climb.last == 0 && of_old == *old_root && of_new == *new_root
 }
 
-/// Node on the way from a leaf to the root: index of the node in its level, and index of the last node of the level.
 struct Climb {
     index: u64,
     last: u64,

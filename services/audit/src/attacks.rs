@@ -182,7 +182,6 @@ fn tale() -> Tale {
     tale
 }
 
-/// Changes a different record in each attack. The audit must find the fault at the changed record or later.
 fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64, &mut Logged)) {
     assert!(judged(&tale.log).is_none(), "the check refused the log before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();

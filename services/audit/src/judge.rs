@@ -139,7 +139,6 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Checks that a commit proposed by another process contains only events that the process's roles permit (PL-44).
 pub(crate) fn check_proposer(commit: &Commit, proposer: Option<&Proposer>) -> Result<(), Fault> {
     let Some(proposer) = proposer.filter(|proposer| !proposer.roles.is_empty()) else { return Ok(()) };
     let Commit { stream, partition, request_id, events, .. } = commit;

@@ -90,7 +90,6 @@ impl<'a> Plays<'a> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
         let mut due = Required::default();
-        // Whether the step's draw is not yet revealed, so that the step's events are checked later.
         let mut holds = false;
         for (event, at) in events.iter().zip(0..) {
             match event {

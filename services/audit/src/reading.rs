@@ -30,7 +30,6 @@ pub(crate) struct RecordBatch {
 pub(crate) struct Route {
     pub(crate) threads: Vec<u8>,
     pub(crate) changes: bool,
-    /// Hash of the batch's last record, if a digest of the state is computed at that record.
     pub(crate) base: Option<Hash>,
 }
 

@@ -22,7 +22,6 @@ use std::{
 pub(crate) struct JudgedBatch {
     pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
-    /// Digests of all players of the worker, if the state is digested at the end of the batch.
     pub(crate) players: Vec<PlayerDigest>,
 }
 

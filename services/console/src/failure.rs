@@ -87,7 +87,6 @@ impl IntoResponse for Failure {
 #[derive(Clone)]
 struct Told(&'static str, Markup);
 
-/// Sets the page of a failure in the frame of the console's other pages, if the request has a session.
 pub(crate) async fn framed(State(app): State<App>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let mut asked = parts.clone();

@@ -86,7 +86,6 @@ async fn frame_of(visit: &Visit, title: &str, sought: &str, content: Markup) -> 
     }
 }
 
-/// Marks the id at the end of a title, so that it gets a copy button.
 fn named(title: &str) -> Markup {
     match title.rsplit_once(' ') {
         Some((before, id)) if id.contains('/') => html! { (before) " " span.copy { (id) } },

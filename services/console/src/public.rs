@@ -20,7 +20,6 @@ use tonic::{Code, Status};
 pub(crate) const PAGE_COST: u32 = 1;
 pub(crate) const PROOF_COST: u32 = 4;
 
-/// Limit per address: a burst of 40 pages or 10 proofs, then 1 page per second.
 const OWN: Rate = Rate { burst: 40, every: Duration::from_secs(1) };
 const ALL: Rate = Rate { burst: 400, every: Duration::from_millis(20) };
 const ADDRESSES_MAX: usize = 4_096;

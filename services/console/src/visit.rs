@@ -88,7 +88,6 @@ impl Form {
         Redirect::to(page)
     }
 
-    /// Shows why the form was refused. The form is shown again if another input could be accepted.
     pub(crate) fn refused(&self, failure: impl Into<Failure>) -> Failure {
         const IN_VAIN: [Code; 3] = [Code::Unauthenticated, Code::PermissionDenied, Code::NotFound];
         let (code, why) = match failure.into() {

@@ -233,7 +233,6 @@ impl PoolCoordinator {
         }
     }
 
-    /// Returns contributions to their payers, if the rounds were voided under approved incidents (PL-38).
     async fn return_contributions(&self, pool: &str) -> Result<(), AppendError> {
         let home = self.ledgers.home();
         loop {

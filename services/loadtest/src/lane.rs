@@ -82,7 +82,6 @@ async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::Unboun
     }
 }
 
-/// Sends calls and returns answers until the stream breaks or the last lane is dropped. Then drops the pending calls.
 async fn relay(
     first: PendingCall,
     inbox: &mut mpsc::UnboundedReceiver<PendingCall>,

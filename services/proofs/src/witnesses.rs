@@ -82,7 +82,6 @@ impl Witness {
         }
     }
 
-    /// Requests cosignatures of each new checkpoint; skips checkpoints that are no longer the latest.
     async fn follow(&self, partition: &Arc<Partition>) {
         let mut published = partition.published();
         let (mut seen, mut said) = (0, false);

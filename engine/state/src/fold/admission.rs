@@ -153,8 +153,6 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// Checks that a win cannot exceed the maximum balance, and that the number of due wallet calls is below its maximum
-    /// (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player, BET_BALANCE_MAX);
         let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();

@@ -12,7 +12,6 @@ use crate::state::{
 };
 use crate::values::{Currency, End, Head, Nano, PerCurrency, RecordHash, StreamId};
 
-/// Effects of a commit. A changed object replaces its earlier version, and differences are added to totals.
 #[derive(Default)]
 pub(super) struct Delta {
     pub end: End,

@@ -80,8 +80,6 @@ impl<'s> Transition<'s, '_> {
         }
     }
 
-    /// Posts the contribution of a bet: the operator's house pays it, and a later commit on the pool's stream adds it to the
-    /// pool (BW-11).
     fn contribute(
         &mut self,
         house: Account<'s>,

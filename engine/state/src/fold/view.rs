@@ -6,8 +6,6 @@ use crate::state::{
 };
 use crate::values::{End, Head, StreamId};
 
-/// Changes made by a group of commits. A changed object replaces its version in older groups; amounts are added to
-/// the amounts of older groups.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,

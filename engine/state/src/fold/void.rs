@@ -88,7 +88,6 @@ impl<'s> Transition<'s, '_> {
         self.pending(&given.pool).voids.push(void);
     }
 
-    /// Returns unpaid awards of the round to the pool. Paid awards are not taken from the player (PL-38).
     fn void_awards(
         &mut self,
         operator: &'s str,

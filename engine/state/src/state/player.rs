@@ -205,8 +205,6 @@ impl PlayerState {
         }
     }
 
-    /// Adds a win or refund to the figures of the day and of the round's session, if that session is still the game's
-    /// latest.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());

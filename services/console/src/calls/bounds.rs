@@ -14,7 +14,6 @@ use std::sync::LazyLock;
 const NAME: &str = "[A-Za-z0-9._~-]{1,64}";
 const HASH_BYTES: usize = 32;
 
-/// Smallest and largest number of lines, and of coins per line, over all games.
 static STAKES: LazyLock<[(u32, u32); 2]> = LazyLock::new(|| {
     let limits: Vec<_> = games().iter().map(|game| &game.info().limits).collect();
     let span = |all: &dyn Fn(usize) -> (u32, u32)| {
@@ -24,7 +23,6 @@ static STAKES: LazyLock<[(u32, u32); 2]> = LazyLock::new(|| {
     [span(&|at| limits[at].lines), span(&|at| limits[at].coins_per_line)]
 });
 
-/// Adds the bounds of a request's field to its schema. An optional field may also be the empty text.
 pub(super) fn add(field: &FieldDescriptor, schema: &mut Value) {
     let message = field.parent_message();
     let bounds = of_message(message.name(), field.name());

@@ -130,7 +130,6 @@ pub(super) fn part(at: usize, section: &Section, in_words: bool, record: &dyn Fn
     }
 }
 
-/// Marks times, so that the browser can change their zone, and ids and hashes, so that they get copy buttons.
 fn shown_fact(name: &str, value: &str) -> Markup {
     match (name, value.split_once(", ")) {
         ("Time", _) if !value.is_empty() => moment(value),

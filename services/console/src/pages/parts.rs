@@ -179,7 +179,6 @@ pub(crate) fn proposed(made: &str, change_id: u64) -> String {
     }
 }
 
-/// Links to the round if it belongs to the caller's operator; otherwise links to the record, if the caller may read it.
 pub(crate) fn round(visit: &Visit, id: &str, record: Option<(u32, u64)>) -> Markup {
     let operator = id.split('/').next().unwrap_or_default();
     match record.filter(|_| visit.may("FollowLog")) {

@@ -60,7 +60,6 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
     Ok(layout::page(&visit, &format!("Player {operator}/{player}"), content).await)
 }
 
-/// Suggests similar names of existing players if the unknown player belongs to the credential's operator.
 async fn unknown(visit: &Visit, operator: &str, player: &str) -> Result<Response, Failure> {
     let own = visit.owns(operator) && visit.may("ListPlayers");
     let names = if own { player_names::near(visit, operator, player).await } else { vec![] };

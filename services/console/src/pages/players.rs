@@ -100,7 +100,6 @@ async fn rows(visit: &Visit) -> Result<(Vec<Active>, bool), Failure> {
     Ok((rows, whole))
 }
 
-/// Returns the shown part of the rows and the index of its first row. `after` is the number of rows on earlier pages.
 fn shown_part<'a>(visit: &Visit, rows: &'a [Active]) -> (usize, &'a [Active]) {
     let first = visit.query.number::<usize>("after").unwrap_or(0).min(rows.len());
     let rest = rows.get(first..).unwrap_or_default();

@@ -42,8 +42,6 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     })
 }
 
-/// Compares the measured return of the game's version with its published return, and counts the stakes with returns
-/// outside their bands.
 pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
     if !visit.may("ListReturns") {
         return Ok(Markup::default());

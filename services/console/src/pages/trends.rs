@@ -18,7 +18,6 @@ const HOUR_S: i64 = 3_600;
 const DAY_S: i64 = 24 * HOUR_S;
 const GAPS: i64 = 2;
 const REASONS: usize = 5;
-/// The page shows an alert if the disk will be full in fewer days than this.
 pub(super) const DAYS_LEFT_MIN: u32 = 14;
 
 type Read<'a> = &'a dyn Fn(&HistoryPoint) -> i64;

@@ -86,7 +86,6 @@ pub(super) fn no_round(number: u64, stream: &StreamId) -> Failure {
         .with_step("Rounds are named operator/player/number; `motherlode export rounds PLACE` lists them")
 }
 
-/// Formats the round with the same content as `GetRound`, and states for each step whether it matches the log.
 pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
     let mut view = replayed.view.clone();
     let _ = view.complete(&no_key);

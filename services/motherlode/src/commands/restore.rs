@@ -172,8 +172,6 @@ async fn earlier(
     Ok(text + &ends_text + last_step(args, true))
 }
 
-/// Appends the restore's commit after the kept records, and returns the log's public key, or its origin if the key is
-/// unknown.
 async fn begin(
     args: &Args,
     archive: &Archive,

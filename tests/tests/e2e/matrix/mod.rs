@@ -51,8 +51,6 @@ enum Face {
     Json,
 }
 
-/// The operators `acme` and `other` and the platform each have a token with all roles. `acme` also has a token for each
-/// role.
 struct Service {
     server: Server,
     connections: BTreeMap<&'static str, Connection>,

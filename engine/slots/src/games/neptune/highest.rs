@@ -9,7 +9,6 @@ use crate::math::moments;
 pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     model.limits.check(stake)?;
     let (windows, lines) = (&model.windows, exact(stake.lines));
-    // Means per bet and counts of scatters are equal for all numbers of lines.
     let (window, amount) = (Window::new(model, 1), Amount::new(&model.objects));
     let multiplier = exact(model.multiplier);
     let highest = exact(moments::max_win(windows, stake.lines).0) / &lines;

@@ -78,7 +78,6 @@ impl Game for WitchFeature {
         &self.edition
     }
 
-    /// Returns how a feature starts: at random in free spins, otherwise by Potions of earlier rounds.
     fn nature(&self, source: Source) -> Nature {
         use SpinKind::{Explosion, HighSymbols, MegaWild, MultiplierRespin, RandomWilds};
         match source {

@@ -18,7 +18,6 @@ pub(super) struct Read {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Source of an export. Both passes over the log end at the same position.
 pub(super) struct Source {
     from: From,
     ends: BTreeMap<u32, u64>,

@@ -72,7 +72,6 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Asks the player to pick different objects (BW-06, NP-10). `whose` is the symbol that triggered the pick.
     pub(super) fn ask_pick(&mut self, whose: &str, offer: PickOffer) -> Result<Option<choice::Kind>, Failure> {
         let PickOffer { needs, of } = offer;
         let example: Vec<_> = (1..=needs.min(of)).map(|number| number.to_string()).collect();

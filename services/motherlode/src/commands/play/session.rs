@@ -143,7 +143,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Err(Failure::found("the service still refuses the bet after the account was opened and funded"))
     }
 
-    /// Removes the cause of a refusal, such as a low balance. Returns false at the end of the input.
+    /// Returns false at the end of the input.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
             "INSUFFICIENT_FUNDS" if self.args.demo => {

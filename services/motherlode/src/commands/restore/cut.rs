@@ -42,7 +42,6 @@ pub(super) struct Kept {
     restores: Restores,
 }
 
-/// Reads the records of one partition in order, and decides which of them the restored log keeps.
 pub(super) struct Cutter<'a> {
     partition: u32,
     to: &'a To,
@@ -187,8 +186,6 @@ impl Kept {
         }
     }
 
-    /// Makes the record after the kept records. The record states the restore, and begins a generation of draws that
-    /// revokes unused seals.
     pub(super) fn restored(
         &self,
         partition: u32,

@@ -242,7 +242,6 @@ impl Pending {
         self.calls.insert((commit.request_id.clone(), Kind::Reversal, currency), call);
     }
 
-    /// Adds the credits that a commit made due: the amounts by which the due sums grew.
     fn credits(&mut self, logged: &Logged, id: impl Fn(&str) -> String) {
         let commit = &logged.commit;
         for (currency, due) in &logged.due_after {

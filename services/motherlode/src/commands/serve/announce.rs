@@ -102,7 +102,6 @@ fn reached(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// Returns the argument that names the root certificate. Adds files to `needs` if the user must supply them.
 fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let chain: Vec<_> = CertificateDer::pem_file_iter(&tls.certificate).into_iter().flatten().flatten().collect();
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {
