@@ -14,7 +14,7 @@
 //!   checkpoint and compares it with the checkpoint's root.
 //! * Only one process may write to an archive at a time.
 //!
-//! Uploads and restores hold at most two segments in memory. An object's transfer times out after ten minutes.
+//! An object's transfer times out after ten minutes.
 
 mod compare;
 mod error;

@@ -6,11 +6,7 @@
 //! number is used exactly once. Only messages before a recorded [`start`] are removed.
 //!
 //! * **One writer.** Opening the log publishes an epoch message, after which the previous writer's appends fail.
-//! * **Unknown outcomes.** After an unknown outcome, the writer reads the message at the expected sequence number. If
-//!   no such message exists, the writer publishes its own message again.
 //! * **Authentication.** Messages without a valid MAC ([`key`]) are skipped, counted and logged.
-//!
-//! Costs: an append is one request to the stream's leader; a read is one request or a cache hit.
 
 mod check;
 mod expected;

@@ -2,8 +2,6 @@
 //! only one process writes.
 //!
 //! The writer answers standbys' requests on a subject outside its streams; if it stays silent, a standby takes over.
-//! The writer also sends these requests to itself, and requests the latest epoch from each stream's leader. The writer
-//! stops writing to all partitions if its own messages fail to arrive or another epoch has begun in any partition.
 
 use crate::{
     expected::Expected,

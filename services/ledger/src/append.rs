@@ -40,9 +40,7 @@ impl Barrier {
 }
 
 impl Proposal {
-    /// Returns the request whose commit would make the writer refuse this proposal. For a spin of a series, it is the
-    /// request of the series. For rates and pools in the home partition, it is the proposal's own request, if it was
-    /// cancelled on the system stream.
+    /// Returns the request whose commit would make the writer refuse this proposal.
     pub(crate) fn barrier(&self, partition: u32) -> Option<Barrier> {
         if let Some(request_id) = Event::series(&self.events) {
             let (stream, request_id) = (self.stream.clone(), request_id.clone());

@@ -1,8 +1,7 @@
 //! Views that another crate computes from the commits, such as reports. The views' tables are stored in the partition's
 //! checkpoints.
 //!
-//! A checkpoint names the latest tables of the view. These tables contain no commits after the checkpoint's position. A
-//! process without the view keeps the tables named by the checkpoint that it started with.
+//! A checkpoint names the latest tables of the view. These tables contain no commits after the checkpoint's position.
 
 use motherlode_log::{Hash, Position};
 use motherlode_views::{Checkpoint, Keyspace, KeyspaceTables, Run, Store, ViewError};

@@ -310,8 +310,6 @@ impl Handle {
     }
 
     /// Checks a proposal before it is queued. Returns the verdict as an error if the durable commits already decide it.
-    /// Otherwise returns the request's name, a slot in the queue, and the position up to which the log has neither the
-    /// request's commit nor a commit of the proposal's [`Proposal::barrier`].
     fn look(&self, proposal: &Proposal, is_remote: bool) -> Result<(Name, Position, QueueSlot), Verdict> {
         let failed = |why: &str| AppendError::Unknown { reason: format!("the log accepts no writes: {why}") };
         let refusal = match &*self.shared.standings.borrow() {

@@ -517,7 +517,7 @@ fn latest_bets(run: &Run, group: &[u8], below: u64, max: usize) -> Result<Vec<Be
 }
 
 /// Returns the run's last entries whose key is `all` followed by a number below `below`, in key order. The entries
-/// contain at least `max` rounds if the run has them. `count` returns the number of rounds in an entry.
+/// contain at least `max` rounds if the run has them.
 fn latest(
     run: &Run,
     all: &[u8],

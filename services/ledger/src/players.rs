@@ -1,7 +1,7 @@
 //! Players' states as of the latest [snapshot](crate::snapshot), in a keyspace of the store of views.
 //!
 //! Each snapshot adds a sorted file ("run") with the players that changed since the previous snapshot. A player's
-//! current state is in the newest run that contains the player. Background merges keep about a dozen runs.
+//! current state is in the newest run that contains the player.
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,8 @@
 //! Snapshots of the books. After a snapshot, startup has to apply only the later records.
 //!
-//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Its state has the program's
-//! digest, the key of request names, and the books without players, in [postcard's wire
-//! format](https://postcard.jamesmunns.com/wire-format); [players](crate::players) and requests are tables. Startup uses
-//! the newest intact snapshot that has this [state version](STATE_VERSION) and whose last record has the same hash in
-//! the log; otherwise it replays the whole log. The audit never reads a snapshot.
-//!
-//! The writer waits only while the books are serialized without the players. Changed players' states are frozen and
-//! then written a few at a time.
+//! A snapshot is a [checkpoint](Checkpoint) of the [store of views](motherlode_views). Startup uses the newest intact
+//! snapshot that has this [state version](STATE_VERSION) and whose last record has the same hash in the log; otherwise
+//! it replays the whole log. The audit never reads a snapshot.
 
 use crate::{
     chain::{ChainHead, record_hash},

@@ -3,9 +3,6 @@
 //!
 //! Builds with the same [state version](crate::snapshot) share snapshots. Operators' totals and other figures over all
 //! players are not checked.
-//!
-//! The sample is halved when it is too large ([`BITS`]); a keyed hash selects the players that stay. The players that
-//! stay were in the sample from the first record on, so their states are complete.
 
 use crate::{error::OpenError, players::FixedPlayers, provenance::Provenance, verifier::TELL_EVERY, walk::recall};
 use motherlode_log::{Position, ReadError, Reader, Record, hash};

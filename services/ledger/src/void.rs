@@ -1,12 +1,7 @@
 //! Voids of rounds affected by a malfunction (PL-04).
 //!
 //! One commit refunds the bet or free round (PL-18), takes back the credited wins as far as the balance allows (ME-16,
-//! PL-09), and reverts the player's collection. If the balance of a player with a seamless wallet is too low, the
-//! operator's wallet is debited for the rest (PL-39). The bet's contribution stays in the pool until the platform
-//! declares an incident (PL-38).
-//!
-//! If operators are configured, a void of a round with a jackpot is first proposed. The commit `VoidProposed` holds
-//! back unpaid awards; the void is made when the platform approves it with `ApproveChange`.
+//! PL-09), and reverts the player's collection.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},

@@ -5,9 +5,8 @@
 //! published: its commits are applied to the books, then its callers get their answers. Readers therefore see only
 //! durable state.
 //!
-//! A refusal that depends on staged commits is sent after these commits are durable. If the append of the commits fails,
-//! they are discarded and the caller gets the error. While a full group waits for the disk, further proposals are
-//! parked. Operators then take turns ([`ParkedProposals`]), so that an operator delays another by at most two groups.
+//! A refusal that depends on staged commits is sent after these commits are durable. If the append of the commits
+//! fails, they are discarded and the caller gets the error.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -454,8 +453,6 @@ struct Judging<'a> {
 }
 
 impl Judging<'_> {
-    /// Checks in this order: repeated request id, refusal by another request's commit ([`Proposal::barrier`]), stream
-    /// version, id of a new player, limits of new commits, invariants of the books.
     fn judge(
         self,
         staged: &mut Staged,

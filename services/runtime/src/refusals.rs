@@ -1,7 +1,4 @@
 //! Counts refused calls by reason in `motherlode.refusals`, and logs them.
-//!
-//! Within a [`WINDOW`], at most [`LINES_MAX`] lines are logged per operator and reason; the next line states the number of
-//! suppressed lines.
 
 use crate::{
     access::Caller,

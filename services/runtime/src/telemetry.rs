@@ -1,6 +1,5 @@
 //! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The filter of
-//! the log does not affect spans and metrics. Exports do not block requests: a thread sends the spans in batches, and
-//! drops spans if the collector is slow.
+//! the log does not affect spans and metrics.
 
 mod exports;
 mod lines;

@@ -1,7 +1,4 @@
-//! Service process: opens its log and serves calls until it stops. [`serve`] selects the kind of process:
-//!
-//! * `roles`: all or some services, with the log in a data folder or replicas of other processes' partitions.
-//! * `standby`: the log is on JetStream; one process writes it while the other processes stand by.
+//! Service process: opens its log and serves calls until it stops.
 
 mod admin;
 mod console;

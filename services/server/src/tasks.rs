@@ -1,7 +1,7 @@
 //! Background tasks, started and watched by the [`Supervisor`].
 //!
-//! If a task ends before the process stops, its end is logged and counted, and health checks fail. The end of a task that
-//! handles money or the log ends the process; other tasks are restarted with exponential backoff.
+//! The end of a task that handles money or the log ends the process; other tasks are restarted with exponential
+//! backoff.
 
 use crate::names::{JACKPOT, JOB, PROOF, REPORT, SPIN, WALLET};
 use futures_util::future::BoxFuture;

@@ -1,6 +1,4 @@
 //! Plain HTTP for Prometheus and probes: `/metrics`, `/healthz` (the process answers) and `/readyz` (it is SERVING).
-//!
-//! The port answers from the beginning of startup. During a replay or standby, the process is live but not ready.
 
 use crate::{
     error::ServeError,

@@ -1,7 +1,4 @@
 //! Operators' own wallets (PL-31): debits, credits and rollbacks.
-//!
-//! Each wallet has its own connection, circuit breaker, limit of waiting bets, and outbox per partition. Calls are retried
-//! until answered.
 
 mod breaker;
 mod call;

@@ -1,7 +1,6 @@
 //! Files of persons, one per operator (PL-37). They are outside the log and sled, because both keep removed values.
 //!
-//! A file contains a random key and one row per person: HMAC-SHA-256(key, reference), player id, checksum. An issued id
-//! is appended and synced. An erasure renames a new file without the row over the old one.
+//! A file contains a random key and one row per person: HMAC-SHA-256(key, reference), player id, checksum.
 
 use data_encoding::HEXLOWER;
 use motherlode_runtime::{Reason, Refusal};

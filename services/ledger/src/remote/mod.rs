@@ -1,6 +1,4 @@
-//! Checks proposals of other processes (PL-44). The process's roles must permit the events, the actors must have the
-//! required roles, the seals must match the draw keys, and resolving a step again must give the proposed outcome. The
-//! checks read only durable state. To check a step, the writer replays the round on a copy of the player.
+//! Checks proposals of other processes (PL-44). The checks read only durable state.
 
 mod actors;
 mod budget;

@@ -1,9 +1,8 @@
 //! Replica: a [`Handle`] of a log that another process writes.
 //!
 //! A replica loads its own checkpoint or copies the writer's (`fetch`), applies the later records after verifying them,
-//! and then follows the log. Proposals are forwarded to the writer ([`forward`]). A verdict is returned when the
-//! replica has applied the verdict's commit, so a service sees its own writes. After [`Handle::current`], the service
-//! also sees the writes of other processes. If the log contradicts the replica's state, the replica stops.
+//! and then follows the log. Proposals are forwarded to the writer ([`forward`]). If the log contradicts the replica's
+//! state, the replica stops.
 
 mod fetch;
 mod follow;

@@ -4,9 +4,6 @@
 //! memory; older names are in sorted files ("runs") of the [keyspace](table::REQUESTS) in the store of views. A lookup
 //! costs one memory access per filter, and one block for a repeated request. An unreadable run is rebuilt from the log;
 //! meanwhile, requests that it may contain fail with an unknown outcome.
-//!
-//! A commit costs 16 bytes of memory until its run is written. Then the run's filter costs 1.5 bytes per commit; a
-//! filter above the memory limit stays on disk.
 
 mod name;
 mod stretch;

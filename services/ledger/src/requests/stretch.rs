@@ -8,8 +8,7 @@ use motherlode_log::Position;
 pub(super) struct Stretch {
     pub(super) from: Position,
     names: Vec<Name>,
-    /// Hash table with linear probing and two slots per name. A slot contains a 1-based index into `names`, or 0 if it
-    /// is empty.
+    /// A slot contains a 1-based index into `names`, or 0 if it is empty.
     slots: Vec<u32>,
     most: usize,
 }

@@ -1,5 +1,4 @@
-//! Random access to durable records during appends. A read looks up the index and reads 64 KiB of the file, or up to 1
-//! MiB at a time for long reads. A read verifies the blocks and stops at the end of the segment.
+//! Random access to durable records during appends. A read verifies the blocks and stops at the end of the segment.
 
 use std::{
     io,

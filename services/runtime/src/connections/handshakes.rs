@@ -1,9 +1,7 @@
 //! TLS handshakes, limited in number and shared fairly between addresses.
 //!
 //! A handshake costs the client almost nothing, so all handshakes run on one thread of low priority. If all slots are
-//! taken, a new handshake displaces the oldest handshake of the address with the most handshakes. If no address has more
-//! handshakes than the address of the new handshake, the new handshake waits. A free slot goes to the address with the
-//! fewest handshakes.
+//! taken, a new handshake displaces the oldest handshake of the address with the most handshakes.
 
 use super::{table::network, tls::Acceptor};
 use crate::priority::lower_priority;

@@ -2,9 +2,6 @@
 //!
 //! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is closed
 //! after a late handshake, an unanswered ping or too long without a call.
-//!
-//! Some file descriptors are reserved for the log, so connections cannot use all of them. If no descriptor is left, one
-//! connection is closed and an error is logged.
 
 mod accepted;
 mod calls;

@@ -1,8 +1,8 @@
 //! Limits the work of competing operators per round of a thread.
 //!
 //! While several operators call, each operator has a number of work units per round of a thread
-//! ([`rounds`](super::rounds)). The number depends on the operator's weight, and the operator's connections share the
-//! units. A unit is the poll of a task, or the start or answer of a call by its connection's task.
+//! ([`rounds`](super::rounds)). A unit is the poll of a task, or the start or answer of a call by its connection's
+//! task.
 
 use std::sync::{
     Arc,

@@ -109,8 +109,7 @@ impl Layers {
         Ok((self.buffers.take(caller, headers, message)?, until(headers)?))
     }
 
-    /// Read-your-writes: a call begins only when this process's state is current. The writer's state is always current. A
-    /// replica asks the writer for the log's end, once for all concurrent calls ([`Ledgers::current`]).
+    /// Read-your-writes: a call begins only when this process's state is current.
     async fn current(&self, request: Request<Body>, routes: Routes) -> Result<Response<Body>, Refusal> {
         let path = request.uri().path();
         let of_log = path.starts_with(OF_WHAT_IS_WRITTEN);

@@ -1,5 +1,4 @@
-//! Local copy of a partition, made by `follow` (PL-30). A copy of only one operator's records has a separate hash chain, in
-//! which each record contains an original record.
+//! Local copy of a partition, made by `follow` (PL-30).
 
 use super::layout::{copy_folder, log_folder};
 use bytes::Bytes;

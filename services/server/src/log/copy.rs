@@ -1,8 +1,7 @@
 //! Copies all partitions of a log between folders and streams.
 //!
-//! The target's records must be the first records of the source, so an interrupted copy can be resumed. The source may be
-//! in use. Appended records are read back. The copy is consistent: partition 0 ("home") is copied first, and each other
-//! partition ends before its first record that refers to an uncopied record of partition 0.
+//! The target's records must be the first records of the source, so an interrupted copy can be resumed. The source may
+//! be in use. Appended records are read back.
 
 use super::{
     location::{LogError, LogLocation},
