@@ -94,7 +94,6 @@ class Bets:
             self.connection.execute(insert, (name, ended))
 
     def can_arrive(self, name, seconds):
-        """Returns whether the bet is open and was sent in the last `seconds` seconds."""
         query = "SELECT 1 FROM bets WHERE id = ? AND ended = '' AND sent > ?"
         with self.lock:
             return self.connection.execute(query, (name, time.time() - seconds)).fetchone() is not None

@@ -42,7 +42,6 @@ class Series:
         raise TimeoutError("the series keeps losing its connection")
 
     def take(self, answer):
-        """Finishes a round that waits for a choice, so that the series continues."""
         if not answer.HasField("played"):
             return
         self.player.told(answer.played)

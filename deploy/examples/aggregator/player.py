@@ -95,7 +95,6 @@ class Player:
             self.choices[before] += 1
 
     def choice(self, outcome, before):
-        """Returns the next choice, or None if the round is settled."""
         made = round_pb2.Choice
         match outcome.awaiting:
             case round_pb2.AWAITING_NOTHING:
@@ -121,7 +120,6 @@ class Player:
         return made(double=GUESSES[self.choices["double"] % 2])
 
     def catch_up(self):
-        """Records rounds whose answer was not received, and finishes an open round."""
         for round in history(self.service, self.account):
             if round.round_id in self.books.rounds:
                 continue

@@ -80,7 +80,6 @@ class Service:
         raise TimeoutError(f"no answer to {type(request).__name__} in {TRIES_MAX} tries")
 
     def pause(self, error, wait_s):
-        """Waits before a retry; raises Refused if a retry does not help."""
         refused = Refused(error)
         if not refused.may_pass():
             raise refused from None
