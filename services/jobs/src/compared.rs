@@ -249,8 +249,7 @@ impl Report {
         }
         lines.extend([
             String::new(),
-            "  a row marked ~ computes sigma from the sample's spread, every other row from the exact spread"
-                .to_owned(),
+            "  ~: sigma from the sample's spread; other rows: from the exact spread".to_owned(),
             format!(
                 "  each of the {} figures may differ by at most {:.2} sigma from its exact value",
                 self.figures().len(),

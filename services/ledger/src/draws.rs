@@ -447,7 +447,10 @@ mod tests {
         assert!(written(&format!("1 {key}\n"), 0o604).unwrap_err().contains("0600"));
         for bad in [format!("1 {key}0\n"), format!("{key}\n"), format!("1 {}g\n", &key[1..]), "x\n".to_owned()] {
             let error = written(&format!("# a key\n{bad}"), 0o600).unwrap_err();
-            assert!(error.contains("line 2 is not a key") && !error.contains("ababab"), "{error}");
+            assert!(
+                error.contains("is not a draw key") && error.starts_with("line 2 of ") && !error.contains("ababab"),
+                "{error}"
+            );
         }
         let line = format!("7 {key}");
         let line = format!("{line} {}", checksum(&line));
@@ -456,7 +459,7 @@ mod tests {
             let mut damaged = line.clone().into_bytes();
             damaged[place] = if damaged[place] == b'1' { b'2' } else { b'1' };
             let error = written(&format!("{}\n", String::from_utf8(damaged).unwrap()), 0o600).unwrap_err();
-            assert!(error.contains("line 1 is not a key"), "{error}");
+            assert!(error.starts_with("line 1 of ") && error.contains("is not a draw key"), "{error}");
         }
         assert!(!format!("{:?}", DrawKeys::from_key([0xab; 32])).contains("ab, "));
     }

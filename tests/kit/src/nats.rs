@@ -13,6 +13,7 @@ use std::{
 
 const STARTS_MAX: usize = 5;
 const FORMING_MAX: Duration = Duration::from_secs(60);
+const ANSWER_MAX: Duration = Duration::from_secs(5);
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 const RESTARTS_MAX: usize = 50;
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
@@ -129,7 +130,7 @@ impl Node {
     pub fn ask(&self, subject: &str, body: &str) -> String {
         let ask = || -> std::io::Result<String> {
             let mut connection = TcpStream::connect(self.url.trim_start_matches("nats://"))?;
-            connection.set_read_timeout(Some(FORMING_MAX))?;
+            connection.set_read_timeout(Some(ANSWER_MAX))?;
             let length = body.len();
             write!(
                 connection,
@@ -149,7 +150,14 @@ impl Node {
                 assert!(!line.starts_with("-ERR"), "{line}");
             }
         };
-        ask().expect("the server answers")
+        // A cluster without a leader does not answer calls of the API.
+        let until = Instant::now() + FORMING_MAX;
+        loop {
+            match ask() {
+                Ok(answer) => return answer,
+                Err(error) => assert!(Instant::now() < until, "the server does not answer: {error}"),
+            }
+        }
     }
 
     #[must_use]

@@ -41,9 +41,15 @@ fn place(records: &[Bytes]) -> Position {
 }
 
 fn api(node: &Node, call: &str, body: &Value) -> Value {
-    let answer: Value = serde_json::from_str(&node.ask(&format!("$JS.API.{call}"), &body.to_string())).unwrap();
-    assert!(answer["error"].is_null(), "{answer}");
-    answer
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let answer: Value = serde_json::from_str(&node.ask(&format!("$JS.API.{call}"), &body.to_string())).unwrap();
+        // 503: the cluster has no leader at present.
+        if answer["error"]["code"] != 503 || Instant::now() > until {
+            assert!(answer["error"].is_null(), "{answer}");
+            return answer;
+        }
+    }
 }
 
 fn info(node: &Node) -> Value {

@@ -112,7 +112,7 @@ mod tests {
         let limits = Thresholds { p99_ms_max: Some(0.5), error_rate_max: 0.0 };
         let text = report(limits, 3, books::check(&[], 0, pooled)).to_string();
         assert!(text.contains("            3 UNAVAILABLE\n"), "{text}");
-        assert!(text.contains("ms of 0.5 allowed: FAILED\n"), "{text}");
+        assert!(text.contains("ms, allowed 0.5 ms: FAILED\n"), "{text}");
         assert!(text.ends_with("\nFAILED\n"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
