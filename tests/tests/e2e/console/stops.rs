@@ -83,7 +83,7 @@ async fn at_d1_every_page_says_what_is_stopped_and_now_has_it_among_its_alerts()
         actor: String::new(),
     };
     platform.jackpot.suspend_pool(suspend).await.unwrap();
-    let stops = ["New rounds of the whole service are switched off", "a fault", "is suspended"];
+    let stops = ["New rounds of the whole service have been switched off", "a fault", "is suspended"];
     let shown = async |browser: &mut Browser, path: &str| loop {
         let page = browser.get(path).await;
         assert_eq!(page.status, 200, "{path}");

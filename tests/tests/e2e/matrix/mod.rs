@@ -198,7 +198,8 @@ impl Service {
 
     async fn names(&self, number: usize, row: &Row) -> Names {
         let mut client = Client::on(self.connections["acme"].clone());
-        let player = format!("p{number}");
+        // Long enough that no hash contains the name by chance.
+        let player = format!("player-{number}");
         for currency in ["EUR", "SEK"] {
             client.fund(&player, currency, 1_000_000).await;
         }
