@@ -1,5 +1,5 @@
-//! Entries that wait for a pool: contributions and [`Decision`]s from players' commits. Commits on the pool's stream process
-//! these entries in log order (BW-16).
+//! Entries that wait for a pool: contributions and [`Decision`]s from players' commits. The pool coordinator
+//! handles these entries in log order, by commits on the pool's stream (BW-16).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
