@@ -16,6 +16,7 @@ mod calls;
 mod days;
 mod document;
 mod failure;
+mod failure_frame;
 mod fields;
 mod guard;
 mod json;

@@ -1,8 +1,8 @@
 use crate::{
     app::App,
     calls,
-    failure::{self, Failure},
-    guard, live, login,
+    failure::Failure,
+    failure_frame, guard, live, login,
     pages::{
         check, find, games, incidents, jackpots, jobs, log, now, par, player, player_names, players, public,
         reconciliation, reports, revenue, round, rounds, runbook, statement, switches, trust,
@@ -93,7 +93,7 @@ pub(crate) fn router(app: App) -> Router {
                 Failure::Said(StatusCode::METHOD_NOT_ALLOWED, "This path does not support the request's method."),
             )
         })
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), failure::framed))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), failure_frame::framed))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(app)
 }
