@@ -131,7 +131,7 @@ SCRIPTS = {
         "mega-wild": Script("WF-10 WF-11", f"{MEGA}, mark PLACED_WILD=3", before=(HIGH, WILDS, TIMES), shows=("Mega Wild",)),
         "two-mega-wilds": Script("WF-10", f"{MEGA}, mark PLACED_WILD=2", before=(HIGH, WILDS, TIMES), shows=("Mega Wild",)),
         "explosion": Script("WF-13", "spin EXPLOSION, win LINE", shows=("Explosion",)),
-        "free-spins": Script("WF-14", "free-spins", (("start", ""),), shows=("Free spin 10",)),
+        "free-spins": Script("WF-14", "free-spins", (("start", ""),), shows=("Free spin 1",)),
         "one-more": Script("WF-16", "free-spins", (("start", "more 1"),), shows=("1 free spin more",)),
         "ten-more": Script("WF-16", "free-spins", (("start", "more 10"),), shows=("10 free spins more",)),
         **{

@@ -92,3 +92,8 @@ pub(crate) fn file(media_type: &'static str, name: &str, content: impl Into<axum
         [(header::CONTENT_TYPE, HeaderValue::from_static(media_type)), (header::CONTENT_DISPOSITION, as_file)];
     (headers, content.into()).into_response()
 }
+
+pub(crate) async fn asset(media_type: &'static str, content: impl Into<axum::body::Body>) -> Response {
+    let headers = [(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "max-age=300")];
+    (headers, content.into()).into_response()
+}

@@ -1,6 +1,7 @@
 use crate::{
     app::App,
     calls,
+    document::asset,
     failure::Failure,
     failure_frame, guard, live, login,
     pages::{
@@ -13,10 +14,10 @@ use axum::{
     Router,
     extract::Request,
     middleware,
-    response::{IntoResponse, Response},
+    response::Response,
     routing::{get, post},
 };
-use http::{StatusCode, header};
+use http::StatusCode;
 use motherlode_picture::STYLE as STYLE_OF_PAGES;
 use std::sync::{Arc, LazyLock};
 
@@ -121,9 +122,4 @@ async fn no_page(request: Request, failure: Failure) -> Response {
         path if path.starts_with(PREFIX) => refused(&failure),
         path => calls::answer(failure, path),
     }
-}
-
-pub(crate) async fn asset(media_type: &'static str, content: impl Into<axum::body::Body>) -> Response {
-    let headers = [(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "max-age=300")];
-    (headers, content.into()).into_response()
 }

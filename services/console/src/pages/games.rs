@@ -5,9 +5,9 @@ use super::{
     rules_text,
 };
 use crate::{
+    document::asset,
     failure::Failure,
     layout,
-    routes::asset,
     text::{count, percent, words},
     visit::Visit,
 };
