@@ -91,7 +91,7 @@ def test_bw_14_figures_count_and_the_logs_end_goes_on_by_themselves(browser, sta
     client.fund("bob-who-came-later")
     page.get_by_text("bob-who-came-later").first.wait_for()
     page.goto(f"{service.console}jackpots/bewitched")
-    pooled = page.locator("dt", has_text=re.compile("^Contributions$")).locator("+ dd")
+    pooled = page.locator("dt", has_text="Contributions").first.locator("+ dd")
     before = pooled.inner_text()
     stake = round_pb2.Stake(coin_value="0.10", lines=15, coins_per_line=1)
     bet = spin_pb2.SpinRequest(request_id="a", account=alice, game="bewitched", stake=stake, witch=round_pb2.WITCH_WHITE)

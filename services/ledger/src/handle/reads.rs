@@ -135,7 +135,7 @@ impl Handle {
         if self.durable() == 0 { Ok(None) } else { self.shared.reader.identity() }
     }
 
-    /// Returns the positions of records whose hash begins with the same bytes as `hash`, latest first. The caller must
+    /// Returns the positions of records whose hash has the same first 8 bytes as `hash`, latest first. The caller must
     /// compare the whole hash.
     pub fn with_hash(&self, hash: &Hash) -> Result<Vec<Position>, FetchError> {
         Ok(self.shared.index.with_hash(hash)?)

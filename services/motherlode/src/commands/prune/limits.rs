@@ -34,8 +34,8 @@ pub struct Args {
     /// Public key of the log, to verify also the whole archive and its signed checkpoints.
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<VerifierKey>,
-    /// On JetStream: seconds before the log's new start for which messages are not removed, so that a delayed removal does not
-    /// reach the log. A server that stops during the removal must return within this time.
+    /// On JetStream: the prune also keeps the messages of the N seconds before the log's new start. A server that stops during
+    /// the removal applies the removal late, and must return within N seconds.
     #[arg(long, value_name = "N", default_value_t = 86_400)]
     pub(super) margin_seconds: u64,
     /// Only print the limits.
