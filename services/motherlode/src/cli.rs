@@ -1,6 +1,6 @@
 use crate::commands::{
     Failure, archive, audit, base, config, copy, doctor, export, follow, health, key, loadtest, log, par, play, proof,
-    prune, reload, replay, restore, rng, rounds, serve, simulate, token, verify, wallet, watch, witness,
+    prune, reload, replay, restore, rng, rounds, serve, simulate, token, verify, views, wallet, watch, witness,
 };
 use crate::help::{self, Completions, Man, with_help};
 use crate::replaced;
@@ -67,6 +67,8 @@ enum Command {
     Archive(Long<archive::Args>),
     /// Remove old records that an archive has.
     Prune(Long<prune::Args>),
+    /// Build the views of this version from the log of a running service, to shorten the start after an upgrade.
+    Views(Long<views::Args>),
     /// Show, take or confirm a base: the digest of the state at a position of the log.
     Base(Long<base::Args>),
     /// Examine a data folder: intact records, lost records, and the next step.
@@ -150,6 +152,7 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Copy(args) => args.run(copy::run),
         Command::Archive(args) => args.run(archive::run),
         Command::Prune(args) => args.run(prune::run),
+        Command::Views(args) => args.run(views::run),
         Command::Base(args) => args.run(base::run),
         Command::Doctor(args) => args.run(doctor::run),
         Command::Restore(args) => args.run(restore::run),

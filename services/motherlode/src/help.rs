@@ -37,6 +37,7 @@ const EXAMPLES: [(&str, &[&str]); 30] = [
     ("witness", &["motherlode witness --key witness.key --log motherlode-... --data witness"]),
     ("copy", &["motherlode copy --from data --to /backup/log"]),
     ("archive", &["motherlode archive --from data --to s3://backup/log"]),
+    ("views", &["motherlode views /var/lib/motherlode --to /var/lib/motherlode-next"]),
     ("prune", &["motherlode prune /var/lib/motherlode --archive s3://backup/log --keep-days 90"]),
     (
         "restore",

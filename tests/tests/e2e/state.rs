@@ -1,4 +1,4 @@
-use crate::upgrade::here;
+use crate::{PROGRAM, upgrade::here};
 use motherlode_ledger::{Proposal, Standing};
 use motherlode_runtime::{Config, program};
 use motherlode_server::{index_folder, open_stores};
@@ -7,6 +7,7 @@ use motherlode_tests::{Client, EUR, Server, account, bet, start_on};
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::{Command, Output},
 };
 
 fn snapshot(data: &Path) -> Option<PathBuf> {
@@ -109,4 +110,68 @@ async fn mf_34_1_a_state_that_this_build_does_not_fold_stops_new_rounds_until_th
     assert_eq!(server.ledger().books(reasons), ["reel fault A"]);
     server.stop().await.unwrap();
     assert!(snapshot(data.path()).is_some());
+}
+
+fn build_views(data: &Path, to: &Path) -> Output {
+    Command::new(PROGRAM).args(["views", "--priority", "normal"]).arg(data).arg("--to").arg(to).output().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_views_built_from_a_served_log_replace_a_replay_at_the_next_start() {
+    let (data, next) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let config = here(data.path(), 2);
+    let server = start(&config).await;
+    let mut client = Client::connect(server.address()).await;
+    let accounts = ["alice", "bob", "carol", "dave"].map(|player| account(player, EUR));
+    let mut play = async |from: usize| {
+        for account in &accounts {
+            if from == 0 {
+                client.fund_account(account, 1_000_000).await;
+            }
+            for number in from..from + 10 {
+                client.play_out(bet(&format!("{number}-{}", account.player_id), account, "0.01")).await.unwrap();
+            }
+        }
+    };
+    play(0).await;
+    let first = server.ends();
+    for (number, from) in [(0, 10), (1, 20)] {
+        let built = build_views(data.path(), next.path());
+        let printed = String::from_utf8_lossy(&built.stdout).into_owned();
+        assert!(built.status.success(), "{printed}{}", String::from_utf8_lossy(&built.stderr));
+        assert_eq!(printed.lines().count(), 2, "turn {number}: one line per partition: {printed}");
+        play(from).await;
+    }
+    let (last, mut balances) = (server.ends(), vec![]);
+    for account in &accounts {
+        balances.push(client.balance(account).await);
+    }
+    server.stop().await.unwrap();
+
+    let index = data.path().join("index");
+    fs::remove_dir_all(&index).unwrap();
+    fs::rename(next.path().join("index"), &index).unwrap();
+    let server = start(&config).await;
+    for (partition, (first, last)) in (0..).zip(first.into_iter().zip(last)) {
+        let from = server.ledgers().loaded(partition).unwrap().rests_on().position;
+        assert!(first < from && from < last, "partition {partition}: {first} < {from} < {last}");
+    }
+    let mut client = Client::connect(server.address()).await;
+    for (account, balance) in accounts.iter().zip(balances) {
+        let again = bet(&format!("0-{}", account.player_id), account, "0.01");
+        client.spin(again, None).await.unwrap();
+        assert_eq!(client.balance(account).await, balance, "a repeated request is not applied");
+    }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_views_are_not_built_in_the_data_folder_nor_from_a_folder_without_a_log() {
+    let (data, next) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    written(&here(data.path(), 1)).await;
+    for (of, to) in [(data.path(), data.path()), (next.path(), next.path()), (next.path(), data.path())] {
+        let built = build_views(of, to);
+        assert_eq!(built.status.code(), Some(2), "{}", String::from_utf8_lossy(&built.stderr));
+    }
+    assert_eq!(fs::read_dir(next.path()).unwrap().count(), 0);
 }

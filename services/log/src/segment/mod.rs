@@ -12,4 +12,4 @@ mod window;
 
 pub use scan::{Scan, Tail, scan, scan_after, scan_on};
 pub use sealed::{Sealed, SealedDamage, Sealer, Unsealer};
-pub use store::{Options, SegmentStore};
+pub use store::{Options, SegmentStore, read_present};

@@ -118,23 +118,7 @@ impl SegmentStore {
         disk.create_dir(dir).map_err(ScanError::at(dir))?;
         let lock = disk.lock(&dir.join(LOCK)).map_err(ScanError::at(&dir.join(LOCK)))?;
         let lock = lock.ok_or_else(|| OpenError::Locked { dir: dir.to_owned() })?;
-        let mut walk = Walk::new(Arc::clone(&disk), dir, Some(partition))?;
-        walk.by_outlines = by_outlines;
-        let start = LogStart { first: walk.next, previous: walk.head };
-        let mut index = Index::after(walk.next - 1);
-        let (mut last, mut unread) = (None, 0);
-        let mut pass = |index: &mut Index, passed: std::vec::Drain<Outline>| {
-            for outline in passed {
-                unread = outline.last;
-                index.add_outlined(outline);
-            }
-        };
-        while let Some(Step { segment, offset, block }) = walk.step()? {
-            pass(&mut index, walk.passed.drain(..));
-            index.add(segment, offset, block.bytes as u64, block.first, block.next() - 1);
-            last = Some((segment, offset, block.bytes as u64));
-        }
-        pass(&mut index, walk.passed.drain(..));
+        let Walked { walk, start, index, last, unread } = Walked::new(&disk, dir, partition, by_outlines)?;
         let active = match walk.last_segment {
             Some(first) => {
                 let path = dir.join(name_of(first));
@@ -304,6 +288,52 @@ impl SegmentStore {
         self.shared.index.write().publish(active.first, &active.file, offset, bytes, first, last);
         Ok(())
     }
+}
+
+/// Index of a log and the state of its last segment.
+struct Walked {
+    walk: Walk,
+    start: LogStart,
+    index: Index,
+    last: Option<(Position, u64, u64)>,
+    unread: Position,
+}
+
+impl Walked {
+    fn new(disk: &Arc<dyn Disk>, dir: &Path, partition: u32, by_outlines: bool) -> Result<Self, ScanError> {
+        let mut walk = Walk::new(Arc::clone(disk), dir, Some(partition))?;
+        walk.by_outlines = by_outlines;
+        let start = LogStart { first: walk.next, previous: walk.head };
+        let mut index = Index::after(walk.next - 1);
+        let (mut last, mut unread) = (None, 0);
+        let mut pass = |index: &mut Index, passed: std::vec::Drain<Outline>| {
+            for outline in passed {
+                unread = outline.last;
+                index.add_outlined(outline);
+            }
+        };
+        while let Some(Step { segment, offset, block }) = walk.step()? {
+            pass(&mut index, walk.passed.drain(..));
+            index.add(segment, offset, block.bytes as u64, block.first, block.next() - 1);
+            last = Some((segment, offset, block.bytes as u64));
+        }
+        pass(&mut index, walk.passed.drain(..));
+        Ok(Self { walk, start, index, last, unread })
+    }
+}
+
+/// Opens the records that a log has now, for reading only; another process may write the log. Makes these records
+/// durable, and verifies them, their hash chain included. Returns the hash of the last record with the reader.
+pub fn read_present(dir: &Path, partition: u32) -> Result<(Arc<dyn Reader>, Hash), ScanError> {
+    let disk: Arc<dyn Disk> = Arc::new(OsDisk);
+    let Walked { walk, start, index, .. } = Walked::new(&disk, dir, partition, false)?;
+    if let Some(last) = walk.last_segment {
+        let path = dir.join(name_of(last));
+        let synced = disk.open(&path, Access::Read).and_then(|file| file.sync());
+        synced.and_then(|()| disk.folder(dir)?.sync()).map_err(ScanError::at(&path))?;
+    }
+    let reader = SegmentReader { disk, dir: dir.to_owned(), start, index: RwLock::new(index) };
+    Ok((Arc::new(reader), walk.head))
 }
 
 impl Store for SegmentStore {

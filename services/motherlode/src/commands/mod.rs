@@ -30,6 +30,7 @@ pub mod stake;
 mod tie;
 pub mod token;
 pub mod verify;
+pub mod views;
 pub mod wallet;
 pub mod watch;
 pub mod witness;
