@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BINARY, DEPLOY
+from conftest import BINARY, DEPLOY, executed, missing
 
 UNIT = DEPLOY / "systemd/motherlode.service"
 # Maximum exposure level according to `systemd-analyze security`, in tenths: 0 (fully confined) to 100.
@@ -23,7 +23,7 @@ def commands(unit=UNIT):
     for line in settings("ExecStartPre", unit) + settings("ExecStart", unit):
         program, *arguments = shlex.split(line)
         if program == "/usr/local/bin/motherlode":
-            yield arguments
+            yield [word for word in arguments if not word.startswith("$MOTHERLODE_")]
 
 
 @pytest.mark.parametrize("unit", [UNIT, *OTHERS], ids=lambda unit: unit.stem)
@@ -106,3 +106,9 @@ def security(unit):
     command = ["systemd-analyze", "security", "--offline=yes", f"--threshold={EXPOSURE_MAX}", unit]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_systemd_starts_reloads_and_restarts_the_unit():
+    if reason := missing("debootstrap", "openssl", "systemd-nspawn"):
+        pytest.skip(f"{reason}: systemd is not booted")
+    executed("systemd/check.py")
