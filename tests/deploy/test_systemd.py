@@ -68,16 +68,17 @@ def test_a_start_checks_the_configuration_that_it_serves():
 
 
 def test_files_that_root_restored_belong_to_the_service_at_the_next_start(tmp_path):
-    (line,) = [line for line in settings("ExecStartPre") if line.startswith("+")]
+    (line,) = [line for line in settings("ExecStartPre") if "%S/motherlode/. %S/" in line]
     folder, elsewhere = tmp_path / "motherlode", tmp_path / "elsewhere"
     (folder / "log/0").mkdir(parents=True)
     (folder / "log/0/lock").touch()
     elsewhere.touch()
     (folder / "link").symlink_to(elsewhere)
+    (folder / "etc").mkdir()
     if os.getuid() != 0:
         pytest.skip("not root: the change of owner is not tested")
     os.chown(folder, 4711, 4711)
-    subprocess.run(shlex.split(line.removeprefix("+").replace("%S", str(tmp_path))), check=True, timeout=60)
+    subprocess.run(shlex.split(line.removeprefix("+").replace("%S", str(tmp_path)).replace("%t", str(tmp_path))), check=True, timeout=60)
     owners = {path: path.lstat().st_uid for path in (folder / "log", folder / "log/0/lock", folder / "link", elsewhere)}
     assert owners.pop(elsewhere) == os.getuid()
     assert set(owners.values()) == {4711}, owners
