@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Executes the Dockerfile's steps without a container engine.
+"""Executes the Dockerfile's steps without a container engine, or builds and runs the image with podman.
 
     deploy/container/check.py [--binary FILE] [--keep FOLDER]
+    deploy/container/check.py --podman --binary FILE [--keep FOLDER]
 
 Runs as root on Debian 12 with debootstrap and a network. The build stage uses this machine's Rust toolchain, or --binary.
 """
@@ -9,6 +10,7 @@ Runs as root on Debian 12 with debootstrap and a network. The build stage uses t
 import argparse
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -28,6 +30,8 @@ RUST_PACKAGES = "gcc,libc6-dev,ca-certificates"
 DISTROLESS_PACKAGES = "base-files netbase tzdata ca-certificates libc6 libssl3 libgcc-s1 libgomp1 libstdc++6".split()
 NONROOT = 65532
 START_SECONDS_MAX = 120
+# A process without CAP_SYS_RESOURCE cannot raise its limits to podman's defaults.
+LIMITS = ["--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096"]
 
 
 @dataclass
@@ -233,6 +237,74 @@ class Container:
         return self.outer.wait(timeout=30)
 
 
+class Podman:
+    def __init__(self, work):
+        self.command = ["podman", f"--root={work}/storage", f"--runroot={work}/run", "--storage-driver=vfs"]
+        self.command += ["--cgroup-manager=cgroupfs", *(["--runtime=runc"] if shutil.which("runc") else [])]
+
+    def __call__(self, *arguments, **more):
+        ran = subprocess.run([*self.command, *map(str, arguments)], capture_output=True, text=True, **more)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout.strip()
+
+    def build(self, work, binary):
+        for keyword, rest in instructions():
+            image = rest.split(" AS ")[0]
+            if keyword != "FROM" or image == "scratch":
+                continue
+            root = work / image.rsplit("/")[-1]
+            root.mkdir()
+            base(image, root)
+            if image.startswith(RUST):
+                shutil.copy(binary, root / "usr/local/lib/motherlode")
+                (root / "usr/local/bin/cargo").write_text("#!/bin/sh\ninstall -D /usr/local/lib/motherlode target/release/motherlode\n")
+                (root / "usr/local/bin/cargo").chmod(0o755)
+            say(f"FROM {image}: imported from Debian packages; {binary} instead of a build by cargo")
+            with subprocess.Popen(["tar", "--create", "--directory", root, "."], stdout=subprocess.PIPE) as tar:
+                self("import", "-", image, stdin=tar.stdout)
+        self("build", "--file", DOCKERFILE, "--tag", "motherlode", ROOT)
+        say(self("image", "inspect", "motherlode", "--format={{.Size}} bytes, user {{.Config.User}}, {{.Config.Entrypoint}} {{.Config.Cmd}}"))
+
+    def start(self, configuration):
+        (line,) = [line for line in DOCKERFILE.read_text().splitlines() if line.startswith("#     docker run ")]
+        say(line.removeprefix("#     "))
+        words = [word.replace("/etc/motherlode:", f"{configuration}:", 1) for word in shlex.split(line)[3:]]
+        words = [word.replace("50051:", "127.0.0.1::") for word in words]
+        made = self("run", "--detach", *LIMITS, *words)
+        self.target = f"--target=https://{self('port', made, '50051')}"
+        return made
+
+
+def check_with_podman(work, binary):
+    podman, configuration = Podman(work), work / "configuration"
+    podman.build(work, binary)
+    configure(configuration, binary)
+
+    def call(*arguments):
+        words = [binary, *arguments, podman.target, f"--ca={configuration}/tls.crt", "--server-name=motherlode"]
+        return subprocess.run(words, capture_output=True, text=True)
+
+    for start in (1, 2):
+        made = podman.start(configuration)
+        until = time.monotonic() + START_SECONDS_MAX
+        while call("health", HEALTH[0]).returncode != 0:
+            assert time.monotonic() < until, podman("logs", made)
+            time.sleep(0.2)
+        rounds = ["neptune", "--auto", "--rounds=3", f"--token-file={configuration}/token"]
+        played = call("play", *rounds)
+        if start == 2 and "SEAL_CHANGED" in played.stderr:
+            played = call("play", *rounds)
+        assert played.returncode == 0, played.stdout + played.stderr
+        assert call("play", "neptune", "--auto").returncode != 0, "a call without a token must be refused"
+        say(f"start {start}: {played.stdout.strip().splitlines()[-1].strip()}")
+        podman("stop", "--time=30", made)
+        assert podman("inspect", made, "--format={{.State.ExitCode}}") == "0"
+    volume = Path(podman("volume", "inspect", "motherlode", "--format={{.Mountpoint}}"))
+    run(binary, "audit", volume, stdout=subprocess.DEVNULL)
+    assert {entry.stat().st_uid for entry in [volume, *volume.rglob("*")]} == {NONROOT}
+    say("podman stopped the container twice with exit status 0; the audit of the volume's log has no finding")
+
+
 TARGET = ["--target=https://127.0.0.1:50051", "--ca=/etc/motherlode/tls.crt", "--server-name=motherlode"]
 HEALTH = ["--service=motherlode.spin.v1.SpinService", *TARGET]
 
@@ -274,14 +346,20 @@ def main():
     parser = argparse.ArgumentParser(description="Executes the Dockerfile's steps in plain roots.")
     parser.add_argument("--binary", type=Path, help="program that replaces cargo's result")
     parser.add_argument("--keep", type=Path, help="work in this folder and keep it")
+    parser.add_argument("--podman", action="store_true", help="build and run the image with podman")
     arguments = parser.parse_args()
+    if arguments.podman and not arguments.binary:
+        parser.error("--podman needs --binary")
     if os.geteuid() != 0:
         sys.exit("this creates roots and namespaces: run it as root")
     work = arguments.keep or Path(tempfile.mkdtemp())
     work.mkdir(exist_ok=True)
     try:
-        stage = build(work, arguments.binary)
-        check(stage, work, stage.root / "usr/local/bin/motherlode")
+        if arguments.podman:
+            check_with_podman(work, arguments.binary.resolve())
+        else:
+            stage = build(work, arguments.binary)
+            check(stage, work, stage.root / "usr/local/bin/motherlode")
     finally:
         if not arguments.keep:
             shutil.rmtree(work)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Boots systemd with the service's unit in a container. Checks the start, readiness, restored files, and a broken
-configuration.
+"""Boots systemd with the service's unit in a container. Checks the start, readiness, restored files, a reload,
+and a broken configuration.
 
     deploy/systemd/check.py --binary FILE
 
@@ -27,8 +27,13 @@ lock=/var/lib/private/motherlode/log/0/lock
 systemctl stop motherlode; echo "stop $?"
 chown -R root:root /var/lib/private/motherlode/log
 systemctl start motherlode; echo "restored $?"
+sed -i 's/^weight = 1 /weight = 2 /' /etc/motherlode/motherlode.toml
+systemctl reload motherlode; echo "reload $?"
+until journalctl -u motherlode --no-pager | grep -q 'changed configuration was applied.*operators'; do sleep 0.1; done
 [[ $(stat -c %u $lock) == $(stat -c %u /var/lib/private/motherlode) ]]; echo "owner $?"
 sed -i 's/^\[tls\]/[tls]\nnonsense = 1/' /etc/motherlode/motherlode.toml
+systemctl reload motherlode 2>/dev/null; echo "broken reload $?"
+systemctl is-active motherlode
 systemctl restart motherlode 2>/dev/null; echo "broken $?"
 journalctl -u motherlode --no-pager | grep -c 'unknown field `nonsense`'
 systemctl poweroff
@@ -71,7 +76,8 @@ def main():
         subprocess.run(boot, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=BOOT_SECONDS_MAX)
         result = (work / "root/result").read_text()
         print(result, end="")
-        expected = ["start 0", "SubState=running", "StatusText=serving", "stop 0", "restored 0", "owner 0", "broken 1"]
+        expected = ["start 0", "SubState=running", "StatusText=serving", "stop 0", "restored 0", "owner 0"]
+        expected += ["reload 0", "broken reload 1", "active", "broken 1"]
         lines = result.splitlines()
         missing = [line for line in expected if line not in lines]
         assert not missing and int(lines[-1]) > 0, missing

@@ -1,5 +1,7 @@
 import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,3 +21,17 @@ def takes():
     refused = subprocess.run([BINARY, "serve", "--no-such-flag", "--help"], capture_output=True, timeout=60)
     assert refused.returncode != 0, "an unknown flag is refused"
     return takes
+
+
+def missing(*programs):
+    """Returns the reason to skip a test that needs root and these programs, or an empty text."""
+    lacking = [program for program in programs if not shutil.which(program)]
+    return "not root" if os.geteuid() != 0 else f"{', '.join(lacking)} is missing" if lacking else ""
+
+
+def executed(check, *arguments):
+    # /var/tmp, because the roots and images may not fit into a folder in memory.
+    command = [sys.executable, DEPLOY / check, "--binary", BINARY, *arguments]
+    ran = subprocess.run(command, env={**os.environ, "TMPDIR": "/var/tmp"}, capture_output=True, text=True)
+    print(ran.stdout)
+    assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -5,7 +5,7 @@ import subprocess
 import tomllib
 
 import pytest
-from conftest import BINARY, DEPLOY
+from conftest import BINARY, DEPLOY, executed, missing
 
 DOCKERFILE = (DEPLOY / "container/Dockerfile").read_text()
 EXAMPLE = DEPLOY / "motherlode.toml"
@@ -65,3 +65,10 @@ def test_a_binary_is_split_from_its_debug_data(tmp_path):
     assert ".debug_info" not in sections(out / "one") and ".gnu_debuglink" in sections(out / "one")
     assert ".symtab" in sections(out / "one"), "a backtrace names its functions"
     assert subprocess.run([out / "one"]).returncode == 7
+
+
+@pytest.mark.parametrize(("programs", "arguments"), [([], []), (["podman", "runc"], ["--podman"])], ids=["chroot", "podman"])
+def test_the_image_is_built_and_runs(programs, arguments):
+    if reason := missing("debootstrap", "openssl", "git", *programs):
+        pytest.skip(f"{reason}: the image is not built by {' '.join(programs) or 'chroot'}")
+    executed("container/check.py", *arguments)

@@ -42,6 +42,11 @@ pub enum OpenError {
     Stream { stream: String, fault: String },
     #[error("a request about stream {stream} failed: {source}")]
     Api { stream: String, source: io::Error },
+    #[error(
+        "cannot remove the maximum age of messages that an interrupted prune left: {source}. Repeat `motherlode prune`, or give \
+         the NATS user the permission STREAM.UPDATE"
+    )]
+    Limited { source: Box<Self> },
     #[error(transparent)]
     Read(#[from] ReadError),
     #[error("stream {stream}: another process took over the log first, with epoch message {epoch}")]
@@ -225,7 +230,7 @@ impl Stream {
             return Ok(info);
         }
         tracing::warn!(stream = self.name, "an interrupted prune left a maximum age of messages: removing it");
-        self.limit(&info, Duration::ZERO)
+        self.limit(&info, Duration::ZERO).map_err(|error| OpenError::Limited { source: Box::new(error) })
     }
 
     pub(crate) fn limit(&self, info: &Value, age: Duration) -> Result<Value, OpenError> {

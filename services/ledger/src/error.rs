@@ -15,8 +15,9 @@ pub enum OpenError {
     #[error("the books refuse the commit at position {position}: {source}")]
     Refused { position: Position, source: Refused },
     #[error(
-        "the log starts at position {0}: earlier records are archived, and no usable snapshot covers these records; restore \
-         the log from its archive with `motherlode restore`"
+        "the log starts at position {0}: earlier records are archived, and no usable snapshot covers these records; copy \
+         `index/` and `proofs/` from another process of this log, or restore the log from its archive with `motherlode \
+         restore`"
     )]
     Archived(Position),
     #[error("this is not the expected log: {0}")]

@@ -90,10 +90,14 @@ impl Node {
     }
 
     pub fn restart(&mut self) {
+        self.restart_with("");
+    }
+
+    pub fn restart_with(&mut self, more: &str) {
         self.kill();
         let mut why = String::new();
         for _ in 0..RESTARTS_MAX {
-            match spawn(&self.folder, &self.settings) {
+            match spawn(&self.folder, &format!("{}{more}\n", self.settings)) {
                 Ok((process, ..)) => {
                     self.process = process;
                     return;

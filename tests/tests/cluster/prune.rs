@@ -111,7 +111,8 @@ impl Installation {
 
     fn archive(&self) {
         let archive = self.path("archive");
-        let to = ["--to", archive.to_str().unwrap(), "--segment-bytes", "4096"];
+        let bytes = if env::var_os("MOTHERLODE_PRUNE_ROUNDS").is_some() { "1048576" } else { "4096" };
+        let to = ["--to", archive.to_str().unwrap(), "--segment-bytes", bytes];
         self.on_log(&[&["archive", "--from", self.url()][..], &to].concat());
     }
 
@@ -158,6 +159,7 @@ async fn pl_37_three_servers_are_pruned_under_load_though_the_first_prune_is_kil
     let a = installation.start("a", &["--role", "ledger"]);
     until("the first writer", async || serving(a.address).await).await;
     let b = installation.start("b", &["--role", "ledger"]);
+    until("the standby loads the log", async || b.log_line("the log was loaded").is_some()).await;
     let targets = format!("http://{},http://{}", a.address, b.address);
     let spin = installation.start("spin", &["--role", "spin", "--ledger", &targets]);
     let mut players = vec![];

@@ -8,6 +8,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::{Duration, Instant},
 };
 
 fn signed(by: &KeyPair, who: &KeyPair, kind: &str, more: Value) -> String {
@@ -189,4 +190,50 @@ async fn mf_e6_the_shipped_nats_permissions_are_enough() {
     let place = server.node.url().replace("127.0.0.1", "localhost") + "/S";
     let audit = Command::new(PROGRAM).args(["audit", &place, "--config"]).arg(&reader).output().unwrap();
     assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stderr));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mf_e6_pl_37_the_shipped_nats_permissions_are_enough_for_a_prune() {
+    let server = Protected::start();
+    let path = |name: &str| server.folder.path().join(name).display().to_string();
+    let [ledger, prune] = ["ledger", "prune"].map(|name| {
+        let file = server.configure(name, &[server.shipped_user(name), server.root()]);
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, format!("data = {:?}\n{text}", path("data"))).unwrap();
+        file
+    });
+    let run = |arguments: &[&str], config: Option<&Path>| {
+        let config = config.into_iter().flat_map(|file| [Path::new("--config"), file]);
+        let output = Command::new(PROGRAM).args(arguments).args(config).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let start = || Process::start(PROGRAM, Path::new(&path("data")), Some(&ledger));
+    let process = start();
+    let mut client = Client::connect(process.address).await;
+    let mut player = Player::join(&mut client, "p", "0.05").await;
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(2) {
+        player.play_rounds(&mut client, 20).await.unwrap();
+    }
+    assert_eq!(process.terminate().await, Some(0));
+    let process = start();
+    let (place, target) =
+        (server.node.url().replace("127.0.0.1", "localhost") + "/S", format!("http://{}", process.address));
+    let taken = run(&["base", "take", &path("data"), "--actor", "anna", "--target", &target], None);
+    let after = |words| taken.split_once(words).unwrap().1.split([',', '\n']).next().unwrap().trim();
+    let (position, digest) = (after("state at position "), after("digest  "));
+    run(&["audit", &place, "--base", position], Some(&ledger));
+    run(&["base", "confirm", position, digest, "--actor", "bob", "--target", &target], None);
+    let mut client = Client::connect(process.address).await;
+    player.play_rounds(&mut client, 20).await.unwrap();
+    assert_eq!(process.terminate().await, Some(0));
+    run(&["archive", "--from", &place, "--to", &path("archive"), "--segment-bytes", "4096"], Some(&ledger));
+    let arguments = ["prune", &place, "--archive", &path("archive"), "--keep-days", "0", "--margin-seconds", "1"];
+    let pruned = run(&arguments, Some(&prune));
+    assert!(pruned.contains("partition 0 now starts at position "), "{pruned}");
+    let process = start();
+    let mut client = Client::connect(process.address).await;
+    player.play_rounds(&mut client, 5).await.unwrap();
+    assert_eq!(process.terminate().await, Some(0));
 }

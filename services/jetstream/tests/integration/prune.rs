@@ -15,6 +15,8 @@ use std::{
 
 const APPENDS: usize = 300;
 const MARGIN: Duration = Duration::from_secs(3);
+const WITHOUT_UPDATES: &str = "no_auth_user: ledger
+authorization { users: [{ user: ledger, password: x, permissions { publish { deny: \"$JS.API.STREAM.UPDATE.>\" } } }] }";
 
 fn open(config: &Config) -> JetStreamStore {
     JetStreamStore::open(config, 0).unwrap()
@@ -138,6 +140,14 @@ fn pl_37_the_next_writer_removes_the_limit_of_a_prune_that_was_killed_between_it
     assert_eq!(scanned(&config), kept(&records, start), "readers accept the limit, but do not remove it");
     assert!(has_limit(&node));
 
+    node.restart_with(WITHOUT_UPDATES);
+    let refused = JetStreamStore::open(&config, 0).unwrap_err();
+    assert!(
+        matches!(&refused, OpenError::Limited { .. }) && refused.to_string().contains("STREAM.UPDATE"),
+        "{refused}"
+    );
+    node.restart();
+    assert!(has_limit(&node));
     let (mut store, mut more) = (open(&config), Acknowledged::new());
     assert!(!has_limit(&node), "the limit must be removed before the first append");
     for n in 0..100 {

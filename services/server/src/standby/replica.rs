@@ -221,6 +221,7 @@ fn is_doubt(error: &jetstream::OpenError) -> bool {
         | Open::Contended { .. }
         | Open::Taken { .. }
         | Open::Deleted { .. }
+        | Open::Limited { .. }
         | Open::Key { .. } => false,
     }
 }
