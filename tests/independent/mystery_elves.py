@@ -160,14 +160,14 @@ class Round(rounds.Round):
         return paid + sum(turned[cell] for cell in acting)
 
     def offer_gamble(self):
-        """ME-14."""
+        """Offers the gamble (ME-14)."""
         if self.risked is None:
             self.risked = self.won_minor
         within = 0 < self.risked <= self.terms["gamble_max_minor"]
         self.awaiting = "double" if self.terms["double"] and within else "nothing"
 
     def offers(self, choice):
-        """ME-15 and ME-16."""
+        """Returns whether the round awaits this choice (ME-15, ME-16)."""
         without = {"double": self.passes, "halve": lambda: self.risked < 2}.get(choice[0])
         return super().offers(choice) and not (without and without())
 
@@ -177,7 +177,7 @@ class Round(rounds.Round):
         return counts > self.terms["gamble_max_minor"]
 
     def double(self, guess, shown):
-        """ME-15 and ME-17."""
+        """Resolves a guess (ME-15, ME-17)."""
         card, won = shown["card"]["card"], shown["card"]["won"]
         right = [face for face, colour in COLOURS.items() if colour == COLOURS[guess]]
         expect(

@@ -221,7 +221,7 @@ class Daily:
             client.spins.Spin(request, metadata=[("motherlode-force", "loss")])
 
     def out_of_band(self):
-        """G1: forced wins."""
+        """Task G1: forced wins, until a return is outside its band."""
         self.fund("acme/rich", 100_000)
         audit = self.client("platform/audit")
         for number in range(300):

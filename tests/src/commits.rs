@@ -3,7 +3,7 @@ use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{iter, sync::Arc};
 
-/// Reads in a loop, because a read before the end of the log may return only a few commits.
+/// Returns all commits from a position on. One read may return only some of them.
 pub fn commits(ledger: &Handle, from: Position) -> impl Iterator<Item = Arc<Logged>> {
     let mut next = from;
     let groups = iter::from_fn(move || {

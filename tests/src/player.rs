@@ -80,7 +80,7 @@ impl Player {
         assert_eq!(self.check_pruned(client).await, 0, "no request is archived");
     }
 
-    /// Repeats all requests, which must have no effect.
+    /// Repeats all requests, which must have no effect. Returns the number of archived rounds.
     pub async fn check_pruned(&mut self, client: &mut Client) -> u64 {
         let (rounds, answers, mut archived) = (self.round, Arc::default(), 0);
         for round in 0..=rounds {

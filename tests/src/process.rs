@@ -22,7 +22,7 @@ fn give_draw_key(data: &Path) -> io::Result<()> {
     writeln!(file, "{} {}", made.as_millis(), "5c".repeat(32))
 }
 
-/// Killed when dropped.
+/// Service process, killed on drop.
 pub struct Process {
     child: Child,
     log: File,

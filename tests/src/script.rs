@@ -1,8 +1,9 @@
-//! Script for the dealer in tests. A request's metadata `motherlode-force` names an outcome, and the dealer tries client
-//! seeds until the step has that outcome. The sealed draw does not change, so rounds can be replayed and audited as usual.
+//! Script for the dealer in tests. A request's metadata `motherlode-force` lists wishes, and the dealer tries client
+//! seeds until the step's outcome fulfils them. The sealed draw does not change, so rounds can be replayed and audited as
+//! usual.
 //!
-//! A wish is a word such as `open`, or a word and a value (see [`figured`]). `, ` separates several wishes, each of which
-//! must come true in the same step.
+//! A wish is a word such as `open`, or a word and a value (see [`figured`]). `, ` separates wishes, which
+//! the same step must fulfil.
 
 use motherlode_ledger::Proposal;
 use motherlode_proto::round::v1::{Awaiting, Card, MarkKind, Outcome, SpinKind, SpinResult, prize::Kind as PrizeKind};

@@ -4,7 +4,7 @@
 //! rounds on schedule and times each round from its due time, so a stalled service cannot slow the load down (coordinated
 //! omission).
 //!
-//! At the end, [`run`] compares balances and the pool's contributions with the answers, and reports open rounds.
+//! At the end, [`run`] compares balances and the pool's contributions with sums of the answers, and reports open rounds.
 
 mod books;
 mod connect;

@@ -1,4 +1,4 @@
-//! A player: plays rounds one at a time and sums up the answers.
+//! Simulated player: plays one round at a time, and sums bets and wins.
 //!
 //! The sums include only settled rounds. After a failed call, all calls of the round are repeated with the same request
 //! ids, so none takes effect twice (PL-11).

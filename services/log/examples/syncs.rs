@@ -1,4 +1,4 @@
-//! Measures `fdatasync` of a plain file; 0 calls per second means no pauses.
+//! Measures `fdatasync` of a plain file; PER_SECOND 0 means no pauses between syncs.
 
 use std::{
     env,

@@ -307,7 +307,6 @@ fn of_step_alone(round: &Round, step: &Step) -> String {
     if amount_minor == 0 { String::new() } else { cash(&Money { amount_minor, currency_code }) }
 }
 
-/// Returns the jackpots that the step hit.
 fn jackpots(round: &Round, step: &Step) -> String {
     let hit = |won: &&JackpotWin| won.hit_position == step.position;
     round.jackpots.iter().filter(hit).map(jackpot).collect::<Vec<_>>().join("; ")

@@ -18,7 +18,7 @@ const OPERATOR_BITS: u8 = 64;
 pub(crate) struct Events {
     counts: BTreeMap<i32, u64>,
     stretches: Arc<Vec<Stretch>>,
-    /// Number of events that are only in run files.
+    /// Number of events that are only in tables.
     #[serde(skip)]
     away: u64,
     #[serde(skip)]
@@ -47,12 +47,13 @@ impl From<Unreadable> for Refusal {
     }
 }
 
+/// Summary of [`STRETCH`] consecutive events.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Stretch {
     first: u64,
     since: i64,
     kinds: u128,
-    /// Bit set of the operators with events in this stretch; several operators may share a bit.
+    /// Bit set of these events' operators; several operators may share a bit.
     operators: u64,
     of_all: bool,
 }

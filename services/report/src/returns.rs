@@ -167,7 +167,7 @@ fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Retur
         Weighting::Stake => Stratum { weight: *bet, wins: &tally.all, theory: known.all },
         _ => Stratum { weight: 1.0, wins: &tally.own, theory: known.own },
     });
-    // Every gift is valued at the highest stake, at which the player can use it.
+    // Every gift is valued at the highest stake, because the player may use it at that stake.
     let highest = known.iter().map(|(bet, _)| *bet).fold(0.0, f64::max);
     let gifts: f64 = levels.iter().zip(&known).map(|((_, tally, _), (_, known))| tally.gifts as f64 * known.gift).sum();
     let mixed =

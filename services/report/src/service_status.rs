@@ -217,7 +217,6 @@ impl ServiceStatus {
     }
 }
 
-/// Number of settled rounds; `None` until the reports have read the existing log.
 fn rounds(counts: &Counts) -> Option<u64> {
     let sum = counts.rounds.iter().map(|(_, count)| count).sum();
     (!counts.significant.is_empty()).then_some(sum)

@@ -12,7 +12,8 @@ pub struct StepEvents {
 }
 
 impl StepEvents {
-    /// A step can hit the jackpot only if its bet contributed to the pool. Fails if the win exceeds the range of amounts.
+    /// Derives a step's events. The step can hit the jackpot only if its bet contributed to the pool. Fails if the win
+    /// exceeds the range of amounts.
     pub fn from_outcome(
         outcome: &Outcome,
         contributed: bool,

@@ -1,6 +1,6 @@
 //! Computations on rounds, without I/O or a clock. Play, display, voids, reports and audits use the same computations.
 //!
-//! - [`live`]: rounds resolved in the engine; `terms`: terms of rounds; [`draws`]: seeds of rounds
+//! - [`live`]: rounds resolved in the engine; [`draws`]: seeds of rounds
 //! - [`collection`]: figures carried between rounds
 //! - [`check`]: verification of steps; [`due`]: events that an outcome requires
 //! - [`view`]: rounds folded from commits; `award`: jackpot awards of rounds

@@ -31,7 +31,7 @@ pub enum Unresolvable {
     Malformed(#[from] Malformed),
 }
 
-/// Fails if this program lacks the round's game, or has another model of the game than the round.
+/// Returns the round's game. Fails if this program lacks the game, or has another model of it than the round.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
         game: started.game.to_string(),

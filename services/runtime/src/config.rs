@@ -36,7 +36,6 @@ use std::{
     path::PathBuf,
 };
 
-/// Configuration of `serve`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -62,7 +61,7 @@ pub struct Config {
     pub jurisdictions: Jurisdictions,
     /// Completion of abandoned rounds.
     pub interruption: Interruption,
-    /// Thresholds of reports.
+    /// Thresholds of significant events.
     pub report: Report,
     /// Currencies and coin ladders.
     pub currencies: Currencies,
@@ -80,7 +79,7 @@ pub struct Config {
     pub console: Console,
     /// Whether gRPC reflection is served.
     pub reflection: bool,
-    /// TLS, or plaintext.
+    /// TLS files; default: plaintext.
     pub tls: Option<Tls>,
     /// Operators with access (PL-27). Without operators, every caller has all permissions.
     pub operators: Vec<Operator>,
@@ -91,7 +90,7 @@ pub struct Config {
     pub allow_beyond_loopback: BeyondLoopback,
 }
 
-/// TLS files in PEM, read at the start.
+/// TLS files in PEM, read at startup and at each reload.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
@@ -103,7 +102,6 @@ pub struct Tls {
     pub client_ca: Option<PathBuf>,
 }
 
-/// Exceptions for a service reachable beyond loopback.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeyondLoopback {
@@ -145,7 +143,6 @@ impl Default for Demo {
     }
 }
 
-/// Sealed draws.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Draws {
@@ -162,7 +159,6 @@ pub struct Draws {
     pub accept_lost_keys: bool,
 }
 
-/// Limits of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {

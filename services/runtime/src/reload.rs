@@ -8,7 +8,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Changes of the configuration that a running service can apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReloadedKeys {
     /// Changed keys, such as `operators.acme.weight`; an added or removed operator has the key `operators.acme`.

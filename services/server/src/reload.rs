@@ -88,7 +88,6 @@ impl From<ReloadError> for Refusal {
     }
 }
 
-/// A reload that was logged and applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reload {
     pub change: ConfigurationReloaded,
@@ -217,7 +216,6 @@ struct State {
 }
 
 impl Reloads {
-    /// Installs the handler of SIGHUP.
     pub fn start(read: impl Fn() -> Result<Config, String> + Send + Sync + 'static) -> io::Result<Self> {
         let hangups = tokio::sync::Mutex::new(signal(SignalKind::hangup())?);
         Ok(Self { source: Arc::new(read), state: Mutex::default(), requested: Notify::new(), hangups })

@@ -1,7 +1,7 @@
 //! Resolves rounds that players have abandoned (PL-03, ME-20), and finishes rounds that have an automatic step.
 //!
-//! Sweeps are stateless and idempotent. Each sweep reads all open rounds from the books. In turn, it resolves a few rounds
-//! of each operator, oldest bets first.
+//! Sweeps are stateless and idempotent. Each sweep reads all open rounds from the books. It serves the operators in turn,
+//! a few rounds each, oldest bets first.
 
 use crate::{
     automatic::{AutomaticStep, next_step, step_request_id},

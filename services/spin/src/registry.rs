@@ -70,13 +70,13 @@ impl SessionRegistry {
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
-    /// A session of another operator is refused as if it had expired (PL-27).
+    /// Parses a session's id. A session of another operator is refused as if it had expired (PL-27).
     pub(crate) fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
         let id = required(session_id)?;
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Repeated calls with the same session, moment and player version append only one commit.
+    /// Logs a session's events, once per moment and version of the player's stream.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,

@@ -124,7 +124,8 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge: the newest runs up to a level of size, if more than three exist per level.
+/// Returns the runs to merge, for the lowest size level with too many runs: the newest runs of at most this level, if
+/// there are more than three per level.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // Runs before a gap in the positions are not merged until the gap is filled.

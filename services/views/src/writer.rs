@@ -142,7 +142,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A run without entries has one empty table.
+    /// Completes the run. A run without entries has one empty table.
     pub fn finish(mut self) -> Result<Run, ViewError> {
         if self.has_failed {
             return Err(ViewError::Entry {

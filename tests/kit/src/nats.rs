@@ -35,7 +35,7 @@ pub fn binary() -> PathBuf {
     installed
 }
 
-/// Killed when dropped.
+/// Server process, killed on drop.
 #[derive(Debug)]
 pub struct Node {
     folder: PathBuf,

@@ -182,8 +182,8 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 proof.checkpoint = proof.checkpoint.with(vec![signature]);
             }
         }
-        // Without the sealing records, a proof of the same round is valid, but states no seals. A replacement by equal
-        // bytes of another record is not a forgery.
+        // Without the sealing records, a proof of the same round is valid, but states no seals. Replacing bytes
+        // by equal bytes of another record is no forgery.
         if let Ok(proven) = verify(&proof, key, None)
             && !proven.draws.iter().any(|draw| matches!(draw, ShownDraw::NotShown(_)))
         {

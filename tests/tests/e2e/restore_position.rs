@@ -1,5 +1,3 @@
-//! Restores to earlier positions (PL-37).
-
 use crate::{
     archive::{bytes, killed, played, printed, refused, serve},
     restores::{begun, continued, copy_folder, machine, on, prepared, started},

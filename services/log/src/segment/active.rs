@@ -11,7 +11,7 @@ pub(super) struct Active {
     pub file: Arc<dyn File>,
     pub used: u64,
     pub zeroed: u64,
-    /// Copy of the file's bytes before offset `used`, from the start of the last page or earlier.
+    /// Copy of the bytes before offset `used`, at least from the last page boundary on.
     last: Vec<u8>,
     due: Pending,
 }

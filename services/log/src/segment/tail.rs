@@ -7,7 +7,7 @@
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
 
-/// Number of unexpected zero bytes from which an append's end counts as missing.
+/// Number of final zero bytes that show that a block's end is missing.
 const LACKING: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub(super) enum Verdict {
     Damaged,
 }
 
-/// Judges the bytes after the last valid block. `tail` begins at byte `offset` of the file; `expected` is the next position.
+/// Classifies `tail`, the bytes after the last valid block, which begin at byte `offset` of the file. `expected` is the
+/// next position.
 pub(super) fn judge(tail: &[u8], offset: u64, expected: Position) -> Verdict {
     let Some(used) = used(tail) else { return Verdict::Clean };
     let torn = match BlockHeader::decode(tail) {

@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn bases(args: &Show) -> Result<Vec<(u32, BaseTaken)>, Failure> {
-    // On JetStream, the folder has no log.
+    // With a log on JetStream, the folder has only the index.
     let is_there = |partition: &u32| {
         let index = index_folder(&args.data, *partition);
         index.with_extension("views").is_dir() || log_folder(&args.data, *partition).is_dir()

@@ -3,7 +3,7 @@ use motherlode_proto::convert::play::hex;
 use sha2::{Digest, Sha256};
 
 #[derive(Debug, clap::Args)]
-// These arguments have no group, because they include the arguments of `serve`, whose group has the same name.
+// These arguments have no clap group, because they include the arguments of `serve`, whose group has the same name.
 #[group(skip)]
 pub struct Args {
     /// Print the canonical form: one line of JSON, whose SHA-256 is the digest reported by a service.

@@ -23,7 +23,8 @@ use tonic::Status;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// Folder of the copy, which `audit` accepts; or nats://host:port,.../SUBJECT, if a stream captures the subject.
+    /// Folder of the copy, which `audit` accepts; or nats://host:port,.../SUBJECT, to publish the change feed on a subject
+    /// that a stream captures.
     #[arg(long = "to", value_name = "PLACE", required_unless_present = "format", conflicts_with = "format")]
     to: Option<PathBuf>,
     /// Write one line per record to standard output instead of a copy.

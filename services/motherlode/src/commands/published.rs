@@ -22,7 +22,7 @@ pub(super) struct Published {
 }
 
 impl Published {
-    /// Returns the position per partition after which the feed resumes.
+    /// Opens the feed. Also returns the position per partition after which it resumes.
     pub(super) async fn feed(
         config: &Store,
         to: &str,

@@ -1,5 +1,4 @@
-//! Figures read from a checkpoint equal figures folded from the log, at any position. Damaged tables and tables written for
-//! another log are not used.
+//! Figures read from a checkpoint equal figures folded from the log, at any position.
 
 use super::*;
 use crate::{events::Filter, follower::Follower};

@@ -47,7 +47,7 @@ impl Access {
         *current = new.into();
     }
 
-    /// Stores a known caller in `caller` even if the call is refused.
+    /// Checks credential, rate and role. Stores a known caller in `caller` even if the call is refused.
     pub fn admit(
         &self,
         path: &str,

@@ -1,5 +1,3 @@
-//! `[store]`: the log on NATS JetStream instead of segment files.
-
 use super::error::ConfigError;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -49,7 +47,6 @@ pub struct StoreTls {
     pub key: Option<PathBuf>,
 }
 
-/// Exceptions for unsafe settings.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllowUnsafe {
@@ -60,7 +57,7 @@ pub struct AllowUnsafe {
     pub sync_interval: bool,
     /// Whether to allow NATS servers older than 2.15.1, which can lose messages.
     pub version: bool,
-    /// Streams in memory.
+    /// Whether to allow streams in memory; a restart of the servers then loses the log.
     pub storage: bool,
     /// Whether to allow servers with a `max_payload` below 8 MiB, which refuse large group commits.
     pub max_payload: bool,

@@ -1,5 +1,3 @@
-//! `[telemetry]`: logs, spans and metrics.
-
 use serde::{Deserialize, Serialize};
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -23,7 +21,6 @@ pub struct Telemetry {
     pub listen: Option<SocketAddr>,
 }
 
-/// Format of the log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {

@@ -1,5 +1,3 @@
-//! `verify`: the part of the log that is verified before the first answer.
-
 use serde::{Deserialize, Serialize};
 
 /// Part of the log that is verified before the first answer.

@@ -22,7 +22,7 @@ use tokio::{
 const PAUSE: Duration = Duration::from_millis(50);
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
-/// Connections and TLS handshakes of a process; all listeners and all clones of this value share them.
+/// Connections and TLS handshakes of a process; all listeners and clones share them.
 #[derive(Clone)]
 pub struct Admission {
     table: Table,

@@ -99,10 +99,9 @@ pub fn network(address: IpAddr) -> IpAddr {
 ///
 /// When a limit is reached, one connection is closed to make room. Connections with incomplete handshakes are closed first,
 /// then connections without a known caller, then connections without a call in progress. Within one of these kinds, the
-/// oldest connection of the address with the most connections is closed. A connection with calls in progress is closed only
-/// if its address has at least two connections more than the new connection's address. An address with many connections
-/// therefore mainly displaces its own connections. At an operator's limit, one of the operator's connections is closed in
-/// this order, counted per credential.
+/// oldest connection of the address with the most connections is closed. Another address loses a connection only if it has
+/// more connections than the new connection's address, and a connection with calls in progress only if it has at least two
+/// more. At an operator's limit, one of the operator's connections is closed in this order, counted per credential.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 

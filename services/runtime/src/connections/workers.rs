@@ -1,4 +1,4 @@
-//! Threads for connections. Each connection has one thread for all its calls.
+//! Threads for connections. All calls of a connection run on one thread.
 
 use crate::priority::short_slices;
 use std::{

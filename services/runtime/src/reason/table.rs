@@ -307,7 +307,7 @@ reasons! {
         ReportBehind = "REPORT_BEHIND", Unavailable, After(1_000);
         /// The files of significant events could not be read.
         EventsUnreadable = "EVENTS_UNREADABLE", Unavailable, After(1_000);
-        /// Only the process that writes the partition has its proofs.
+        /// Only the process that writes the partition has its proofs. Call that process.
         ProofsElsewhere = "PROOFS_ELSEWHERE", Unavailable, AfterChange;
         /// The files of the Merkle tree could not be read.
         ProofsUnreadable = "PROOFS_UNREADABLE", Unavailable, After(1_000);

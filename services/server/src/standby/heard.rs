@@ -1,4 +1,4 @@
-//! List of a log's standbys.
+//! Lists a log's standbys as its readers while they report.
 
 use motherlode_jetstream::{Presence, StandbyReport};
 use motherlode_ledger::{Ledgers, ReaderKind, Reading};

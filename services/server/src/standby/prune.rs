@@ -1,4 +1,4 @@
-//! Prune of a log on JetStream (PL-37) by a standby that takes the log over, removes old messages and leaves.
+//! Prune of a log on JetStream (PL-37) by a standby that takes the log over, removes old messages and steps down.
 
 use super::replica::{CatchUpError, PartitionReplica, Replica};
 use crate::log::location::LogError;
@@ -53,7 +53,7 @@ impl Pruner {
         self.replica.partitions.iter().filter_map(PartitionReplica::loaded)
     }
 
-    /// The caller must hold the returned presence until it has left.
+    /// Becomes the writer. The caller must run [`Presence::hold`] until [`Presence::leave`] returns.
     pub fn take_over(&mut self) -> Result<Option<Presence>, PruneError> {
         let Self { replica: Replica { config, partitions, .. }, .. } = self;
         let opened = partitions.iter_mut().rev().map(|partition| partition.open(config, None));
@@ -64,7 +64,7 @@ impl Pruner {
         Ok(self.stores.split_first().map(|(first, others)| first.presence(others)))
     }
 
-    /// Removes messages of each partition.
+    /// Sets each partition's start to its position in `before`, and removes older messages.
     pub fn prune(
         &mut self,
         before: &[Position],

@@ -13,8 +13,8 @@ pub struct Args {
     /// Also print the digest of this operator's records, for comparison with the operator's copy.
     #[arg(long, value_name = "NAME")]
     pub(super) operator: Option<String>,
-    /// Last log position in the digest, as the copy's report prints it; by default the log's end. For several partitions,
-    /// positions are separated by commas.
+    /// Last position that the operator's digest covers, from the report on the copy; by default the log's end. For several
+    /// partitions, positions are separated by commas.
     #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
     pub(super) to: Vec<u64>,
     /// Public key of the log, for checkpoints; by default the public key of proofs.key in the folder.

@@ -1,4 +1,4 @@
-//! First pass over the log: collects the voids and jackpots that follow the end of their round.
+//! First pass over the log: collects voids and jackpots (see [`super`]).
 
 use super::{row_filter::RowFilter, source::Read};
 use crate::commands::Failure;

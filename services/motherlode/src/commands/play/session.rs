@@ -58,7 +58,6 @@ enum Next {
 }
 
 impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
-    /// Starts a session.
     pub(super) async fn start(client: Client, args: &'a Args, console: &'a mut Console<W, R>) -> Result<Self, Failure> {
         let request = GetGameRequest { game: args.game.clone(), ..GetGameRequest::default() };
         let described = insist(&request, |request| {
@@ -143,7 +142,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Err(Failure::found("the service still refuses the bet after the account was opened and funded"))
     }
 
-    /// Returns false at the end of the input.
+    /// Removes the cause of a refusal. Returns false at the end of the input.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
             "INSUFFICIENT_FUNDS" if self.args.demo => {

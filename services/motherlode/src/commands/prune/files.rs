@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, data: &Path, count: u32, archive: &Archive) -> Re
     Ok(())
 }
 
-/// Starts the ledger without serving, which checks the snapshot and writes one at the log's end.
+/// Recovers the state as at startup: checks the snapshot, and writes a new one at the log's end.
 fn recovered(data: &Path, store: &mut SegmentStore) -> Result<Recovered, Failure> {
     store.settle().map_err(Failure::found)?;
     let (number, end) = (store.partition(), ChainHead { position: store.end(), hash: store.head() });

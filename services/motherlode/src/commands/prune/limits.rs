@@ -1,5 +1,3 @@
-//! Limits of a prune.
-
 use crate::commands::{Failure, config_file::LogAccess, say};
 use motherlode_archive::{Archive, compare, needed_from, restore};
 use motherlode_ledger::{PruneLimit, Recovered};

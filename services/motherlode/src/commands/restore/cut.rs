@@ -48,7 +48,7 @@ pub(super) struct Cutter<'a> {
     /// Last position of a complete archive; records up to it are consistent.
     archived: Position,
     home_end: Position,
-    /// Last position that the kept records of partition 0 refer to.
+    /// Last position in this partition that the kept records of partition 0 refer to.
     reported: Position,
     kept: Kept,
     cut: Option<Kept>,

@@ -1,4 +1,4 @@
-//! [`super::world::World::run`] replaces the names that start with `@`.
+//! [`super::world::World::run`] replaces names such as `@OPEN` with addresses, paths and keys.
 
 use super::Mistake;
 
