@@ -7,7 +7,7 @@
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
 use crate::record::Position;
 
-/// Number of final zero bytes that show that a block's end is missing.
+/// Number of final zero bytes of a block that lacks its end.
 const LACKING: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
