@@ -74,7 +74,7 @@ SCRIPTS = {
             shows=("Free spin 10", "Collection free spin 5"),
         ),
         "below-a-cent": Script("DM-17", "win WAYS, over", coin="0.004", shows=("0.004",)),
-        "skipped": Script("DM-21", "free-spins", shows=("the player skips",)),
+        "skipped": Script("DM-21", "free-spins", shows=("the player skipped",)),
     },
     "mystery-elves": {
         "lines": Script("ME-01 ME-02 ME-03", "win LINE, over"),
@@ -111,13 +111,13 @@ SCRIPTS = {
         "free-spins-again": Script("NP-08", "free-spins", (("start", "more 10"),), shows=("10 free spins more",)),
         **{
             f"treasure-{needs}": Script(
-                "NP-09 NP-10 NP-11 NP-12 NP-13", f"needs {needs}", (("pick", ""),), shows=("left,", "opened,", "opens the objects")
+                "NP-09 NP-10 NP-11 NP-12 NP-13", f"needs {needs}", (("pick", ""),), shows=("not picked,", "opened,", "opens the objects")
             )
             for needs in (3, 4, 5)
         },
         "treasure-in-free-spins": Script("NP-09 NP-13", "free-spins", (("start", "pick"), ("pick", ""))),
         "treasure-unopened": Script("NP-12", "pick", end=LEAVE, shows=("closed", "shown when the round is over")),
-        "closed": Script("NP-12", "pick", end=CLOSE, shows=("closes the round (asked for)", "left,")),
+        "closed": Script("NP-12", "pick", end=CLOSE, shows=("closed the round (asked for)", "not picked,")),
     },
     "witch-feature": {
         "lines": Script("WF-01 WF-02 WF-03", "win LINE, over"),

@@ -70,7 +70,7 @@ def test_pl_19_a_round_plays_and_is_stepped_through_without_javascript(browser, 
         page.get_by_text(f"Picture {number} of {last}").wait_for()
         page.get_by_role("main").locator("h2").wait_for()
     assert page.get_by_role("link", name="Next").count() == 0
-    page.get_by_role("link", name="All at once").click()
+    page.get_by_role("link", name="All steps").click()
     page.get_by_role("heading", name="The bet").wait_for()
     page.get_by_role("link", name="Play it").click()
     page.wait_for_url(re.compile(r"frame=[1-9]\d*&play=on$"))

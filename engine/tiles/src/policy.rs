@@ -92,7 +92,9 @@ impl FromStr for Policy {
                 continue;
             }
             let words: Vec<_> = line.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
-            policy.take(&words, &mut quorum).ok_or(Malformed("invalid line in the policy"))?;
+            policy
+                .take(&words, &mut quorum)
+                .ok_or(Malformed("the policy has a line that is not a valid log, witness, group or quorum line"))?;
         }
         policy.quorum = quorum.ok_or(Malformed("a policy must have exactly one quorum line"))?;
         Ok(policy)

@@ -20,7 +20,7 @@ impl Demo {
                     None
                 }
                 Event::Deposited { currency, .. } | Event::Withdrawn { currency, .. } => {
-                    (!currency.is_real()).then_some("the world outside")
+                    (!currency.is_real()).then_some("a deposit or a withdrawal")
                 }
                 Event::JackpotPaid { currency, .. } => (!currency.is_real()).then_some("a jackpot"),
                 Event::CampaignGranted(campaign) => (!campaign.currency.is_real()).then_some("a campaign"),

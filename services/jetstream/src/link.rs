@@ -127,7 +127,9 @@ impl Link {
             let time: Timestamp = header("Nats-Time-Stamp")?.parse().ok()?;
             Some((header("Nats-Sequence")?.parse().ok()?, SystemTime::try_from(time).ok()?))
         });
-        found.ok_or_else(|| Failure::Unknown("the NATS server returned no message with its time".into()))
+        found.ok_or_else(|| {
+            Failure::Unknown("the NATS server returned no message with a sequence number and a timestamp".into())
+        })
     }
 
     fn get(&self, stream: &str, request: &Value) -> Result<Vec<Message>, Failure> {

@@ -77,7 +77,7 @@ fn oldest_kept(stream: &Stream, start: u64, margin: Duration) -> Result<(u64, Sy
 fn server_time(stream: &Stream, info: &Value) -> Result<SystemTime, OpenError> {
     let time = info["ts"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
     let time = time.and_then(|time| SystemTime::try_from(time).ok());
-    time.ok_or_else(|| stream.api_error(Failure::Unknown("JetStream's answer has no time".into())))
+    time.ok_or_else(|| stream.api_error(Failure::Unknown("JetStream's answer has no timestamp".into())))
 }
 
 fn removed(stream: &Stream, first: u64) -> Result<(), OpenError> {
@@ -90,7 +90,7 @@ fn removed(stream: &Stream, first: u64) -> Result<(), OpenError> {
             return Ok(());
         }
         if info["config"]["max_age"] == 0 {
-            return fault("another process ended the removal");
+            return fault("another process ended the removal of messages");
         }
         if Instant::now() >= until {
             return fault("the servers did not remove the messages in time");

@@ -95,7 +95,8 @@ impl Steps {
         }
         let before = self.walk.clone();
         let message = self.fetched.pop_front();
-        let message = message.ok_or_else(|| std::io::Error::other("the NATS server returned no message"))?;
+        let message = message
+            .ok_or_else(|| std::io::Error::other(format!("the NATS server did not return message {sequence}")))?;
         match self.walk.step(&self.stream.trust, &message) {
             Ok(records) => {
                 self.walk.report_foreign(&before, &self.stream.name);

@@ -238,7 +238,7 @@ impl Report {
         lines.push(row("hit frequency", &self.hit_frequency, rounds, 4));
         let feature = |(key, of): &(&str, Estimate)| row(&format!("{} rounds", key.replace('_', " ")), of, rounds, 4);
         lines.extend(self.features.iter().map(feature));
-        lines.extend(self.jackpots.iter().map(|jackpots| row("jackpots a spin", jackpots, rounds, 6)));
+        lines.extend(self.jackpots.iter().map(|jackpots| row("jackpots per spin", jackpots, rounds, 6)));
         let unseen = Estimate::unseen(self.max_win_bets, rounds);
         match &self.variance {
             Some(of) => lines.extend([

@@ -25,7 +25,10 @@ pub(crate) async fn issue(
     let reference = fields::text("reference", &request.reference, REFERENCE_MAX)?.to_owned();
     let persons = supported(persons)?.clone();
     if !caller.owns(&operator) || operator == PLATFORM {
-        return Err(Refusal::new(Reason::OperatorUnknown, "the caller has no such operator"));
+        return Err(Refusal::new(
+            Reason::OperatorUnknown,
+            "the operator is unknown, or the caller's credential does not serve it",
+        ));
     }
     let issued = ledgers.reads().run(caller, move || persons.issue(&operator, &reference));
     Ok(wire::IssuePlayerIdResponse { player_id: issued.await?? })

@@ -55,8 +55,8 @@ impl Recovered {
             limit("snapshot", core.snapshot.load(Ordering::Relaxed)),
             limit("days to keep", core.first_since(kept_from_ms)?),
             limit("open rounds", core.books.read().first_open_round().unwrap_or(Position::MAX)),
-            limit("wallet calls and proposed voids", of_players(core)?),
-            limit("jackpots to pay", of_awards(core)?),
+            limit("pending wallet calls and proposed voids", of_players(core)?),
+            limit("unpaid jackpots", of_awards(core)?),
             limit(
                 "proposed changes",
                 core.books.read().pending_changes().map(|(at, _)| at).min().unwrap_or(Position::MAX),

@@ -100,7 +100,7 @@ impl Options {
             return Err("--seconds-max must be above 0".to_owned());
         }
         if self.rate.is_some_and(|rate| !(rate.is_finite() && (0.001..=1e7).contains(&rate))) {
-            return Err("--rate must be 0.001 to 10000000 rounds a second".to_owned());
+            return Err("--rate must be 0.001 to 10000000 rounds per second".to_owned());
         }
         if self.thresholds.p99_ms_max.is_some_and(|limit| !(limit.is_finite() && limit > 0.0)) {
             return Err("--max-p99-ms must be above 0".to_owned());

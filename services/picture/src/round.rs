@@ -102,11 +102,15 @@ pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Autom
     let Some(automatic) = automatic else { return format!("the player {choice}") };
     let Automatic { actor, reason, .. } = automatic;
     match automatic.cause() {
-        Cause::Skipped => format!("the player skips the choice, so the game's rule {choice}"),
-        Cause::TimeOver => format!("the player's time is over, so the game's rule {choice}"),
-        Cause::Closed if actor.is_empty() => format!("the operator closes the round, so the game's rule {choice}"),
-        Cause::Closed => format!("{actor} closes the round ({reason}), so the game's rule {choice}"),
-        Cause::Unspecified => format!("the game's rule {choice}"),
+        Cause::Skipped => format!("the service {choice} by the game's rule, because the player skipped the choice"),
+        Cause::TimeOver => format!("the service {choice} by the game's rule, because the player's time ran out"),
+        Cause::Closed if actor.is_empty() => {
+            format!("the service {choice} by the game's rule, because the operator closed the round")
+        }
+        Cause::Closed => {
+            format!("the service {choice} by the game's rule, because {actor} closed the round ({reason})")
+        }
+        Cause::Unspecified => format!("the service {choice} by the game's rule"),
     }
 }
 
@@ -136,7 +140,7 @@ fn bet(round: &Round) -> Section {
             format!("{} {lines} x {} of {} {currency}{bought}", stake.lines, stake.coins_per_line, stake.coin_value),
         ),
         ("Witch", companion.map_or_else(String::new, |name| format!("the {name}"))),
-        ("Carried figures before", carried(info, &round.carried, &currency)),
+        ("Collection before the round", carried(info, &round.carried, &currency)),
         ("Bet", money(round.bet.as_ref())),
         ("Free round of campaign", round.campaign_id.clone()),
         ("Added to the jackpot", contribution),
@@ -197,7 +201,7 @@ fn of_step(
         ("Round's win so far", money(step.win.as_ref())),
         ("Balance before the step", money(step.balance_before.as_ref())),
         ("Balance after the step", money(step.balance_after.as_ref())),
-        ("Carried figures after", carried(info, &step.carried, code)),
+        ("Collection after the step", carried(info, &step.carried, code)),
     ];
     let picture = match (info, &step.outcome) {
         (Some(info), Some(outcome)) => {
@@ -419,8 +423,14 @@ mod tests {
             chosen(None, &collect, Some(&Automatic { cause: cause.into(), actor, reason }))
         };
         assert_eq!(chosen(None, &collect, None), "the player collects");
-        assert_eq!(by(Cause::Skipped), "the player skips the choice, so the game's rule collects");
-        assert_eq!(by(Cause::TimeOver), "the player's time is over, so the game's rule collects");
-        assert_eq!(by(Cause::Closed), "ann closes the round (asked to), so the game's rule collects");
+        assert_eq!(
+            by(Cause::Skipped),
+            "the service collects by the game's rule, because the player skipped the choice"
+        );
+        assert_eq!(by(Cause::TimeOver), "the service collects by the game's rule, because the player's time ran out");
+        assert_eq!(
+            by(Cause::Closed),
+            "the service collects by the game's rule, because ann closed the round (asked to)"
+        );
     }
 }

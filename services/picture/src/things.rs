@@ -69,7 +69,7 @@ impl Object<'_> {
             Self::Closed => "closed".to_owned(),
             Self::Picked => "picked".to_owned(),
             Self::Opened(of) => format!("opened, {} coins", grouped(&of.coins.to_string())),
-            Self::Left(of) => format!("left, {} coins", grouped(&of.coins.to_string())),
+            Self::Left(of) => format!("not picked, {} coins", grouped(&of.coins.to_string())),
         }
     }
 
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!((drawn.matches("<text").count(), drawn.contains("coins")), (5, false), "{drawn}");
         let opened = Outcome { reveals: vec![reveal(4, 1_250)], unopened: vec![reveal(1, 77)], ..Outcome::default() };
         let drawn = things(None, &opened).into_string();
-        assert!(drawn.contains("4 opened, 1,250 coins") && drawn.contains("1 left, 77 coins"), "{drawn}");
+        assert!(drawn.contains("4 opened, 1,250 coins") && drawn.contains("1 not picked, 77 coins"), "{drawn}");
         assert!(drawn.contains(">1,250</text>") && drawn.contains(">77</text>"));
         let picked = choice::Kind::Pick(choice::Pick { numbers: vec![2, 3] });
         let drawn = things(Some(&Choice { kind: Some(picked) }), &Outcome::default()).into_string();

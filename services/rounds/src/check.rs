@@ -210,7 +210,9 @@ impl Before<'_> {
             _ => collection::carried_by(live.game, self.player, &scope),
         };
         if carried != live.terms.carried {
-            return Err(Mismatch::differs("the figures carried into the round do not match the player's collection"));
+            return Err(Mismatch::differs(
+                "the round's terms state a collection that differs from the player's collection",
+            ));
         }
         Ok(live)
     }

@@ -106,7 +106,7 @@ impl Drop for QueueSlot {
 }
 
 async fn permit(semaphore: Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Refusal> {
-    let closed = |_| Refusal::new(Reason::Closing, "the service is closing");
+    let closed = |_| Refusal::new(Reason::Closing, "the service is shutting down");
     semaphore.acquire_owned().await.map_err(closed)
 }
 

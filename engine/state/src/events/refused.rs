@@ -89,11 +89,11 @@ pub enum Refused {
     NoSuchRound { round: u64 },
     #[error("round {round} was already voided")]
     AlreadyVoided { round: u64 },
-    #[error("round {round} is not open: the commit needs the round's settlement, read from the log")]
+    #[error("round {round} is not open, so its void needs the settlement from the log")]
     RecallNeeded { round: u64 },
     #[error("the commit has step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
-    #[error("round {round} has no resolved step")]
+    #[error("round {round} cannot be settled, because it has no resolved step")]
     NothingResolved { round: u64 },
     /// The step has neither a draw nor a seed, or it has both.
     #[error("the step does not use the player's next draw, {number}")]
@@ -102,7 +102,7 @@ pub enum Refused {
     WrongDraw { expected: u64, found: u64 },
     #[error("the step names a record as the seal of draw {number}, but that record did not seal the draw")]
     SealedElsewhere { number: u64 },
-    #[error("the stated reason does not permit a seal of draw {number}")]
+    #[error("the stated reason for a seal of draw {number} does not match the player's previous draw")]
     SealUnfounded { number: u64 },
     #[error("a client seed of {bytes} bytes is too long")]
     ClientSeedTooLong { bytes: usize },
@@ -170,7 +170,7 @@ pub enum Refused {
     #[error("a commit can have at most one of a pool's hits, voids and reports")]
     SecondDecision,
 
-    #[error("only partition 0 makes this decision, and only the other partitions mirror it")]
+    #[error("only partition 0 accepts this event, or only the partitions that mirror partition 0 do")]
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },

@@ -46,7 +46,7 @@ pub struct SessionOf {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SessionRefused {
-    #[error("the player's session in this game is already in use")]
+    #[error("the player already plays this game in another session or connection")]
     InUse,
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
     Held {

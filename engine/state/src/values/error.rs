@@ -1,6 +1,6 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MoneyError {
-    #[error("the text is not a valid decimal figure")]
+    #[error("the text is not a valid decimal number")]
     Malformed,
     #[error("unknown currency")]
     UnknownCurrency,

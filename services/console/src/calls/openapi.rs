@@ -111,7 +111,7 @@ fn operation(method: &MethodDescriptor, refusal: &Value, schemas: &mut Schemas) 
         "responses": {
             "200": { "description": what, "content": { media_type: { "schema": answered } } },
             "default": {
-                "description": "A refusal; the call had no effect. The fields code and details give the reason.",
+                "description": "A refusal or failure. The fields code and details give the reason.",
                 "content": { "application/json": { "schema": refusal } },
             },
         },

@@ -89,7 +89,7 @@ async fn unknown(visit: &Visit, operator: &str, id: &str) -> Result<Response, Fa
     let names = if own { player_names::near(visit, operator, id).await } else { vec![] };
     let told = html! {
         p.notice role="status" { "No player, request, session or campaign that you may see has this id." }
-        @if !visit.may("FindId") { p { "Requests, sessions and campaigns need the role wallet, support or audit." } }
+        @if !visit.may("FindId") { p { "To find requests, sessions and campaigns, you need the role wallet, support or audit." } }
         (player_names::similar(operator, id, &names))
     };
     Ok(layout::page(visit, "Find", form(visit, told)).await)
@@ -322,7 +322,7 @@ fn transaction(of: &Transaction) -> Markup {
                 ("Kind", html! { (words(of.kind().as_str_name(), "KIND_")) }),
                 ("Player", html! { a href=(query(&format!("/player/{player}"), &[("currency", &account.currency_code)])) { (player) } }),
                 ("Amount", html! { (money(of.amount.as_ref())) }),
-                ("Balance after it", html! { (money(of.balance.as_ref())) }),
+                ("Balance after the transaction", html! { (money(of.balance.as_ref())) }),
                 ("Time", when(of.time.as_ref())),
                 ("Requested by", html! { (if of.actor.is_empty() { "–" } else { &of.actor }) }),
 

@@ -89,7 +89,7 @@ fn ways(round: &Round, at: usize, of: usize, plays: bool) -> Markup {
                 (link(Some(at + 1).filter(|next| *next < of), "Next"))
                 @if plays && at + 1 < of { li { a href=(address(round, at, false)) { "Stop" } } }
                 @else { li { a href=(address(round, if at + 1 < of { at } else { 0 }, true)) { "Play" } } }
-                li { a href={ "/round/" (round.round_id) } { "All at once" } }
+                li { a href={ "/round/" (round.round_id) } { "All steps" } }
             }
             p.soft { "Picture " (at + 1) " of " (of) }
         }

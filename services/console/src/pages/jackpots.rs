@@ -94,7 +94,7 @@ async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure
     let pool = answer.into_inner().pool.unwrap_or_default();
     let content = html! {
         div.tiles {
-            div.tile { span { "Pool's figure at the base coin" } b.figure { (eur(&pool.base_figure_eur)) } }
+            div.tile { span { "Jackpot at the base coin" } b.figure { (eur(&pool.base_figure_eur)) } }
             div.tile { span { "State" } b { (status(&pool)) } }
             div.tile { span { "Cycle" } b { (count(pool.cycle)) } }
         }
@@ -174,8 +174,7 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
         html! {
             p.note { "The coin's share is the coin value divided by the base coin. The award of a hit is the coin's \
-                 share of the pool's figure. The figure is taken at the hit's position in the log and includes the \
-                 winner's own bet. \
+                 share of the jackpot at the hit's position in the log, including the winning bet's contribution. \
                  The award takes the coin's share of the increments. The award takes the coin's share of the seed from \
                  the reserve first, then from the house. The rest of the increments goes to the reserve. A collision is \
                  a second hit within one refresh of the counters: the second hit gets its share of \

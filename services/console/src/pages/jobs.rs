@@ -75,7 +75,7 @@ pub(super) async fn simulations(visit: &Visit, game: &str, rules_version: &str) 
                 label for="of-rounds" { "Rounds" }
                 select #of-rounds name="rounds" { @for rounds in ROUNDS { option value=(rounds) selected[rounds == ROUNDS[1]] { (count(rounds)) } } }
                 label for="of-lines" { "Lines" } input #of-lines name="lines" inputmode="numeric" size="4" placeholder="all";
-                label for="of-coins" { "Coins a line" } input #of-coins name="coins" inputmode="numeric" size="4" placeholder="1";
+                label for="of-coins" { "Coins per line" } input #of-coins name="coins" inputmode="numeric" size="4" placeholder="1";
                 label for="of-coin" { "Coin value" } input #of-coin name="coin" inputmode="decimal" size="6" placeholder="0.10";
                 button type="submit" { "Simulate" }
             }

@@ -289,8 +289,8 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
             ["Partition", "Written by", "Proposals waiting", "Index behind", "Reports behind", "Not verified yet"];
         html! {
             div.tiles {
-                (course("Rounds a second", &rounds))
-                (course("Calls a second", &calls))
+                (course("Rounds per second", &rounds))
+                (course("Calls per second", &calls))
                 (tile("p50 latency", &time(told.latency_p50_us)))
                 (tile("p99 latency", &time(told.latency_p99_us)))
                 div.tile {

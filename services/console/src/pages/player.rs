@@ -173,7 +173,7 @@ fn waiting(visit: &Visit, rounds: &[OpenRound]) -> Markup {
         ]
     };
     match rounds {
-        [] => html! { p { "None is open." } },
+        [] => html! { p { "No round is open." } },
         all => table(
             "Open rounds",
             &["Round", "Game", "Bet", "Current win", "Waits for", "Bet at", "Will be finished automatically at"],
@@ -189,7 +189,7 @@ async fn collections(visit: &Visit, account: &Account) -> Result<Markup, Failure
     let request = ListCollectionsRequest { account: Some(account.clone()), game: String::new() };
     let answer = visit.api.ledger().list_collections(request).await;
     section("Collections", answer, |answer| match answer.collections.as_slice() {
-        [] => html! { p { "Nothing is collected." } },
+        [] => html! { p { "The player has no collections." } },
         all => {
             let games: BTreeSet<_> = all.iter().map(|of| of.game.as_str()).collect();
             let row = |of: &motherlode_proto::ledger::v1::Collection| {
@@ -221,7 +221,7 @@ async fn campaigns(visit: &Visit, account: &Account) -> Result<Markup, Failure> 
     let all = answer.as_ref().map_or_else(|_| vec![], |answer| answer.get_ref().campaigns.clone());
     let paid = paid(visit, account, &all).await;
     section("Free rounds", answer, |answer| match answer.campaigns.as_slice() {
-        [] => html! { p { "None were granted." } },
+        [] => html! { p { "No free rounds were granted." } },
         all => {
             let row = |of: &Campaign| {
                 vec![

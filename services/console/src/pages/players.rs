@@ -127,8 +127,8 @@ fn ways(visit: &Visit, operator: &str) -> Markup {
     html! {
         ul.links {
             @if visit.may("ListOpenRounds") { li { a href={ "/open/" (operator) } { "Open rounds" } } }
-            li { a href=(query("/players.csv", &asked)) { "These as CSV" } }
-            li { a href=(query("/players.parquet", &asked)) { "These as Parquet" } }
+            li { a href=(query("/players.csv", &asked)) { "Players as CSV" } }
+            li { a href=(query("/players.parquet", &asked)) { "Players as Parquet" } }
         }
     }
 }

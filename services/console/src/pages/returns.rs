@@ -66,7 +66,7 @@ pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Mar
     Ok(html! {
         (judged(&told.rtp, sum, out.len(), first))
         p.note { "Model " code { (summary.model_hash) } ", rules version " (summary.rules_version) " of " (summary.rules_date) ": "
-            @if off.is_empty() { "takes new rounds." } @else { strong { "switched off" } " for " (off.join(", ")) "." } }
+            @if off.is_empty() { "accepts new rounds." } @else { strong { "switched off" } " for " (off.join(", ")) "." } }
     })
 }
 
@@ -93,7 +93,7 @@ fn judged(published: &str, sum: &Return, out: usize, first: Option<&str>) -> Mar
             (tile("Published", html! { (percent(published)) }))
             (tile(&format!("Returned in {}", sum.currency_code), html! { (percent(&sum.held_rtp)) }))
             (tile("Band around the expected return", html! { "−" (percent(&sum.band_below)) " to +" (percent(&sum.band)) }))
-            (tile("Rounds, and weighted", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
+            (tile("Rounds and effective rounds", html! { (count(sum.rounds)) ", " (count(&sum.effective_rounds)) }))
         }
     }
 }

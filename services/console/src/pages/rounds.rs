@@ -227,8 +227,8 @@ fn shown(filter: &Filter<'_>, rounds: &[Round], next: &str) -> Markup {
                 li { a href=(path(filter.account, &[&filters[..], &[("page", next)]].concat()) + "#history") rel="next" { "Earlier" } }
             }
             @if !rounds.is_empty() {
-                li { a href=(files("csv")) { "These as CSV" } }
-                li { a href=(files("parquet")) { "These as Parquet" } }
+                li { a href=(files("csv")) { "Rounds as CSV" } }
+                li { a href=(files("parquet")) { "Rounds as Parquet" } }
             }
         }
     }

@@ -63,8 +63,8 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
         @else {
             (wide_table("Transactions, the latest first", &HEAD, rows))
             ul.links {
-                li { a href=(file("csv")) { "These as CSV" } }
-                li { a href=(file("parquet")) { "These as Parquet" } }
+                li { a href=(file("csv")) { "Transactions as CSV" } }
+                li { a href=(file("parquet")) { "Transactions as Parquet" } }
             }
         }
         (player::further(&with(&statement, &answer.next_page_token), &answer.next_page_token))

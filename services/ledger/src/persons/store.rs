@@ -88,7 +88,11 @@ impl Folder {
         let entries = fs::read_dir(&self.path).map_err(|error| unavailable(&self.path, &error))?;
         let mut tables = self.tables.lock();
         if entries.count().max(tables.len()) >= OPERATORS_MAX {
-            return Err(full(OPERATORS_MAX).with("operators_max", OPERATORS_MAX));
+            return Err(Refusal::new(
+                Reason::PersonsFull,
+                format!("{OPERATORS_MAX} operators have persons, which is the maximum"),
+            )
+            .with("operators_max", OPERATORS_MAX));
         }
         let path = self.path.join(operator);
         Ok(tables.get(operator).map(Arc::clone).unwrap_or_else(|| add(&mut tables, operator, path)))
@@ -110,12 +114,12 @@ fn add(tables: &mut BTreeMap<String, Arc<Mutex<Table>>>, operator: &str, path: P
 }
 
 fn full(most: usize) -> Refusal {
-    Refusal::new(Reason::PersonsFull, format!("the limit of {most} is reached: erase a person"))
+    Refusal::new(Reason::PersonsFull, format!("the operator has {most} persons, which is the maximum: erase a person"))
         .with("persons_max", most)
 }
 
 fn unavailable(path: &Path, error: &io::Error) -> Refusal {
-    tracing::error!(file = %path.display(), %error, "failed to read or write persons");
+    tracing::error!(file = %path.display(), %error, "failed to read or write the file of an operator's persons");
     Refusal::new(Reason::PersonsUnavailable, "the persons could not be read or written")
 }
 

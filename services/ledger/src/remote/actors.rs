@@ -48,8 +48,10 @@ impl Actors {
         let mut approved = false;
         for event in events {
             if takes_two(event) && !approved && !is_copy && !opens(proposal, event) {
-                let reason =
-                    format!("{} on {stream} must directly follow the event that approves the change", kind_name(event));
+                let reason = format!(
+                    "event {} on stream {stream} must directly follow the event that approves the change",
+                    kind_name(event)
+                );
                 return Err(AppendError::not_allowed(Reason::ApprovalMissing, reason));
             }
             approved = matches!(event, Event::ChangeApproved { .. });
@@ -63,7 +65,7 @@ impl Actors {
         match unsigned.filter(|_| !is_copy && !matches!(events.last(), Some(Event::ActedBy { .. }))) {
             None => Ok(()),
             Some(event) => {
-                let reason = format!("{} on {stream} must name the actor", kind_name(event));
+                let reason = format!("event {} on stream {stream} must name the actor", kind_name(event));
                 Err(AppendError::not_allowed(Reason::ActorMissing, reason))
             }
         }

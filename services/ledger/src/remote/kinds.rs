@@ -8,14 +8,15 @@ pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result
     let place =
         StreamContext { stream, copies: partition != HOME && InternalRequest::copied_position(request_id).is_some() };
     if events.contains(&Event::RequestCancelled) && !is_cancellable(stream, request_id) {
-        let reason = format!("request {request_id} on {stream} is internal to the ledger and cannot be cancelled");
+        let reason =
+            format!("request {request_id} on stream {stream} is internal to the ledger and cannot be cancelled");
         return Err(AppendError::not_allowed(Reason::KindNotAllowed, reason));
     }
     match events.iter().find(|event| !is_allowed(roles, &place, event)) {
         None => Ok(()),
         Some(event) => Err(AppendError::not_allowed(
             Reason::KindNotAllowed,
-            format!("the credential's roles ({roles}) may not propose {} on {stream}", kind_name(event)),
+            format!("the credential's roles ({roles}) may not propose event {} on stream {stream}", kind_name(event)),
         )),
     }
 }

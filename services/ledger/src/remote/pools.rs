@@ -54,7 +54,7 @@ fn behind(ledger: &Handle, stream: &StreamId) -> AppendError {
 fn check_copy(ledger: &Handle, proposal: &Proposal, home: Option<&Handle>, position: u64) -> Result<(), AppendError> {
     let differs = || {
         let reason = format!(
-            "the proposed copy of events does not match the events at position {position} of partition {HOME} on {}",
+            "the proposed copy of events does not match the events at position {position} of partition {HOME} on stream {}",
             proposal.stream
         );
         AppendError::not_allowed(Reason::CopyDiffers, reason)

@@ -118,7 +118,7 @@ async fn take(args: &Take) -> Result<(), Failure> {
             async move { ledger.take_base(request).await }
         });
         let position = taken.await.map_err(|status| client::explain(&status))?.position;
-        say(&format!("{}  claim recorded at position {position}\n", text(&(partition, base))))?;
+        say(&format!("{}  recorded as a base at position {position}\n", text(&(partition, base))))?;
     }
     Ok(())
 }

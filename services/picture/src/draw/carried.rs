@@ -84,8 +84,8 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
         match (key.as_str(), potion) {
             ("given", _) if *value > 0 => "the new player's gift is given".to_owned(),
             ("given", _) => "the new player's gift is not given yet".to_owned(),
-            ("potion_1", potion) => format!("first place {}", potion.unwrap_or("empty".to_owned())),
-            ("potion_2", potion) => format!("second place {}", potion.unwrap_or("empty".to_owned())),
+            ("potion_1", potion) => format!("potion slot 1: {}", potion.unwrap_or("empty".to_owned())),
+            ("potion_2", potion) => format!("potion slot 2: {}", potion.unwrap_or("empty".to_owned())),
             ("unlocked", _) => {
                 let count = usize::try_from(*value).unwrap_or_default().clamp(1, FEATURES.len());
                 format!("unlocked {}", FEATURES[..count].join(", "))

@@ -290,12 +290,12 @@ async fn at_d3_the_platform_is_led_to_records_and_not_told_that_no_round_waits()
     let mut acme = Browser::logged_in(service.server.console(), "acme-all").await;
     let mut platform = Browser::logged_in(service.server.console(), "platform-all").await;
     let page = platform.get("/open/acme").await;
-    assert!(page.status == 200 && !page.body.contains("None is open"), "{}", page.body);
+    assert!(page.status == 200 && !page.body.contains("No round is open"), "{}", page.body);
     assert!(page.body.contains("1 rounds are open"), "{}", page.body);
     let mut auditor = Browser::logged_in(service.server.console(), "platform-audit").await;
     let page = auditor.get("/open/acme").await;
     assert!(
-        !page.body.contains("None is open") && page.body.contains("visible only to this operator"),
+        !page.body.contains("No round is open") && page.body.contains("visible only to this operator"),
         "{}",
         page.body
     );

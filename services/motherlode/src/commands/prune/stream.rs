@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, store: &config::Store, count: u32, archive: &Arch
         found
             .iter_mut()
             .zip(&compared)
-            .for_each(|(found, compared)| found.add("compared with the archive", compared.floor()));
+            .for_each(|(found, compared)| found.add("records compared with the archive", compared.floor()));
         found.iter().try_for_each(|limits| say(&limits.text()))?;
         let floors: Vec<Position> = found.iter().map(Limits::floor).collect();
         Ok(pruner.prune(&floors, Duration::from_secs(args.margin_seconds), || !held.is_finished())?)
@@ -53,7 +53,7 @@ impl From<PruneError> for Failure {
     fn from(error: PruneError) -> Self {
         let step = match error {
             PruneError::Stream(_) | PruneError::Lost => {
-                "Repeat the command. The next start of a ledger process removes a limit that remains"
+                "Repeat the command. The next start of a ledger process removes a maximum age of messages that this command left"
             }
             _ => "",
         };

@@ -247,7 +247,7 @@ fn wf_06_wf_11_the_shelf_shows_potions_and_unlocked_features() {
     assert_eq!(shelf(super::game(), &|_| 1, false), "");
     let figure = |key: &str, value| CarriedFigure { key: key.to_owned(), value };
     let told = changes(game, &[figure("potion_1", 3), figure("potion_2", 0), figure("unlocked", 2)], "EUR");
-    assert_eq!(told, "first place Green Potion; second place empty; unlocked High Symbols, Random Wilds");
+    assert_eq!(told, "potion slot 1: Green Potion; potion slot 2: empty; unlocked High Symbols, Random Wilds");
 }
 
 #[test]
