@@ -8,7 +8,12 @@ fn main() -> io::Result<()> {
     let mut files = fs::read_dir(folder)?.map(|file| Ok(file?.path())).collect::<io::Result<Vec<_>>>()?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "svg"));
     files.sort();
-    let entry = |file: &PathBuf| format!("    ({:?}, include_str!({file:?})),\n", file.file_stem().unwrap_or_default());
+    // No path of this machine, for reproducible builds.
+    let entry = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let read = format!(r#"include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/{name}"))"#);
+        format!("    ({:?}, {read}),\n", file.file_stem().unwrap_or_default())
+    };
     let list: String = files.iter().map(entry).collect();
     let to = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("sprites.rs");
     fs::write(to, format!("&[\n{list}]\n"))

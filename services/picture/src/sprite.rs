@@ -91,6 +91,11 @@ mod tests {
     const SPRITE: &str = "<svg>\n<g id=\"a\" fill=\"url(#c)\">\n  <path/>\n</g>\n<g id=\"b\"/>\n<g id=\"c\"><use href=\"#a\"/></g>\n</svg>\n";
 
     #[test]
+    fn pl_37_generated_code_is_the_same_in_every_folder() {
+        assert!(!include_str!(concat!(env!("OUT_DIR"), "/sprites.rs")).contains(env!("CARGO_MANIFEST_DIR")));
+    }
+
+    #[test]
     fn pl_19_each_game_has_an_icon_of_its_highest_paying_symbols() {
         for game in motherlode_slots::latest_games() {
             let icon = icon(game.name(), game.rules_version()).unwrap();
