@@ -84,7 +84,7 @@ struct Service {
 struct Method {
     kind: &'static str,
     name: String,
-    request_id: i32,
+    names: [i32; 4],
     request: String,
     answer: String,
 }
@@ -98,14 +98,16 @@ impl Contract {
                 file.message_type.iter().map(|message| (format!(".{}.{}", file.package(), message.name()), message))
             })
             .collect();
-        let request_id = |name: &str| {
+        let names = |name: &str| {
             let message: Option<&DescriptorProto> =
                 messages.iter().find_map(|(of, message)| (of == name).then_some(*message));
-            let field = message.and_then(|message| message.field.iter().find(|field| field.name() == "request_id"));
-            field.map_or(0, |field| field.number())
+            ["request_id", "account", "player_id", "round_id"].map(|name| {
+                let field = message.and_then(|message| message.field.iter().find(|field| field.name() == name));
+                field.map_or(0, |field| field.number())
+            })
         };
         let method = |method: &MethodDescriptorProto| Method {
-            request_id: request_id(method.input_type()),
+            names: names(method.input_type()),
             kind: match (method.client_streaming(), method.server_streaming()) {
                 (false, false) => "unary",
                 (false, true) => "server_streaming",
@@ -147,10 +149,12 @@ impl Contract {
         let methods = self.0.iter().flat_map(|service| &service.methods);
         let mut messages = BTreeMap::new();
         for method in methods {
-            messages.entry(&*method.answer).or_insert(0);
-            messages.insert(&*method.request, method.request_id);
+            messages.entry(&*method.answer).or_insert([0; 4]);
+            messages.insert(&*method.request, method.names);
         }
-        let messages: Vec<_> = messages.iter().map(|(message, field)| format!("{message} = {field}")).collect();
+        let fields = |fields: &[i32; 4]| fields.map(|field| field.to_string()).join(" ");
+        let messages: Vec<_> =
+            messages.iter().map(|(message, names)| format!("{message} = {}", fields(names))).collect();
         format!("wire! {{ {} }}\n", messages.join(", "))
     }
 }

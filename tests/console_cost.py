@@ -48,7 +48,7 @@ def pages(service, rounds):
     visitor, pid = opened(service.console), service.process.pid
     games = visitor.open(service.console + "games").read().decode()
     game = games.split('href="/games/neptune/')[1].split('"')[0]
-    paths = ["", "find", "players", "jackpots", "jackpots/bewitched", "reports", "reports/revenue", "trust", "log", "log/0/3", "games"]
+    paths = ["", "find", "players", "rounds?operator=acme", "rounds?operator=acme&state=void", "refusals", "jackpots", "jackpots/bewitched", "reports", "reports/revenue", "trust", "log", "log/0/3", "games"]
     paths += [f"games/neptune/{game}{page}" for page in ("", "/par", "/reels", "/returns")]
     paths += [f"round/{rounds[0]}", f"player/{rounds[0].rpartition('/')[0]}", f"player/{rounds[0].rpartition('/')[0]}/statement"]
     print("| page | first visit, ms of CPU | later visits | kB | verdict |\n|---|---|---|---|---|")

@@ -1,6 +1,7 @@
 import re
 import subprocess
 
+import grpc
 import pytest
 from browsing import ALL_SIZES, CONSOLE, SHOTS, SIZES, assert_accessible, browser, enter, look, needs_chromium, patient
 from conftest import BINARY
@@ -28,6 +29,8 @@ def console(start):
         if played.state == round_pb2.ROUND_STATE_OPEN:
             client.spins.SkipRound(spin_pb2.SkipRoundRequest(request_id=f"skip-{game}", round_id=played.round_id))
         rounds.append(played.round_id)
+    with pytest.raises(grpc.RpcError):
+        client.spin(spin_pb2.SpinRequest(request_id="no-stake", account=alice, game="neptune"))
     client.close()
     return service.console, rounds
 
@@ -44,6 +47,8 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     paths += [f"round/{name}" for name in rounds]
     operator, player, _ = rounds[0].split("/")
     paths += [f"player/{operator}/{player}", f"player/{operator}/{player}/statement", f"round/{rounds[0]}/check", f"open/{operator}"]
+    paths += [f"rounds?operator={operator}", f"rounds?operator={operator}&sort=win", f"rounds?operator={operator}&state=void", "refusals"]
+    paths += [f"players?operator={operator}&sort=net", f"open/{operator}?sort=bet"]
     paths += [f"players?operator={operator}", f"switches?operator={operator}&game=neptune"]
     for path in paths:
         assert page.goto(address + path + ("&" if "?" in path else "?") + "live=off").status == 200, path

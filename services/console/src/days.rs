@@ -11,6 +11,29 @@ pub(crate) fn field(fields: &Fields, name: &str) -> Result<Option<i64>, Failure>
     Some(fields.get(name)).filter(|day| !day.is_empty()).map(begin).transpose()
 }
 
+/// Returns the first millisecond and the length.
+pub(crate) fn moment(fields: &Fields, name: &str) -> Result<Option<(i64, i64)>, Failure> {
+    let text = fields.get(name);
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let wrong = || Failure::bad("A time must have the form YYYY-MM-DD, optionally with HH:MM or HH:MM:SS.");
+    let (day, clock) = text.split_once([' ', 'T']).unwrap_or((text, ""));
+    let day_ms = parse(day).ok_or_else(wrong)? * SECONDS * 1_000;
+    let number = |part: &str, end: i64| {
+        let is_number = part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_digit());
+        part.parse::<i64>().ok().filter(|number| is_number && *number < end).ok_or_else(wrong)
+    };
+    let parts: Vec<_> = clock.trim_end_matches('Z').split(':').collect();
+    let (seconds, length) = match parts[..] {
+        [""] => (0, SECONDS),
+        [hours, minutes] => (number(hours, 24)? * 3_600 + number(minutes, 60)? * 60, 60),
+        [hours, minutes, seconds] => (number(hours, 24)? * 3_600 + number(minutes, 60)? * 60 + number(seconds, 60)?, 1),
+        _ => return Err(wrong()),
+    };
+    Ok(Some((day_ms + seconds * 1_000, length * 1_000)))
+}
+
 pub(crate) fn date(seconds: i64) -> String {
     text(seconds.div_euclid(SECONDS))
 }
@@ -42,6 +65,15 @@ mod tests {
             (interval(1, 1), interval(7, 0).0),
             (("2027-01-01".into(), "2027-01-01".into()), "2026-12-27".into())
         );
+        let at = |text: &str| moment(&Fields::parse(format!("at={text}").as_bytes()), "at").ok().flatten();
+        let ms = second * 1_000;
+        assert_eq!(at("2027-01-02"), Some((ms, 86_400_000)));
+        assert_eq!(at("2027-01-02+00:01"), Some((ms + 60_000, 60_000)));
+        assert_eq!(at("2027-01-02T01:00:07Z"), Some((ms + 3_607_000, 1_000)));
+        for wrong in ["", "yesterday", "2027-01-02T24:00", "2027-01-02T1:00", "2027-01-02+1", "2027-01-02T00:00:60"] {
+            assert_eq!(at(wrong), None, "{wrong}");
+        }
+        assert!(moment(&Fields::parse(b"at=x"), "at").is_err());
         assert!(field(&fields, "at").is_err() && begin("2027-02-30").is_err());
     }
 }

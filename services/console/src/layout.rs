@@ -11,10 +11,11 @@ use maud::{Markup, html};
 use motherlode_runtime::config::PLATFORM;
 
 /// Navigation entries: path, title and required call. An entry is shown only if the session may make the required call.
-const PAGES: [(&str, &str, &str); 8] = [
+const PAGES: [(&str, &str, &str); 9] = [
     ("/", "Now", "GetIdentity"),
     ("/find", "Find", "GetIdentity"),
-    (PLAYERS, "Players", "ListPlayers"),
+    ("/players", "Players", "ListPlayers"),
+    ("/rounds", "Rounds", "ListOperatorRounds"),
     ("/jackpots", "Jackpots", "GetPool"),
     ("/games", "Games", "ListGames"),
     ("/reports", "Reports", "ListSignificantEvents"),
@@ -22,7 +23,7 @@ const PAGES: [(&str, &str, &str); 8] = [
     ("/log", "Log", "FollowLog"),
 ];
 
-const PLAYERS: &str = "/players";
+const OF_OPERATORS: [&str; 2] = ["/players", "/rounds"];
 
 pub(crate) async fn page(visit: &Visit, title: &str, content: Markup) -> Response {
     answer(StatusCode::OK, document(title, frame(visit, title, content).await))
@@ -62,7 +63,7 @@ async fn frame_of(visit: &Visit, title: &str, sought: &str, content: Markup) -> 
                 nav aria-label="Pages" {
                     ul {
                         @for (path, name, call) in PAGES {
-                            @if visit.may(call) && (path != PLAYERS || visit.who().operator != PLATFORM) {
+                            @if visit.may(call) && (!OF_OPERATORS.contains(&path) || visit.who().operator != PLATFORM) {
                                 li { a href=(path) aria-current=[here(path).then_some("page")] { (name) } }
                             }
                         }

@@ -5,8 +5,9 @@ use crate::{
     failure::Failure,
     failure_frame, guard, live, login,
     pages::{
-        check, find, games, incidents, jackpots, jobs, log, now, par, player, player_names, players, public,
-        reconciliation, reports, revenue, round, rounds, runbook, statement, switches, trust,
+        all_rounds, check, find, games, incidents, jackpots, jobs, log, now, open_rounds, par, player, player_names,
+        players, public, reconciliation, refusals, reports, revenue, round, rounds, runbook, statement, switches,
+        trust,
     },
     public::{PREFIX, refused},
 };
@@ -46,9 +47,15 @@ pub(crate) fn router(app: App) -> Router {
         .route("/player/{operator}/{player}/statement", get(statement::page))
         .route("/player/{operator}/{player}/statement.{form}", get(statement::file))
         .route("/player/{operator}/{player}/rounds.{form}", get(rounds::file))
-        .route("/open/{operator}", get(player::open_rounds))
+        .route("/open/{operator}", get(open_rounds::page))
+        .route("/open/{operator}/rounds.{form}", get(open_rounds::file))
+        .route("/rounds", get(all_rounds::page))
+        .route("/rounds.{form}", get(all_rounds::file))
+        .route("/refusals", get(refusals::page))
+        .route("/refusals.{form}", get(refusals::file))
         .route("/jackpots", get(jackpots::page))
         .route("/jackpots/{pool}", get(jackpots::pool))
+        .route("/jackpots/{pool}/awards.{form}", get(jackpots::awards_file))
         .route("/jackpots/{pool}/suspend", post(jackpots::suspend))
         .route("/jackpots/{pool}/resume", post(jackpots::resume))
         .route("/jackpots/{pool}/incident", post(incidents::declare))
@@ -75,6 +82,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/trust", get(trust::page))
         .route("/trust/check", post(trust::check))
         .route("/log", get(log::page))
+        .route("/log.{form}", get(log::file))
         .route("/log/{partition}/{position}", get(log::record))
         .route("/login", get(login::page).post(login::log_in))
         .route("/logout", post(login::log_out))

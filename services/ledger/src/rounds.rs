@@ -2,7 +2,7 @@ use crate::{append::AppendError, error::FetchError, fields::round_name, handle::
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::{
     convert::record::Logged,
-    round::v1::{Round, RoundState},
+    round::v1::{Round, RoundState, Step},
 };
 use motherlode_rounds::{Award, Fold, RoundView, draws, wire};
 use motherlode_state::{
@@ -187,21 +187,23 @@ pub fn read(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Ro
     view(handle, stream, number, &commits).map(Some)
 }
 
+/// Returns a round with only its last step, without draws and windows.
+pub fn summary(handle: &Handle, stream: &StreamId, number: u64, bet: Position) -> Result<Round, FetchError> {
+    let commits = gather(handle, stream, number, Some(bet))?;
+    let mut round = wire::round(awarded(handle, stream, number, &commits)?, stream);
+    let last =
+        round.steps.pop().map(|last| Step { number: last.number, time: last.time, win: last.win, ..Step::default() });
+    round.steps = last.into_iter().collect();
+    Ok(round)
+}
+
 pub(crate) fn view(
     handle: &Handle,
     stream: &StreamId,
     number: u64,
     commits: &[Arc<Logged>],
 ) -> Result<Round, FetchError> {
-    let mut view = folded(handle, number, commits)?;
-    for jackpot in &mut view.jackpots {
-        let is_void = jackpot.award == Award::Voided;
-        jackpot.award = match award(handle, stream, &jackpot.pool, jackpot.hit)? {
-            Award::Pending if is_void => Award::Voided,
-            Award::Pending | Award::SetAside(..) if is_held(handle, stream, number)? => Award::Held,
-            award => award,
-        };
-    }
+    let mut view = awarded(handle, stream, number, commits)?;
     let generations = handle.generations();
     let dealt_of = |name| handle.draws().dealt(stream, name, &generations);
     if let Err(error) = view.complete(&dealt_of) {
@@ -211,6 +213,19 @@ pub(crate) fn view(
     let mut round = wire::round(view, stream);
     hide(&mut round);
     Ok(round)
+}
+
+fn awarded(handle: &Handle, stream: &StreamId, number: u64, commits: &[Arc<Logged>]) -> Result<RoundView, FetchError> {
+    let mut view = folded(handle, number, commits)?;
+    for jackpot in &mut view.jackpots {
+        let is_void = jackpot.award == Award::Voided;
+        jackpot.award = match award(handle, stream, &jackpot.pool, jackpot.hit)? {
+            Award::Pending if is_void => Award::Voided,
+            Award::Pending | Award::SetAside(..) if is_held(handle, stream, number)? => Award::Held,
+            award => award,
+        };
+    }
+    Ok(view)
 }
 
 fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<RoundView, FetchError> {

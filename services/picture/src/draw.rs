@@ -29,6 +29,8 @@ use motherlode_proto::round::v1::{
 use motherlode_slots::GameInfo;
 use motherlode_state::Currency;
 
+const WIDE: usize = 80;
+
 #[must_use]
 pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: bool) -> String {
     drawn(game, outcome, currency, Pen::new(colour))
@@ -69,6 +71,39 @@ fn drawn(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> St
     lines.push(standing(game, outcome, currency, pen));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Wraps text, but not drawings.
+#[must_use]
+pub fn wrapped(text: &str, columns: usize) -> String {
+    let is_drawing = |line: &str| line.contains(['│', '┌', '└', '├', '╭', '╰', '═']) || line.contains("───────");
+    let line = |line: &str| match is_drawing(line) {
+        true => line.to_owned(),
+        false => wrapped_line(line, columns),
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+fn wrapped_line(line: &str, columns: usize) -> String {
+    let (mut text, mut used) = (String::new(), 0);
+    for word in line.split_inclusive(' ') {
+        let (length, visible) = (visible(word), visible(word.trim_end()));
+        if used > 0 && used + visible > columns && !text.trim().is_empty() {
+            let kept = text.trim_end_matches(' ').len();
+            text.truncate(kept);
+            text.push_str("\n    ");
+            used = 4;
+        }
+        text.push_str(word);
+        used += length;
+    }
+    text
+}
+
+fn visible(text: &str) -> usize {
+    let parts = text.split('\x1b').enumerate();
+    let shown = parts.map(|(at, part)| if at == 0 { part } else { part.split_once('m').map_or("", |(_, rest)| rest) });
+    shown.map(|part| part.chars().filter(|letter| *letter != '\n').count()).sum()
 }
 
 #[must_use]
@@ -127,8 +162,11 @@ fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {
             format!("  {bonus} gives {}", pen.bold(Hue::Cyan, &counted((*spins).into(), "free spin")))
         }
         prize::Kind::Jackpot(_) => {
-            let line = format!("  {}", "═".repeat(76));
-            let won = pen.bold(Hue::Gold, &format!("  {:^76}", "★  T H E   P R O G R E S S I V E   J A C K P O T  ★"));
+            let room = pen.room();
+            let line = format!("  {}", "═".repeat(room));
+            let wide = "★  T H E   P R O G R E S S I V E   J A C K P O T  ★";
+            let text = if room < wide.chars().count() { "PROGRESSIVE JACKPOT" } else { wide };
+            let won = pen.bold(Hue::Gold, &format!("  {text:^room$}"));
             format!("{line}\n{won}\n{line}")
         }
     })
@@ -148,17 +186,22 @@ fn card(turn: &CardTurn, outcome: &Outcome, currency: Currency, pen: Pen) -> Vec
         0 => String::new(),
         secured => format!(" {} are secured.", minor_units(secured, currency)),
     };
-    vec![
-        "  ╭─────╮".to_owned(),
-        format!(
-            "  │{suit}    │  The card is the {}, the guess was the {}: {verdict}.",
-            card_name(turn.drawn),
-            card_name(turn.guess)
-        ),
-        format!("  │  {suit}  │  {risked} become {won}.{secured}"),
-        format!("  │    {suit}│  Cards, the latest first: {}", strip(outcome)),
-        "  ╰─────╯".to_owned(),
-    ]
+    let texts = [
+        format!("The card is the {}, the guess was the {}: {verdict}.", card_name(turn.drawn), card_name(turn.guess)),
+        format!("{risked} become {won}.{secured}"),
+        format!("Cards, the latest first: {}", strip(outcome)),
+    ];
+    let face = [format!("  │{suit}    │"), format!("  │  {suit}  │"), format!("  │    {suit}│")];
+    let mut lines = vec!["  ╭─────╮".to_owned()];
+    if pen.columns() < WIDE {
+        lines.extend(face);
+        lines.push("  ╰─────╯".to_owned());
+        lines.extend(texts.map(|text| format!("  {text}")));
+        return lines;
+    }
+    lines.extend(face.iter().zip(&texts).map(|(face, text)| format!("{face}  {text}")));
+    lines.push("  ╰─────╯".to_owned());
+    lines
 }
 
 fn suit(card: i32) -> &'static str {

@@ -296,11 +296,19 @@ fn small(game: &GameInfo, line: &str, texts: &mut Texts) {
     }
 }
 
+const NARROW: [usize; 3] = [40, 60, 79];
+
 fn check(game: &'static dyn Game, outcome: &Outcome, of: &str) {
     let info = game.info();
     let drawing = draw::outcome(info, outcome, Currency::EUR, false);
     let wide = drawing.lines().find(|line| line.chars().count() > 82);
     assert_eq!(wide, None, "{of}: a line is too long for a terminal");
+    for columns in NARROW {
+        let narrow = draw::outcome_in_columns(info, outcome, Currency::EUR, false, columns);
+        let narrow = draw::wrapped(&narrow, columns);
+        let wide = narrow.lines().find(|line| line.chars().count() > columns);
+        assert_eq!(wide, None, "{of}: a line is too long for {columns} columns:\n{narrow}");
+    }
     let (lines, texts) = wanted(info, outcome);
     let found = read(info, &drawing);
     for (line, times) in &lines {

@@ -3,7 +3,7 @@ use crate::{
     figures::Figures,
     follower::Follower,
     identity::SelfCheck,
-    pool_operators,
+    operator_rounds, pool_operators, refused_calls,
     returns::{ReturnFilter, ReturnList},
     revenue,
     service_status::ServiceStatus,
@@ -291,6 +291,21 @@ impl ReportService for ReportApi {
         request: Request<wire::ListTransactionsRequest>,
     ) -> RpcResult<wire::ListTransactionsResponse> {
         Ok(Response::new(transactions::list(&self.follower, &Caller::from_request(&request), request.get_ref()).await?))
+    }
+
+    async fn list_operator_rounds(
+        &self,
+        request: Request<wire::ListOperatorRoundsRequest>,
+    ) -> RpcResult<wire::ListOperatorRoundsResponse> {
+        let caller = Caller::from_request(&request);
+        Ok(Response::new(operator_rounds::list(&self.follower, &caller, request.get_ref()).await?))
+    }
+
+    async fn list_refusals(
+        &self,
+        request: Request<wire::ListRefusalsRequest>,
+    ) -> RpcResult<wire::ListRefusalsResponse> {
+        Ok(Response::new(refused_calls::list(&Caller::from_request(&request), request.get_ref())?))
     }
 
     async fn list_revenue(&self, request: Request<wire::ListRevenueRequest>) -> RpcResult<wire::ListRevenueResponse> {

@@ -38,14 +38,20 @@ pub struct Refusal {
     metadata: Vec<(&'static str, String)>,
     fields: Vec<(String, String)>,
     retry_after: Option<Duration>,
-    request_id: Box<str>,
+    names: Option<Box<Names>>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Names {
+    request_id: String,
+    player: String,
 }
 
 impl Refusal {
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         let message = excerpt(&message.into());
         let (code, retry_after) = (reason.code(), reason.retry().wait());
-        Self { code, reason, message, metadata: vec![], fields: vec![], retry_after, request_id: Box::default() }
+        Self { code, reason, message, metadata: vec![], fields: vec![], retry_after, names: None }
     }
 
     #[must_use]
@@ -85,12 +91,22 @@ impl Refusal {
 
     #[must_use]
     pub fn of_request(mut self, request_id: &str) -> Self {
-        self.request_id = excerpt(request_id).into();
+        self.names.get_or_insert_default().request_id = excerpt(request_id);
         self
     }
 
     pub fn request_id(&self) -> &str {
-        &self.request_id
+        self.names.as_ref().map_or("", |names| &names.request_id)
+    }
+
+    #[must_use]
+    pub fn of_player(mut self, player: &str) -> Self {
+        self.names.get_or_insert_default().player = excerpt(player);
+        self
+    }
+
+    pub fn player(&self) -> &str {
+        self.names.as_ref().map_or("", |names| &names.player)
     }
 
     pub fn metadata(&self, key: &str) -> Option<&str> {

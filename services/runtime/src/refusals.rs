@@ -1,4 +1,4 @@
-//! Counts refused calls by reason in `motherlode.refusals`, and logs them.
+//! Counts refused calls by reason in `motherlode.refusals`, logs them, and keeps the latest of each operator.
 
 use crate::{
     access::Caller,
@@ -8,15 +8,18 @@ use crate::{
 use opentelemetry::{KeyValue, global, metrics::Counter};
 use parking_lot::Mutex;
 use std::{
-    collections::{BTreeMap, HashMap},
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap, VecDeque},
     net::IpAddr,
     sync::{Arc, LazyLock},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use tonic::Code;
 
 const LINES_MAX: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(10);
+const LATEST_MAX: usize = 200;
+const TEXT_MAX: usize = 256;
 
 static REFUSALS: LazyLock<Refusals> = LazyLock::new(Refusals::new);
 
@@ -29,7 +32,19 @@ pub struct Refused<'a> {
     pub method: &'static str,
     pub caller: &'a Caller,
     pub request_id: &'a str,
+    pub player: &'a str,
     pub peer: Option<IpAddr>,
+}
+
+#[derive(Debug, Clone)]
+pub struct RefusedCall {
+    pub time_ms: i64,
+    pub operator: Arc<str>,
+    pub reason: &'static str,
+    pub message: String,
+    pub method: &'static str,
+    pub player: String,
+    pub request_id: String,
 }
 
 impl<'a> Refused<'a> {
@@ -42,6 +57,7 @@ impl<'a> Refused<'a> {
             method,
             caller: &Caller::ANYONE,
             request_id: refusal.request_id(),
+            player: refusal.player(),
             peer: None,
         }
     }
@@ -61,12 +77,37 @@ pub fn counts() -> BTreeMap<&'static str, u64> {
     REFUSALS.counts.lock().clone()
 }
 
+pub fn latest(is_wanted: impl Fn(&RefusedCall) -> bool, max: usize) -> Vec<RefusedCall> {
+    REFUSALS.latest.lock().list(is_wanted, max)
+}
+
 type Kind = (Arc<str>, Option<Reason>);
 
 struct Refusals {
     counter: Counter<u64>,
     counts: Mutex<BTreeMap<&'static str, u64>>,
     lines: Mutex<HashMap<Kind, LineLimit>>,
+    latest: Mutex<Latest>,
+}
+
+#[derive(Default)]
+struct Latest(BTreeMap<Arc<str>, VecDeque<RefusedCall>>);
+
+impl Latest {
+    fn push(&mut self, call: RefusedCall) {
+        let calls = self.0.entry(Arc::clone(&call.operator)).or_default();
+        if calls.len() == LATEST_MAX {
+            calls.pop_front();
+        }
+        calls.push_back(call);
+    }
+
+    fn list(&self, is_wanted: impl Fn(&RefusedCall) -> bool, max: usize) -> Vec<RefusedCall> {
+        let mut found: Vec<_> =
+            self.0.values().flat_map(|calls| calls.iter().rev()).filter(|of| is_wanted(of)).collect();
+        found.sort_by_key(|of| Reverse(of.time_ms));
+        found.into_iter().take(max).cloned().collect()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -82,7 +123,7 @@ impl Refusals {
         let counter = meter.u64_counter("motherlode.refusals");
         let counter = counter.with_description("Number of refused calls, by reason.").build();
         Reason::all().for_each(|reason| counter.add(0, &[KeyValue::new("reason", reason.name())]));
-        Self { counter, counts: Mutex::default(), lines: Mutex::default() }
+        Self { counter, counts: Mutex::default(), lines: Mutex::default(), latest: Mutex::default() }
     }
 
     fn note(&self, refused: &Refused<'_>) {
@@ -91,6 +132,10 @@ impl Refusals {
         self.counter.add(1, &[KeyValue::new("reason", reason)]);
         *self.counts.lock().entry(reason).or_default() += 1;
         let operator = refused.caller.operator();
+        // The console's failed lookups would displace the other calls.
+        if code != Code::NotFound || !method.contains("/Get") {
+            self.latest.lock().push(RefusedCall::new(refused, reason, Arc::clone(&operator)));
+        }
         let key = (Arc::clone(&operator), refused.reason);
         let Some(suppressed) = self.lines.lock().entry(key).or_default().line(Instant::now()) else { return };
         let (detail, request_id) = (excerpt(refused.message), excerpt(refused.request_id));
@@ -120,6 +165,22 @@ impl Refusals {
     }
 }
 
+impl RefusedCall {
+    fn new(refused: &Refused<'_>, reason: &'static str, operator: Arc<str>) -> Self {
+        let short = |text: &str| -> String { excerpt(text).chars().take(TEXT_MAX).collect() };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            time_ms: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
+            operator,
+            reason,
+            message: short(refused.message),
+            method: refused.method,
+            player: short(refused.player),
+            request_id: short(refused.request_id),
+        }
+    }
+}
+
 impl LineLimit {
     fn line(&mut self, now: Instant) -> Option<u64> {
         if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
@@ -137,6 +198,23 @@ impl LineLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pl_12_the_latest_refused_calls_of_each_operator_are_in_memory() {
+        let mut latest = Latest::default();
+        let call = |operator: &str, time_ms: i64| {
+            let refusal = Refusal::request_id_reused("r-1").of_player("alice");
+            let refused = RefusedCall::new(&Refused::new(&refusal, "_OTHER"), "REQUEST_ID_REUSED", operator.into());
+            RefusedCall { time_ms, ..refused }
+        };
+        latest.push(call("bravo", 0));
+        (1..=1_000).for_each(|time_ms| latest.push(call("acme", time_ms)));
+        let all = latest.list(|_| true, usize::MAX);
+        assert_eq!((all.len(), all[0].time_ms, &*all[200].operator), (201, 1_000, "bravo"));
+        let own = latest.list(|of| &*of.operator == "acme", 2);
+        assert_eq!(own.iter().map(|of| of.time_ms).collect::<Vec<_>>(), [1_000, 999]);
+        assert_eq!((&*own[0].player, own[0].reason), ("alice", "REQUEST_ID_REUSED"));
+    }
 
     #[test]
     fn uf_08_failures_have_a_bounded_number_of_lines_and_none_is_left_uncounted() {

@@ -140,6 +140,7 @@ impl Playing {
             refusals::note(&Refused {
                 caller: &caller,
                 request_id: &request.id().unwrap_or_default(),
+                player: &request.player().unwrap_or_default(),
                 peer: Some(self.peer.address()),
                 ..Refused::new(refusal, &method[1..])
             });

@@ -7,7 +7,7 @@
 use crate::{
     answer::{Answer, PlayedBytes},
     api::{SpinApi, is_stale},
-    bet::Play,
+    bet::{Named, Play},
     dealer::Undecided,
     played::hit_pool,
     state::State,
@@ -20,6 +20,7 @@ use motherlode_runtime::{
     until::{time_is_up, within},
 };
 use motherlode_slots::Outcome;
+use motherlode_state::StreamId;
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     pin::Pin,
@@ -89,7 +90,7 @@ impl<T> PlayQueue<T> {
     pub fn begin(&mut self, owner: T, caller: &Caller, asked: &Asked, metadata: MetadataMap, until: Option<Instant>) {
         let play = match Play::parse(caller, &self.api.ledgers, &self.api.ladders, asked) {
             Ok(play) => play,
-            Err(refusal) => return self.refuse(owner, refusal.of_request(request_id(asked))),
+            Err(refusal) => return self.refuse(owner, refusal.of_request(request_id(asked)).of_player(player(asked))),
         };
         self.tickets += 1;
         let ticket = self.tickets;
@@ -100,7 +101,7 @@ impl<T> PlayQueue<T> {
         let (proposal, answer) = match decided {
             Some(Ok(decided)) => decided,
             Some(Err(Undecided::Refused(refusal))) if self.api.is_new(&play) => {
-                return self.refuse(owner, refusal.of_request(play.named().request_id));
+                return self.refuse(owner, with_names(refusal, play.named()));
             }
             _ => {
                 let api = Arc::clone(&self.api);
@@ -178,7 +179,7 @@ impl<T> PlayQueue<T> {
             }
             Err(error) => Err(error.into()),
         };
-        Some((owner, answered.map_err(|refusal| refusal.of_request(play.named().request_id))))
+        Some((owner, answered.map_err(|refusal| with_names(refusal, play.named()))))
     }
 
     fn answer_apart<F: Future<Output = Answered> + Send + 'static>(
@@ -187,9 +188,12 @@ impl<T> PlayQueue<T> {
         play: Play,
         answer: impl FnOnce(Play) -> F,
     ) {
-        let request_id = play.named().request_id.clone();
-        let answered =
-            answer(play).map(move |answered| (ticket, answered.map_err(|refusal| refusal.of_request(&request_id))));
+        let (request_id, stream) = (play.named().request_id.clone(), play.named().stream.clone());
+        let answered = answer(play).map(move |answered| {
+            let answered =
+                answered.map_err(|refusal| refusal.of_request(&request_id).of_player(stream_player(&stream)));
+            (ticket, answered)
+        });
         self.insert(ticket, InFlight { owner, until, due: until, proposed: None });
         self.apart.push(match until {
             Some(until) => within(until, answered).boxed(),
@@ -226,13 +230,29 @@ impl<T> PlayQueue<T> {
             }
             let InFlight { owner, until, proposed, .. } = self.remove(ticket)?;
             let refusal = match proposed {
-                Some(proposed) if until != Some(due) => {
-                    Refusal::from(AppendError::Late).of_request(proposed.0.named().request_id)
-                }
+                Some(proposed) if until != Some(due) => with_names(AppendError::Late.into(), proposed.0.named()),
                 _ => time_is_up(),
             };
             return Some((owner, Err(refusal)));
         }
+    }
+}
+
+fn with_names(refusal: Refusal, named: Named<'_>) -> Refusal {
+    refusal.of_request(named.request_id).of_player(stream_player(named.stream))
+}
+
+fn stream_player(stream: &StreamId) -> &str {
+    match stream {
+        StreamId::Player { player, .. } => player,
+        _ => "",
+    }
+}
+
+pub(crate) fn player(asked: &Asked) -> &str {
+    match asked {
+        Asked::Spin(spin) => spin.account.as_ref().map_or("", |account| &account.player_id),
+        Asked::Choose(choose) => choose.round_id.split('/').nth(1).unwrap_or_default(),
     }
 }
 

@@ -147,7 +147,7 @@ impl Playing {
         for call in calls {
             match &verdict {
                 Ok(()) => self.begin(call),
-                Err(refusal) => self.calls.refuse(call.tag, refusal.clone().of_request(request_id(&call))),
+                Err(refusal) => self.calls.refuse(call.tag, named(refusal.clone(), &call)),
             }
         }
     }
@@ -158,8 +158,7 @@ impl Playing {
             connection.called();
         }
         if let Err(refusal) = self.caller.count_call(|| self.api.ledgers.clock_ms()) {
-            let refusal = refusal.of_request(request_id(&request));
-            return self.calls.refuse(request.tag, refusal);
+            return self.calls.refuse(request.tag, named(refusal, &request));
         }
         let PlayStreamRequest { tag: owner, call: Some(asked) } = request else {
             return self.calls.refuse(request.tag, Refusal::field("call", "is required"));
@@ -176,8 +175,11 @@ impl Playing {
     }
 }
 
-fn request_id(request: &PlayStreamRequest) -> &str {
-    request.call.as_ref().map_or("", calls::request_id)
+fn named(refusal: Refusal, request: &PlayStreamRequest) -> Refusal {
+    match &request.call {
+        Some(asked) => refusal.of_request(calls::request_id(asked)).of_player(calls::player(asked)),
+        None => refusal,
+    }
 }
 
 pub(crate) fn status_message(status: &Status) -> pb::Status {

@@ -51,6 +51,7 @@ mod node_bytes;
 mod node_forgeries;
 mod node_plays;
 mod node_pools;
+mod operator_rounds;
 mod partitions;
 mod partitions_audit;
 mod partitions_jackpot;

@@ -196,6 +196,8 @@ fn pasted(asked: &str) -> Option<String> {
         "/round/",
         "/player/",
         "/players",
+        "/rounds",
+        "/refusals",
         "/open/",
         "/jackpots",
         "/games",

@@ -2,6 +2,7 @@ use super::{
     course::course,
     incidents::incidents,
     parts::{act, changes, facts, position, proposed, round, section, table},
+    reports,
 };
 use crate::{
     failure::Failure,
@@ -18,12 +19,13 @@ use axum::{
 use maud::{Markup, html};
 use motherlode_proto::{
     jackpot::v1::{
-        Award, GetPoolRequest, ListAwardsRequest, Pool, PoolStatus, ResumePoolRequest, SuspendPoolRequest,
-        WatchCountersRequest,
+        Award, GetPoolRequest, ListAwardsRequest, ListAwardsResponse, Pool, PoolStatus, ResumePoolRequest,
+        SuspendPoolRequest, WatchCountersRequest,
     },
     report::v1::{GetPoolStatementRequest, GetPoolStatementResponse, PoolMeters},
 };
 use motherlode_state::HOME;
+use motherlode_tables::{Column, Kind, Value, column};
 
 pub(crate) const REFRESH_S: u32 = 3;
 
@@ -137,9 +139,7 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     if !visit.may("ListAwards") {
         return Ok(Markup::default());
     }
-    let page_token = visit.query.get("page").to_owned();
-    let request = ListAwardsRequest { pool_id: pool_id.to_owned(), page_size: 20, page_token };
-    let answer = visit.api.jackpot().list_awards(request).await;
+    let answer = listed(visit, pool_id).await;
     section("Hits and awards", answer, |answer| {
         let row = |of: &Award| {
             vec![
@@ -172,6 +172,8 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             "Priced at",
         ];
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
+        let file =
+            |form: &str| query(&format!("/jackpots/{pool_id}/awards.{form}"), &[("page", visit.query.get("page"))]);
         html! {
             p.note { "The coin's share is the coin value divided by the base coin. The award of a hit is the coin's \
                  share of the jackpot at the hit's position in the log, including the winning bet's contribution. \
@@ -180,11 +182,65 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
                  a second hit within one refresh of the counters: the second hit gets its share of \
                  the seed and all increments since the first hit." }
             @if answer.awards.is_empty() { p { "None." } }
-            @else { (table("Awards", &head, answer.awards.iter().map(row).collect())) }
+            @else {
+                (table("Awards", &head, answer.awards.iter().map(row).collect()))
+                ul.links { li { a href=(file("csv")) { "Awards as CSV" } } li { a href=(file("parquet")) { "These as Parquet" } } }
+            }
             @if !answer.next_page_token.is_empty() { p { a href=(next) rel="next" { "Earlier" } } }
         }
     })
 }
+
+async fn listed(visit: &Visit, pool_id: &str) -> Result<tonic::Response<ListAwardsResponse>, tonic::Status> {
+    let page_token = visit.query.get("page").to_owned();
+    let request = ListAwardsRequest { pool_id: pool_id.to_owned(), page_size: 20, page_token };
+    visit.api.jackpot().list_awards(request).await
+}
+
+pub(crate) async fn awards_file(
+    Path((pool_id, form)): Path<(String, String)>,
+    visit: Visit,
+) -> Result<Response, Failure> {
+    let awards = listed(&visit, &pool_id).await?.into_inner().awards;
+    reports::table(&form, "awards", AWARD_COLUMNS, "motherlode.jackpot.v1.Award", &awards, |of, rows| {
+        let amount = of.amount.clone().unwrap_or_default();
+        rows.row(&[
+            Value::Text(&of.round_id),
+            Value::Time(of.time.map(|time| time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000)),
+            Value::from_number(of.cycle)?,
+            Value::Text(&of.collision.to_string()),
+            Value::Text(&of.coin_value),
+            Value::Text(&amount.currency_code),
+            Value::Int(amount.amount_minor),
+            Value::Text(&of.increments_eur),
+            Value::Text(&of.seed_from_reserve_eur),
+            Value::Text(&of.seed_from_house_eur),
+            Value::Text(&of.to_reserve_eur),
+            Value::Text(&of.paid_eur),
+            Value::Int(of.hit_partition.into()),
+            Value::from_number(of.hit_position)?,
+            Value::from_number(of.position)?,
+        ])
+    })
+}
+
+const AWARD_COLUMNS: &[Column] = &[
+    column("round_id", Kind::Text),
+    column("time", Kind::Time),
+    column("cycle", Kind::Integer),
+    column("collision", Kind::Text),
+    column("coin_value", Kind::Text),
+    column("currency_code", Kind::Text),
+    column("amount_minor", Kind::Integer),
+    column("increments_eur", Kind::Text),
+    column("seed_from_reserve_eur", Kind::Text),
+    column("seed_from_house_eur", Kind::Text),
+    column("to_reserve_eur", Kind::Text),
+    column("paid_eur", Kind::Text),
+    column("hit_partition", Kind::Integer),
+    column("hit_position", Kind::Integer),
+    column("position", Kind::Integer),
+];
 
 async fn drawn(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
     if !visit.may("GetPoolStatement") {

@@ -1,4 +1,7 @@
-use super::parts::{facts, table};
+use super::{
+    parts::{facts, table},
+    reports,
+};
 use crate::{
     days,
     failure::{Failure, capital},
@@ -18,6 +21,7 @@ use motherlode_proto::{
     ledger::v1::{FollowLogRequest, GetLogStatusRequest, LogRecord, PartitionStatus},
     log::v1::{Commit, Event},
 };
+use motherlode_tables::{Column, Kind, Value, column};
 use prost::Message;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -104,15 +108,29 @@ impl<'a> Filter<'a> {
     }
 }
 
-async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
-    let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
+struct Found {
+    partitions: Vec<PartitionStatus>,
+    partition: u32,
+    last: u64,
+    end: u64,
+    after: u64,
+    records: Vec<LogRecord>,
+}
+
+async fn found(visit: &Visit, filter: &Filter<'_>) -> Result<Found, Failure> {
+    let partitions = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner().partitions;
     let partition = visit.query.number::<u32>("partition").unwrap_or(0);
-    let Some(part) = status.partitions.iter().find(|part| part.partition == partition) else {
+    let Some(last) = partitions.iter().find(|part| part.partition == partition).map(|part| part.position) else {
         return Err(Failure::unknown("This process has not loaded the partition."));
     };
-    let filter = Filter::new(visit)?;
-    let end = visit.query.number::<u64>("to").unwrap_or(part.position).min(part.position);
+    let end = visit.query.number::<u64>("to").unwrap_or(last).min(last);
     let (records, after) = filter.read(visit, partition, end).await?;
+    Ok(Found { partitions, partition, last, end, after, records })
+}
+
+async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
+    let filter = Filter::new(visit)?;
+    let Found { partitions, partition, last, end, after, records } = found(visit, &filter).await?;
     let path = |page: &str, to: &str| {
         let filters = FILTERS.map(|name| (name, visit.query.get(name)));
         query(page, &[&[("partition", &*partition.to_string()), ("to", to)], &filters[..]].concat())
@@ -122,13 +140,17 @@ async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
         @else { (table("Records, the latest first", &["Position", "Time", "Stream", "Events"], records.iter().map(|record| line(visit, record)).collect())) }
         ul.links {
             @if after > 0 { li { a href=(path("/log", &after.to_string())) rel="next" { "Earlier" } } }
-            @if end < part.position && !filter.is_set() { li { a href=(path("/log", &end.saturating_add(RECORDS as u64).to_string())) rel="prev" { "Later" } } }
-            @if end < part.position { li { a href=(path("/log", "")) { "Latest" } } }
+            @if end < last && !filter.is_set() { li { a href=(path("/log", &end.saturating_add(RECORDS as u64).to_string())) rel="prev" { "Later" } } }
+            @if end < last { li { a href=(path("/log", "")) { "Latest" } } }
+            @if !records.is_empty() {
+                li { a href=(path("/log.csv", &end.to_string())) { "Records as CSV" } }
+                li { a href=(path("/log.parquet", &end.to_string())) { "Records as Parquet" } }
+            }
         }
     };
     let tail = path("/live/log", "");
     let tail = Some(tail.as_str()).filter(|_| visit.query.get("to").is_empty());
-    Ok((choose(visit, &status.partitions, partition), live::part(visit, tail, TAIL_S, content)))
+    Ok((choose(visit, &partitions, partition), live::part(visit, tail, TAIL_S, content)))
 }
 
 fn choose(visit: &Visit, partitions: &[PartitionStatus], partition: u32) -> Markup {
@@ -154,6 +176,34 @@ fn choose(visit: &Visit, partitions: &[PartitionStatus], partition: u32) -> Mark
         }
     }
 }
+
+pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
+    let records = found(&visit, &Filter::new(&visit)?).await?.records;
+    reports::table(&form, "log", COLUMNS, "motherlode.ledger.v1.LogRecord", &records, |record, rows| {
+        let commit = Commit::decode(record.record.as_slice()).unwrap_or_default();
+        let kinds: Vec<_> = commit.events.iter().map(|event| told(event, "").kind).collect();
+        let safe = |text| reports::safe(&form, text);
+        rows.row(&[
+            Value::Int(record.partition.into()),
+            Value::from_number(record.position)?,
+            Value::Time(Some(commit.time_unix_ms)),
+            Value::Text(&safe(&commit.stream)),
+            Value::Text(&safe(&commit.request_id)),
+            Value::Text(&kinds.join(", ")),
+            Value::Text(&hex(&Sha256::digest(&record.record))),
+        ])
+    })
+}
+
+const COLUMNS: &[Column] = &[
+    column("partition", Kind::Integer),
+    column("position", Kind::Integer),
+    column("time", Kind::Time),
+    column("stream", Kind::Text),
+    column("request_id", Kind::Text),
+    column("events", Kind::Text),
+    column("sha256", Kind::Text),
+];
 
 pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit: Visit) -> Result<Response, Failure> {
     let unknown = || Failure::unknown("There is no such record, or you may not see it.");

@@ -1,5 +1,5 @@
 use super::parts::{changes, events, in_units, kind, round, section, switches, table, tile, time};
-use super::trends;
+use super::{refusals, trends};
 use crate::{
     days,
     failure::{Failure, capital, reason},
@@ -15,11 +15,12 @@ use maud::{Markup, PreEscaped, html};
 use motherlode_proto::{
     ledger::v1::{Change, GetLogStatusRequest, ListChangesRequest},
     report::v1::{
-        GetIdentityRequest, GetServiceStatusRequest, ListReturnsRequest, ListSignificantEventsRequest, PartitionStatus,
-        SignificantKind, WalletStatus,
+        GetIdentityRequest, GetServiceStatusRequest, ListRefusalsRequest, ListReturnsRequest,
+        ListSignificantEventsRequest, PartitionStatus, SignificantKind, WalletStatus,
     },
     spin::v1::ListOpenRoundsRequest,
 };
+use motherlode_runtime::Reason;
 use prost_types::Timestamp;
 use std::collections::BTreeSet;
 use tonic::{Code, Status};
@@ -80,6 +81,7 @@ const ALARMING: [(SignificantKind, &str); 6] = [
     (SignificantKind::WalletCallHeld, "MotherlodeWalletCallHeld"),
 ];
 const NAMED_MAX: u8 = 5;
+const HOUR_S: i64 = 3_600;
 
 /// Number of missing records at which a follower causes an alert.
 const BEHIND: u64 = 1_000;
@@ -318,9 +320,28 @@ async fn open(visit: &Visit) -> Result<Markup, Failure> {
         Err(_) => return Ok(Markup::default()),
     };
     let more = if answer.next_page_token.is_empty() { "" } else { " or more" };
+    let refused = refused(visit).await?;
     Ok(html! {
-        div.tiles { div.tile { span { "Open rounds" } b { a href=(path) { (count(answer.rounds.len())) (more) } } } }
+        div.tiles {
+            div.tile { span { "Open rounds" } b { a href=(path) { (count(answer.rounds.len())) (more) } } }
+            @if let Some(refused) = refused { div.tile { span { "Refused calls of the last hour" } b { a href=(refusals::path("")) { (count(refused)) } } } }
+        }
     })
+}
+
+async fn refused(visit: &Visit) -> Result<Option<usize>, Failure> {
+    if !visit.may("ListRefusals") {
+        return Ok(None);
+    }
+    let since = visit.app.sessions.now_ms() / 1_000 - HOUR_S;
+    match visit.api.report().list_refusals(ListRefusalsRequest::default()).await {
+        Ok(answer) => {
+            let times = answer.into_inner().calls.into_iter().filter_map(|of| of.time);
+            Ok(Some(times.filter(|time| time.seconds >= since).count()))
+        }
+        Err(status) if status.code() == Code::Unauthenticated => Err(status.into()),
+        Err(_) => Ok(None),
+    }
 }
 
 fn own(visit: &Visit) -> Option<String> {
@@ -357,7 +378,8 @@ fn list(visit: &Visit, graph: &str) -> Option<String> {
             let (from, to) = days::interval(visit.app.sessions.now_ms(), 1, 0);
             Some(query("/reports/revenue", &[("from", &from), ("to", &to)]))
         }
-        None => None,
+        None if graph == "Refused calls" => Some(refusals::path("")),
+        None => Reason::from_name(graph).map(|reason| refusals::path(reason.name())),
     }
 }
 

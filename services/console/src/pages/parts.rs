@@ -79,6 +79,14 @@ pub(crate) fn summed_table(label: &str, head: &[Markup], rows: Vec<Vec<Markup>>,
     table_of("scroll figures", label, head, rows, totals)
 }
 
+pub(crate) fn sorted_by(name: &str, path: &str, on: bool) -> Markup {
+    html! { a href=(path) aria-current=[on.then_some("true")] { (name) @if on { " ↓" } } }
+}
+
+pub(super) fn further(path: &str, token: &str) -> Markup {
+    html! { @if !token.is_empty() { p { a href=(path) rel="next" { "Earlier" } } } }
+}
+
 pub(crate) fn texts(head: &[&str]) -> Vec<Markup> {
     head.iter().map(|title| html! { (title) }).collect()
 }

@@ -1,6 +1,6 @@
 use super::{
-    day,
-    parts::{round, section, table},
+    day, open_rounds,
+    parts::{section, table},
     player_names,
     rounds::{self, path},
 };
@@ -8,7 +8,7 @@ use crate::{
     failure::Failure,
     fields::query,
     layout,
-    text::{count, money, since, when, words},
+    text::{count, money, when, words},
     visit::Visit,
 };
 use axum::{extract::Path, response::Response};
@@ -16,14 +16,9 @@ use http::StatusCode;
 use maud::{Markup, html};
 use motherlode_picture::shelf;
 use motherlode_proto::{
-    ledger::v1::{
-        GetAccountRequest, GetAccountResponse, ListCollectionsRequest, ListExchangeRatesRequest, SetSwitchRequest,
-        Switch, set_switch_request::State,
-    },
+    ledger::v1::{GetAccountRequest, GetAccountResponse, ListCollectionsRequest, ListExchangeRatesRequest},
     round::v1::{Account, CarriedFigure, Money},
-    spin::v1::{
-        Campaign, CampaignLiability, ListCampaignsRequest, ListOpenRoundsRequest, ListOpenRoundsResponse, OpenRound,
-    },
+    spin::v1::{Campaign, CampaignLiability, ListCampaignsRequest, ListOpenRoundsRequest, ListOpenRoundsResponse},
 };
 use motherlode_runtime::config::PLATFORM;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,7 +46,7 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
             }
         }
         (ways(&visit, &account, &open))
-        @if let Some(open) = open { (section("Open rounds", open, |answer| waiting(&visit, &answer.rounds))?) }
+        @if let Some(open) = open { (section("Open rounds", open, |answer| open_rounds::waiting(&visit, &answer.rounds, None))?) }
         (rounds::history(&visit, &account).await?)
         (campaigns(&visit, &account).await?)
         (day::today(&visit, &account).await?)
@@ -79,18 +74,6 @@ async fn unknown(visit: &Visit, operator: &str, player: &str) -> Result<Response
     let mut page = layout::page(visit, "Not found", content).await;
     *page.status_mut() = StatusCode::NOT_FOUND;
     Ok(page)
-}
-
-pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
-    let page_token = visit.query.get("page").to_owned();
-    let request =
-        ListOpenRoundsRequest { operator_id: operator_id.clone(), page_size: 50, page_token, ..Default::default() };
-    let answer = visit.api.spin().list_open_rounds(request).await?.into_inner();
-    let content = html! {
-        @if visit.owns(&operator_id) { (waiting(&visit, &answer.rounds)) } @else { (others(&visit, &operator_id).await) }
-        (further(&query(&format!("/open/{operator_id}"), &[("page", &answer.next_page_token)]), &answer.next_page_token))
-    };
-    Ok(layout::page(&visit, &format!("Open rounds of {operator_id}"), content).await)
 }
 
 async fn accounts(visit: &Visit, operator: &str, player: &str) -> Result<Vec<(Account, GetAccountResponse)>, Failure> {
@@ -136,49 +119,6 @@ fn ways(visit: &Visit, account: &Account, open: &Option<OpenRounds>) -> Markup {
             @if visit.may("GetPlayerDay") { li { a href="#today-limits-and-sessions" { "Limits" } } }
             @if visit.may("ListCollections") { li { a href="#collections" { "Collections" } } }
         }
-    }
-}
-
-/// Shows a platform user the number of an operator's open rounds, because the rounds are hidden.
-async fn others(visit: &Visit, operator_id: &str) -> Markup {
-    let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
-    let request = SetSwitchRequest {
-        request_id: "preview".into(),
-        switch: Some(switch),
-        state: State::Off.into(),
-        reason: "preview".into(),
-        preview: true,
-        ..SetSwitchRequest::default()
-    };
-    let answer = if visit.may("SetSwitch") { visit.api.ledger().set_switch(request).await.ok() } else { None };
-    let players = answer.map(|answer| answer.into_inner().players).unwrap_or_default();
-    html! {
-        @if let [of] = players.as_slice() { p { (count(of.open_rounds)) " rounds are open." } }
-        p.notice { "The rounds of " (operator_id) " are visible only to this operator's \
-             credentials. This list is empty even if rounds are open." }
-    }
-}
-
-fn waiting(visit: &Visit, rounds: &[OpenRound]) -> Markup {
-    let row = |open: &OpenRound| {
-        let of = open.round.clone().unwrap_or_default();
-        vec![
-            round(visit, &of.round_id, None),
-            html! { (of.game) },
-            html! { (money(of.bet.as_ref())) },
-            html! { (money(of.win.as_ref())) },
-            html! { (words(of.awaiting().as_str_name(), "AWAITING_")) },
-            since(of.start_time.as_ref(), visit.app.sessions.now_ms()),
-            since(open.resolve_time.as_ref(), visit.app.sessions.now_ms()),
-        ]
-    };
-    match rounds {
-        [] => html! { p { "No round is open." } },
-        all => table(
-            "Open rounds",
-            &["Round", "Game", "Bet", "Current win", "Waits for", "Bet at", "Will be finished automatically at"],
-            all.iter().map(row).collect(),
-        ),
     }
 }
 
@@ -283,8 +223,4 @@ async fn paid(visit: &Visit, account: &Account, all: &[Campaign]) -> BTreeMap<St
         }
     }
     paid
-}
-
-pub(super) fn further(path: &str, token: &str) -> Markup {
-    html! { @if !token.is_empty() { p { a href=(path) rel="next" { "Earlier" } } } }
 }

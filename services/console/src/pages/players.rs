@@ -1,7 +1,10 @@
 //! Lists an operator's players with transactions on a day (PL-34); the shown rows can be downloaded. Without a day, the
 //! page lists [all players](super::player_names).
 
-use super::{parts::summed_table, player_names, reports};
+use super::{
+    parts::{sorted_by, summed_table},
+    player_names, reports,
+};
 use crate::{
     days,
     failure::Failure,
@@ -28,8 +31,13 @@ const SHOWN: usize = 100;
 /// `after` is a page token of all players, or the number of players before the page in the list of a day.
 const FILTERS: [&str; 5] = ["operator", "prefix", "day", "sort", "after"];
 const NAME: &str = "name";
-const SORTS: [(&str, &str); 3] =
-    [(NAME, "Name, all players"), ("active", "Players last active on a day"), ("net", "Net result of a day")];
+const SORTS: [(&str, &str); 5] = [
+    (NAME, "Name, all players"),
+    ("active", "Players last active on a day"),
+    ("net", "Net result of a day"),
+    ("rounds", "Rounds of a day"),
+    ("balance", "Balance after a day"),
+];
 
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Active {
@@ -95,6 +103,8 @@ async fn rows(visit: &Visit) -> Result<(Vec<Active>, bool), Failure> {
     match visit.query.get("sort") {
         NAME => {}
         "net" => rows.sort_by_key(|of| Reverse(of.net_minor)),
+        "rounds" => rows.sort_by_key(|of| Reverse(of.rounds)),
+        "balance" => rows.sort_by_key(|of| Reverse(of.balance.as_ref().map_or(0, |balance| balance.amount_minor))),
         _ => rows.sort_by_key(|of| Reverse(of.last.map(|time| (time.seconds, time.nanos)))),
     }
     Ok((rows, whole))
@@ -109,7 +119,7 @@ fn shown_part<'a>(visit: &Visit, rows: &'a [Active]) -> (usize, &'a [Active]) {
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let operator = operator(&visit).await;
     if operator.is_empty() {
-        return choose_operator(&visit).await;
+        return choose_operator(&visit, "Players", "/players").await;
     }
     if !visit.owns(&operator) {
         return Err(Failure::unknown("There is no such operator."));
@@ -126,6 +136,7 @@ fn ways(visit: &Visit, operator: &str) -> Markup {
     let asked = FILTERS.map(|name| (name, visit.query.get(name)));
     html! {
         ul.links {
+            @if visit.may("ListOperatorRounds") { li { a href=(query("/rounds", &[("operator", operator)])) { "Rounds of all players" } } }
             @if visit.may("ListOpenRounds") { li { a href={ "/open/" (operator) } { "Open rounds" } } }
             li { a href=(query("/players.csv", &asked)) { "Players as CSV" } }
             li { a href=(query("/players.parquet", &asked)) { "Players as Parquet" } }
@@ -151,13 +162,21 @@ fn part(visit: &Visit, operator: &str, rows: &[Active]) -> Markup {
         };
         query("/players", &FILTERS.map(|name| (name, value(name))))
     };
+    let today = days::interval(visit.app.sessions.now_ms(), 1, 0).0;
+    let day = Some(visit.query.get("day")).filter(|day| !day.is_empty()).unwrap_or(&today);
     let sorted = |name: &str, by: &str| {
         let on = visit.query.get("sort") == by || (by == "active" && visit.query.get("sort").is_empty());
-        html! { a href=(path(&[("sort", by), ("after", "")])) aria-current=[on.then_some("true")] { (name) @if on { " ↓" } } }
+        sorted_by(name, &path(&[("day", day), ("sort", by), ("after", "")]), on)
     };
-    let head = [sorted("Last active", "active"), sorted("Wins minus bets", "net")];
+    let head = [
+        sorted("Player", NAME),
+        sorted("Last active", "active"),
+        sorted("Rounds", "rounds"),
+        sorted("Wins minus bets", "net"),
+        sorted("Balance after", "balance"),
+    ];
     html! {
-        (shown(operator, head, part))
+        (shown(operator, &head, part))
         ul.links {
             @if first > 0 { li { a href=(path(&[("after", "")])) { "First players" } } }
             @if end < rows.len() { li { a href=(path(&[("after", &end.to_string())])) rel="next" { "Next players" } } }
@@ -166,13 +185,13 @@ fn part(visit: &Visit, operator: &str, rows: &[Active]) -> Markup {
     }
 }
 
-async fn choose_operator(visit: &Visit) -> Result<Response, Failure> {
+pub(super) async fn choose_operator(visit: &Visit, title: &str, path: &str) -> Result<Response, Failure> {
     let operators = visit.api.ledger().list_switches(ListSwitchesRequest {}).await?.into_inner().operator_ids;
     let content = html! {
-        p { "The list shows the players of one operator and is visible only to that operator's credentials." }
-        ul.links { @for operator in operators.iter().filter(|operator| visit.owns(operator)) { li { a href=(query("/players", &[("operator", operator)])) { (operator) } } } }
+        p { "The list shows the " (title.to_lowercase()) " of one operator and is visible only to that operator's credentials." }
+        ul.links { @for operator in operators.iter().filter(|operator| visit.owns(operator)) { li { a href=(query(path, &[("operator", operator)])) { (operator) } } } }
     };
-    Ok(layout::page(visit, "Players", content).await)
+    Ok(layout::page(visit, title, content).await)
 }
 
 fn choose(visit: &Visit) -> Markup {
@@ -198,7 +217,7 @@ fn choose(visit: &Visit) -> Markup {
     }
 }
 
-fn shown(operator: &str, [active, net]: [Markup; 2], rows: &[Active]) -> Markup {
+fn shown(operator: &str, head: &[Markup], rows: &[Active]) -> Markup {
     let cash = |amount_minor, currency: &str| money(Some(&Money { amount_minor, currency_code: currency.to_owned() }));
     let row = |of: &Active| {
         let path = query(&format!("/player/{operator}/{}", of.player), &[("currency", &of.currency)]);
@@ -224,8 +243,7 @@ fn shown(operator: &str, [active, net]: [Markup; 2], rows: &[Active]) -> Markup 
             html! {},
         ]
     };
-    let head = [html! { "Player" }, active, html! { "Rounds" }, net, html! { "Balance after" }];
-    summed_table("Players", &head, rows.iter().map(row).collect(), sums.into_iter().map(total).collect())
+    summed_table("Players", head, rows.iter().map(row).collect(), sums.into_iter().map(total).collect())
 }
 
 pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
@@ -261,7 +279,7 @@ const COLUMNS: &[Column] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::parts::texts, *};
     use motherlode_proto::round::v1::Account;
 
     #[test]
@@ -288,8 +306,8 @@ mod tests {
         assert_eq!(rows[0].last.map(|last| last.seconds), Some(9));
         assert_eq!(rows[0].balance.as_ref().map(|of| of.amount_minor), Some(1_070), "the balance after the latest");
         assert_eq!(active(&all, "bo").len(), 1);
-        let head = ["Last active", "Wins minus bets"].map(|name| html! { (name) });
-        let page = shown("acme", head, &rows).into_string();
+        let head = ["Player", "Last active", "Rounds", "Wins minus bets", "Balance after"];
+        let page = shown("acme", &texts(&head), &rows).into_string();
         assert!(page.contains("<tfoot><tr><th scope=\"row\">Total of 2</th>") && page.contains("0.20 EUR"), "{page}");
     }
 }

@@ -2,7 +2,7 @@
 //! downloaded.
 
 use super::{
-    parts::{round, section, summed_table},
+    parts::{round, section, sorted_by, summed_table},
     reports,
 };
 use crate::{
@@ -19,16 +19,17 @@ use motherlode_proto::{
     round::v1::{Account, Money, Round, RoundState},
 };
 use motherlode_state::Currency;
-use motherlode_tables::{Column, Kind, Value, column};
+use motherlode_tables::{Column, Kind, Rows, TableError, Value, column};
 use std::cmp::Reverse;
 
 /// Number of matching rounds after which the page requests no further rounds. The last answer is shown completely, so a
 /// page can have more rows.
 const ROWS: usize = 20;
 const READ: i32 = 50;
+const READ_UNFILTERED: i32 = 20;
 const READS_MAX: usize = 20;
 const FILTERS: [&str; 8] = ["from", "to", "game", "state", "won", "free", "campaign", "sort"];
-const STATES: [(&str, &str, RoundState); 3] = [
+pub(super) const STATES: [(&str, &str, RoundState); 3] = [
     ("open", "Open", RoundState::Open),
     ("settled", "Settled", RoundState::Settled),
     ("void", "Void", RoundState::Voided),
@@ -75,11 +76,13 @@ impl<'a> Filter<'a> {
         let (mut found, mut page_token) = (vec![], self.get("page").to_owned());
         // A sorted list needs all answers, up to [`READS_MAX`].
         let sorted = !self.get("sort").is_empty();
+        let filtered = FILTERS.iter().any(|name| *name != "game" && !self.get(name).is_empty());
+        let page_size = if filtered { READ } else { READ_UNFILTERED };
         for _ in 0..READS_MAX {
             let request = ListRoundsRequest {
                 account: Some(self.account.clone()),
                 game: self.get("game").to_owned(),
-                page_size: READ,
+                page_size,
                 page_token,
             };
             let answer = self.visit.api.ledger().list_rounds(request).await?.into_inner();
@@ -112,7 +115,7 @@ pub(super) fn path(account: &Account, more: &[(&str, &str)]) -> String {
     query(&format!("/player/{}/{}", account.operator_id, account.player_id), &fields)
 }
 
-fn amount(text: &str, currency: &str) -> Result<i64, Failure> {
+pub(super) fn amount(text: &str, currency: &str) -> Result<i64, Failure> {
     let wrong = || Failure::bad("An amount must be a number such as 84.00.");
     let digits = currency.parse::<Currency>().map_or(2, Currency::digits) as usize;
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
@@ -196,10 +199,7 @@ fn shown(filter: &Filter<'_>, rounds: &[Round], next: &str) -> Markup {
             html! { (money(of.balance_after.as_ref())) },
         ]
     };
-    let sorted = |name: &str, by: &str| {
-        let on = filter.get("sort") == by;
-        html! { a href=(filter.with(&[("sort", by)])) aria-current=[on.then_some("true")] { (name) @if on { " ↓" } } }
-    };
+    let sorted = |name: &str, by: &str| sorted_by(name, &filter.with(&[("sort", by)]), filter.get("sort") == by);
     let head = [
         html! { "Round" },
         sorted("Bet at", ""),
@@ -234,7 +234,7 @@ fn shown(filter: &Filter<'_>, rounds: &[Round], next: &str) -> Markup {
     }
 }
 
-fn state(of: &Round) -> Markup {
+pub(super) fn state(of: &Round) -> Markup {
     let state = words(of.state().as_str_name(), "ROUND_STATE_");
     html! {
         @if matches!(of.state(), RoundState::Open | RoundState::Voided) { span.badge { (state) } } @else { (state) " " }
@@ -264,28 +264,30 @@ pub(crate) async fn file(
     let currency_code = if currency.is_empty() { "EUR" } else { currency }.to_owned();
     let account = Account { operator_id, player_id, currency_code };
     let (rounds, _) = Filter::new(&visit, &account)?.read().await?;
-    reports::table(&form, "rounds", COLUMNS, "motherlode.round.v1.Round", &rounds, |of, rows| {
-        let ms = |time: Option<&prost_types::Timestamp>| {
-            Value::Time(time.map(|time| time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000))
-        };
-        let minor = |of: &Option<Money>| Value::Int(of.as_ref().map_or(0, |of| of.amount_minor));
-        rows.row(&[
-            Value::Text(&of.round_id),
-            ms(of.start_time.as_ref()),
-            ms(of.steps.last().and_then(|step| step.time.as_ref())),
-            Value::Text(&of.game),
-            Value::Text(&account.currency_code),
-            minor(&of.bet),
-            minor(&of.win),
-            Value::Text(&words(of.state().as_str_name(), "ROUND_STATE_")),
-            Value::Text(&of.campaign_id),
-            minor(&of.balance_before),
-            minor(&of.balance_after),
-        ])
-    })
+    reports::table(&form, "rounds", COLUMNS, "motherlode.round.v1.Round", &rounds, write_row)
 }
 
-const COLUMNS: &[Column] = &[
+pub(super) fn write_row(of: &Round, rows: &mut dyn Rows) -> Result<(), TableError> {
+    let ms = |time: Option<&prost_types::Timestamp>| {
+        Value::Time(time.map(|time| time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000))
+    };
+    let minor = |of: &Option<Money>| Value::Int(of.as_ref().map_or(0, |of| of.amount_minor));
+    rows.row(&[
+        Value::Text(&of.round_id),
+        ms(of.start_time.as_ref()),
+        ms(of.steps.last().and_then(|step| step.time.as_ref())),
+        Value::Text(&of.game),
+        Value::Text(of.account.as_ref().map_or("", |account| &account.currency_code)),
+        minor(&of.bet),
+        minor(&of.win),
+        Value::Text(&words(of.state().as_str_name(), "ROUND_STATE_")),
+        Value::Text(&of.campaign_id),
+        minor(&of.balance_before),
+        minor(&of.balance_after),
+    ])
+}
+
+pub(super) const COLUMNS: &[Column] = &[
     column("round_id", Kind::Text),
     column("start_time", Kind::Time),
     column("last_step_time", Kind::Time),

@@ -2,7 +2,7 @@
 
 use super::{
     parts::{self, wide_table},
-    player, reports,
+    reports,
 };
 use crate::{
     days,
@@ -67,7 +67,7 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
                 li { a href=(file("parquet")) { "Transactions as Parquet" } }
             }
         }
-        (player::further(&with(&statement, &answer.next_page_token), &answer.next_page_token))
+        (parts::further(&with(&statement, &answer.next_page_token), &answer.next_page_token))
     };
     Ok(layout::page(&visit, &format!("Statement of {operator}/{player}"), content).await)
 }

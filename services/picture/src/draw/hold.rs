@@ -8,7 +8,7 @@ use crate::figures::{counted, grouped};
 use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult};
 use motherlode_slots::GameInfo;
 
-const ACROSS: usize = 3;
+const ACROSS_MAX: usize = 3;
 const CELL: usize = 5;
 
 pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<String> {
@@ -17,7 +17,8 @@ pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<
     let respins = acted.unwrap_or(windows.len());
     let (news, all) = (news(windows), (0..windows.len()).collect::<Vec<_>>());
     let mut lines = vec![format!("  {}", pen.bold(Hue::Cyan, "Hold and Win")), String::new()];
-    for band in all.chunks(ACROSS) {
+    let across = pen.columns() / (window::size(last).0 * CELL + 2).max(1);
+    for band in all.chunks(across.clamp(1, ACROSS_MAX)) {
         let blocks: Vec<_> = band.iter().map(|at| block(game, windows, *at, &news[*at], pen)).collect();
         for row in 0..blocks.iter().map(Vec::len).max().unwrap_or_default() {
             let cells: Vec<_> = blocks.iter().filter_map(|block| block.get(row).cloned()).collect();

@@ -84,6 +84,10 @@ impl Pen {
         self.columns
     }
 
+    pub(super) fn room(self) -> usize {
+        self.columns.min(COLUMNS).saturating_sub(4)
+    }
+
     pub(super) fn has_colour(self) -> bool {
         self.colour
     }

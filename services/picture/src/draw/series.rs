@@ -11,7 +11,7 @@ use motherlode_slots::GameInfo;
 use motherlode_state::Currency;
 use std::collections::BTreeSet;
 
-const ACROSS: usize = 4;
+const ACROSS_MAX: usize = 4;
 /// Width of a small window in text columns, enough for five stops of three digits.
 const WIDTH: usize = 19;
 
@@ -29,7 +29,8 @@ pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
     lines.extend(mean_coin(of, first));
     lines.push(String::new());
     let all: Vec<_> = (0..spins.len()).collect();
-    for band in all.chunks(ACROSS) {
+    let across = (of.pen.columns().saturating_sub(2) / WIDTH).clamp(1, ACROSS_MAX);
+    for band in all.chunks(across) {
         let blocks: Vec<_> = band.iter().map(|at| block(of.game, *at, spins, of.pen)).collect();
         let height = blocks.iter().map(Vec::len).max().unwrap_or_default();
         for row in 0..height {
@@ -148,7 +149,7 @@ fn legend(game: &GameInfo, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
         let columns = code.chars().count() + 1 + name.chars().count();
         let entry = format!("{} {name}", pen.plain(window::hue(game, index), &code));
         match lines.last_mut() {
-            Some((line, used)) if *used + 2 + columns <= 76 => {
+            Some((line, used)) if *used + 2 + columns <= pen.room() => {
                 line.push_str("  ");
                 line.push_str(&entry);
                 *used += 2 + columns;

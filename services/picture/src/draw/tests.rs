@@ -41,6 +41,14 @@ fn a_window_fits_a_narrow_terminal_with_its_symbols_letters() {
 }
 
 #[test]
+fn text_is_wrapped_at_spaces_and_keeps_its_colours() {
+    let text = "  Half of the \x1b[1;31mwin is credited\x1b[0m: 1.50 EUR.\n  Yes? ";
+    assert_eq!(wrapped(text, 24), "  Half of the \x1b[1;31mwin is\n    credited\x1b[0m: 1.50 EUR.\n  Yes? ");
+    let (long, drawing) = ("x".repeat(30), "  │ Raven │ Raven │ Raven │\n");
+    assert_eq!((wrapped(&long, 24), wrapped(drawing, 24)), (long, drawing.to_owned()));
+}
+
+#[test]
 fn a_window_shows_its_winning_cells_lines_and_scatters() {
     let mut spin = spin(["WB GP Ra PP BP", "Wi Ra Ra WB BC", "RP GP WB BC DW"]);
     spin.wins = vec![line_win(1, 6, 3, 20), line_win(0, 1, 3, 45)];

@@ -5,7 +5,7 @@ use crate::figures::{coins, grouped};
 use motherlode_proto::round::v1::{Outcome, Reveal};
 
 const WIDTH: usize = 9;
-const ACROSS: usize = 7;
+const ACROSS_MAX: usize = 7;
 
 pub(super) fn opened(outcome: &Outcome, pen: Pen) -> Vec<String> {
     let Outcome { reveals, unopened, .. } = outcome;
@@ -24,7 +24,8 @@ pub(super) fn opened(outcome: &Outcome, pen: Pen) -> Vec<String> {
 
 fn boxes(reveals: &[Reveal], pen: Pen) -> Vec<String> {
     let mut lines = vec![];
-    for row in reveals.chunks(ACROSS) {
+    let across = pen.columns().saturating_sub(3) / (WIDTH + 1);
+    for row in reveals.chunks(across.clamp(1, ACROSS_MAX)) {
         let rule = |left: &str, middle: &str, right: &str| {
             format!("  {left}{}{right}", vec!["─".repeat(WIDTH); row.len()].join(middle))
         };

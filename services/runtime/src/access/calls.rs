@@ -98,6 +98,8 @@ pub const CALLS: &[Call] = &[
     platform("/motherlode.report.v1.ReportService/GetPoolStatement"),
     own("/motherlode.report.v1.ReportService/ListVoidShares", SUPPORT.or(AUDIT)),
     own("/motherlode.report.v1.ReportService/ListTransactions", WALLET.or(SUPPORT).or(AUDIT)),
+    own("/motherlode.report.v1.ReportService/ListOperatorRounds", SUPPORT.or(AUDIT)),
+    own("/motherlode.report.v1.ReportService/ListRefusals", SUPPORT.or(AUDIT).or(ADMIN)),
     own("/motherlode.report.v1.ReportService/ListRevenue", AUDIT),
     own("/motherlode.report.v1.ReportService/GetRoundPage", VIEW),
     own("/motherlode.report.v1.ReportService/GetIdentity", ANY),

@@ -85,6 +85,7 @@ impl RequestInfo {
             method: method(&self.path),
             caller: &self.caller,
             request_id: &self.request.id().unwrap_or_default(),
+            player: &self.request.player().unwrap_or_default(),
             peer: self.peer,
         });
     }

@@ -333,6 +333,17 @@ pub const ROWS: &[Row] = &[
         }
         .encode_to_vec()
     }),
+    row("/motherlode.report.v1.ReportService/ListOperatorRounds", Some((Fine, "")), |it| {
+        report::ListOperatorRoundsRequest {
+            operator_id: it.operator.clone(),
+            page_token: token(it),
+            ..Default::default()
+        }
+        .encode_to_vec()
+    }),
+    row("/motherlode.report.v1.ReportService/ListRefusals", Some((Fine, "")), |it| {
+        report::ListRefusalsRequest { operator_id: it.operator.clone(), ..Default::default() }.encode_to_vec()
+    }),
     row("/motherlode.report.v1.ReportService/ListRevenue", Some((Fine, "")), |it| {
         report::ListRevenueRequest { operator_id: it.operator.clone(), page_token: token(it), ..Default::default() }
             .encode_to_vec()

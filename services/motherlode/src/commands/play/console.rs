@@ -1,4 +1,4 @@
-use crate::commands::Failure;
+use crate::{commands::Failure, draw};
 use motherlode_proto::round::v1::{Card, PickOffer, Witch, choice};
 use std::{
     collections::BTreeSet,
@@ -37,6 +37,7 @@ impl<W: Write, R: BufRead> Console<W, R> {
     }
 
     pub fn say(&mut self, text: &str) -> Result<(), Failure> {
+        let text = if self.columns < 80 { &*draw::wrapped(text, self.columns) } else { text };
         let written = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
         written.map_err(|error| {
             self.closed |= error.kind() == ErrorKind::BrokenPipe;

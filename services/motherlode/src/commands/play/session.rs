@@ -325,7 +325,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.sum.begun += 1;
         let bet = bet.map(cash).unwrap_or_default();
         let bet = if campaign.is_empty() { bet } else { format!("{bet} of {campaign}") };
-        let rule = 80_usize.saturating_sub(round_id.chars().count() + bet.chars().count() + 18);
+        let rule = self.console.columns().min(80).saturating_sub(round_id.chars().count() + bet.chars().count() + 18);
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }
 
@@ -341,8 +341,11 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         let coins = format!("{} coins of {coin}", grouped(&coins.to_string()));
         let left = format!("  win {win}, balance {} = {coins}", cash(&balance));
         let place = format!("log position {}", grouped(&played.position.to_string()));
-        let gap = 80_usize.saturating_sub(left.chars().count()).max(place.len() + 2);
-        self.console.say(&format!("{left}{place:>gap$}\n"))
+        let gap = self.console.columns().min(80).saturating_sub(left.chars().count());
+        match gap > place.len() + 1 || self.console.columns() >= 80 {
+            true => self.console.say(&format!("{left}{place:>0$}\n", gap.max(place.len() + 2))),
+            false => self.console.say(&format!("{left}\n  {place}\n")),
+        }
     }
 
     async fn balance(&self) -> Result<round::Money, Failure> {

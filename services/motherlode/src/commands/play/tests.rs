@@ -46,6 +46,31 @@ async fn a_new_player_is_opened_funded_and_plays_all_rounds_alone() {
 }
 
 #[tokio::test]
+async fn a_game_fits_a_narrow_terminal() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    for game in ["bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature"] {
+        for columns in [40, 60, 79] {
+            let line = format!("play {game} --target http://{} --auto --rounds 12", server.address());
+            let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
+            let mut output = vec![];
+            let mut console = Console::new(&mut output, &b""[..], true).with_columns(columns);
+            assert_eq!(play(&cli.args, &mut console).await, Ok(()), "{game}");
+            let text = plain(&String::from_utf8(output).unwrap());
+            let wide = text.lines().find(|line| line.chars().count() > columns);
+            assert_eq!(wide, None, "{game} in {columns} columns: {text}");
+            assert!(text.contains("log position"), "{text}");
+        }
+    }
+    server.stop().await.unwrap();
+}
+
+fn plain(text: &str) -> String {
+    let parts = text.split('\x1b').enumerate();
+    parts.map(|(at, part)| if at == 0 { part } else { part.split_once('m').unwrap().1 }).collect()
+}
+
+#[tokio::test]
 async fn pl_17_demo_play_is_funded_by_the_service_and_begins_anew_when_it_is_lost() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
