@@ -25,8 +25,7 @@ pub use error::{AppendError, ReadError};
 pub use memory::MemoryStore;
 pub use record::{Hash, Position, Record};
 pub use segment::{
-    Options, Scan, Sealed, SealedDamage, Sealer, SegmentStore, Tail, Unsealer, read_present, scan,
-    scan_after, scan_on,
+    Options, Scan, Sealed, SealedDamage, Sealer, SegmentStore, Tail, Unsealer, read_present, scan, scan_after, scan_on,
 };
 pub use start::LogStart;
 pub use store::{Limit, Reader, Store};
