@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
 class Unproven(Exception):
-    """The failed check."""
+    """Raised if a check fails."""
 
 
 def check(holds, what):

@@ -25,7 +25,6 @@ REASONS = {
     "RS_ERROR_INVALID_SIGNATURE": "UNAUTHENTICATED",
 }
 UNKNOWN = ("RS_ERROR_UNKNOWN", "RS_ERROR_TIMEOUT")
-# Caleta's amounts have five decimal digits.
 DIGITS = 5
 
 

@@ -76,7 +76,7 @@ class Player:
                 return played
 
     def told(self, played, client_seed=None):
-        """Records an answer. If the answer was received before, `self.seal` does not change."""
+        """If the answer was received before, `self.seal` does not change."""
         self.books.told(played, client_seed)
         if played.position > self.position:
             self.position, self.seal = played.position, played.seal

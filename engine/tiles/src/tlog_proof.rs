@@ -9,7 +9,7 @@ const HEADER: &str = "c2sp.org/tlog-proof@v1\n";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// Not authenticated.
+    /// Extra data, not authenticated.
     pub extra: Vec<u8>,
     pub index: u64,
     pub path: Vec<Hash>,

@@ -1,6 +1,3 @@
-//! Tests that decoding reverses the encoding of log records, that older records can still be read, and that no input causes
-//! a panic.
-
 use crate::balances::{from_messages, to_messages};
 use crate::generations::{events_of_generations, sealed, sealed_step};
 use crate::voids::{events_of_voids, void_with_facts};

@@ -65,7 +65,7 @@ pub enum Unproven {
     Records(String),
 }
 
-/// Verifies a proof. If a policy is given, the witnesses that it requires must have cosigned the checkpoint.
+/// If a policy is given, the witnesses that it requires must have cosigned the checkpoint.
 /// [`Replayed::matches`] states whether all steps match the log.
 pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Result<Proven, Unproven> {
     let checkpoint = Checkpoint::open(&proof.checkpoint, key)?;

@@ -75,7 +75,7 @@ pub struct Return {
     pub free: u64,
     pub steps: u64,
     pub spins: u64,
-    /// Bets in minor units, including those of free rounds.
+    /// Bets, including those of free rounds.
     pub bets: i128,
     pub free_bets: i128,
     /// Wins without jackpots.

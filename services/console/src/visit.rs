@@ -1,4 +1,4 @@
-//! A request with a session. All pages call the services through this type.
+//! A request with a session.
 
 use crate::{
     api::Api,

@@ -103,7 +103,7 @@ impl Estimate {
         Self { judged: deviance.max(0.0).sqrt().copysign(share - chance), ..of }
     }
 
-    /// Estimates the variance. A sample without the rarest wins underestimates the variance and its standard error, so if
+    /// A sample without the rarest wins underestimates the variance and its standard error, so if
     /// the estimate is below the exact variance, [`Self::unseen`] is subtracted from the difference.
     fn of_variance(tally: &Tally, rounds: f64, bet: f64, std_dev: f64) -> Option<Self> {
         let (mean, square) = (float(tally.win.coins) / rounds / bet, float(tally.win.squares) / rounds / bet / bet);

@@ -52,7 +52,7 @@ impl Jobs {
         self.all().into_iter().find(|job| job.request_id == request_id)
     }
 
-    /// Starts a job. Fails with JOB_UNDER_WAY if a job of the same kind is running, and with NO_THREAD if no thread can be
+    /// Fails with JOB_UNDER_WAY if a job of the same kind is running, and with NO_THREAD if no thread can be
     /// created.
     pub(crate) fn start(&self, request_id: &str, actor: String, work: Work) -> Result<Arc<Job>, Refusal> {
         let mut jobs = self.0.jobs.lock();

@@ -25,7 +25,7 @@ pub enum SimulationError {
     Thread,
 }
 
-/// Plays the rounds. When `stop` is set, chunks in progress are finished and no further chunk is started. `played`
+/// When `stop` is set, chunks in progress are finished and no further chunk is started. `played`
 /// counts the rounds of finished chunks.
 pub fn play(
     game: &'static dyn Game,

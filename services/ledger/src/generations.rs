@@ -89,8 +89,7 @@ pub struct JudgedStart {
     page: Option<Page>,
 }
 
-/// Returns `None` if the draw keys exist only in memory, because a restart discards such keys and can deal no draw
-/// again.
+/// Returns `None` if the draw keys exist only in memory: a restart discards these keys, so no value is dealt twice.
 pub fn judge_start(
     ledger: &Handle,
     keys: &DrawKeys,

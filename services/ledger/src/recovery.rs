@@ -157,7 +157,7 @@ fn unread(store: &dyn Store, shared: &LedgerCore) -> Result<Option<Verifier>, Op
     Ok(Some(Verifier { partition, reader, start: store.start(), last, progress }))
 }
 
-/// Recovers the state. If the hash chain must be verified, `first` is the hash before the log's first record; otherwise
+/// If the hash chain must be verified, `first` is the hash before the log's first record; otherwise
 /// it is `None`. `settle` makes the log durable. It is called after the last check that can refuse the log, and before
 /// a snapshot is written.
 pub(crate) fn recover(
@@ -440,8 +440,7 @@ mod tests {
         applied.map(|()| books)
     }
 
-    /// PL-37: a void that contains its settled round is applied without earlier records. A void that an older version
-    /// wrote lacks the round, so its application needs the earlier records.
+    /// A void that an older version wrote lacks its settled round, so its application needs the earlier records.
     #[test]
     fn pl_37_a_void_that_states_its_round_is_folded_without_the_past() {
         let (mut with_facts, mut without) = (0, 0);

@@ -15,7 +15,7 @@ use std::{borrow::Cow, collections::HashMap, hash::Hasher, sync::Arc, time::Inst
 
 const PLAYERS_MIN: usize = 1 << 12;
 const PLAYERS_MAX: usize = 1 << 16;
-/// Number of halvings after which the sample's limit is [`PLAYERS_MAX`] instead of [`PLAYERS_MIN`].
+/// Number of times that the sample is halved at [`PLAYERS_MIN`] players; then it is halved at [`PLAYERS_MAX`].
 const BITS: u32 = 8;
 const BYTES: usize = 1 << 20;
 

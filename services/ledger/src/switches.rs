@@ -30,7 +30,6 @@ pub(crate) async fn set(
         State::Off => false,
         State::On => true,
     };
-    // The game must exist, because a switch with a misspelt name would leave the intended game running.
     if !on && !switch.game.is_empty() {
         check_game(&switch.game, &switch.rules_version)?;
     }

@@ -75,7 +75,7 @@ pub trait Game: Sync + Send {
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
-    /// At most [`crate::contract::outcome::PARTS_MAX`].
+    /// Parts of the return, at most [`crate::contract::outcome::PARTS_MAX`].
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
     }

@@ -1,6 +1,6 @@
 use crate::contract::par::Exact;
 
-/// Excludes the jackpot.
+/// Highest win of a round, excluding the jackpot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighestWin {
     /// Upper bound of the highest win, in total bets.

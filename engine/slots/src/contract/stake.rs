@@ -39,7 +39,7 @@ impl StakeLimits {
         unit(self.lines) * unit(self.coins_per_line)
     }
 
-    /// Lowest and highest coin value; `None` if the game has coin ladders.
+    /// Returns the lowest and highest coin value; `None` if the game has coin ladders.
     #[must_use]
     pub fn coins_within(&self) -> Option<(u64, u64)> {
         let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));

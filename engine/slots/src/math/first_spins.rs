@@ -24,7 +24,7 @@ impl Fixed {
         Self(BigInt::from(1) << BITS)
     }
 
-    /// Rounds down.
+    /// Returns the product, rounded down.
     #[must_use]
     pub fn times(&self, by: &Exact) -> Self {
         Self(&self.0 * by.numer() / by.denom())

@@ -86,7 +86,7 @@ impl ColourGamble {
         offered.then(|| Self { at_risk: win_minor, secured: 0, limit, turns_max, rules, strip: Strip::default() })
     }
 
-    /// Turns a card. The first draw decides, with even odds, whether the guess is correct; the second draw selects a card
+    /// The first draw decides, with even odds, whether the guess is correct; the second draw selects a card
     /// that matches this result. A Joker is possible only for a correct guess (ME-17).
     pub fn turn(&mut self, guess: Card, draws: &mut Draws) -> CardTurn {
         let won = draws.below(2) == 0;

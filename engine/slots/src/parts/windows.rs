@@ -45,7 +45,7 @@ impl LineBet {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Includes the multiplier.
+    /// Line wins, including the multiplier.
     pub line_coins: u64,
     pub scatter_coins: u64,
     pub free_spins_won: u32,
@@ -167,7 +167,7 @@ pub(crate) const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// At most five.
+/// Converts a number of at most five.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index8(of: usize) -> u8 {
     of as u8

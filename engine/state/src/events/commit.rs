@@ -7,15 +7,15 @@ use crate::values::{Head, StreamId, Switch};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     pub partition: u32,
-    /// Contiguous and 1-based.
+    /// Position in the log, contiguous and 1-based.
     pub position: u64,
     pub stream: StreamId,
     /// Version of the stream after this commit; versions are contiguous and 1-based.
     pub version: u64,
     /// Position of the stream's previous commit; 0 for the first commit.
     pub previous: u64,
-    /// Id of the request that caused the commit. A request id is applied at most once (PL-11). A deposit or withdrawal has
-    /// no other id.
+    /// Id of the request that caused the commit. A request id is applied at most once (PL-11). It is
+    /// also the id of a deposit or withdrawal.
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     /// Time in Unix ms, which never decreases in a partition.

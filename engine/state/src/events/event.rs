@@ -205,7 +205,7 @@ pub enum Event {
     OperatorSession {
         session: SmolStr,
     },
-    /// System stream (PL-32).
+    /// System stream: calls to an operator's wallet are overdue (PL-32).
     WalletOverdue {
         operator: SmolStr,
         partition: u32,
@@ -252,7 +252,7 @@ pub enum Event {
         to_house: Nano,
         operator: SmolStr,
     },
-    /// Pool's stream (PL-38).
+    /// Pool's stream: an incident was declared (PL-38).
     IncidentDeclared(Box<Incident>),
     /// Pool's stream: after an incident, contributions of voided rounds of one partition are returned to operators'
     /// houses. A commit with this event contains no other event.
@@ -304,7 +304,7 @@ pub enum Event {
         /// New draw key; `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System stream (PL-40).
+    /// System stream: a draw generation began (PL-40).
     GenerationBegun(Box<GenerationBegun>),
     /// System stream: new rounds of an operator, game or version were switched off or on (PL-25).
     SwitchSet {
@@ -325,18 +325,18 @@ pub enum Event {
     },
     /// System stream: digest of the state at a position before this commit (PL-37).
     BaseTaken(Box<BaseTaken>),
-    /// Event on the system stream (PL-37).
+    /// System stream: an audit confirmed the latest `BaseTaken` (PL-37).
     BaseConfirmed(Box<BaseConfirmed>),
     /// System stream: first event after a restore to an earlier position (PL-37).
     LogRestored(Box<LogRestored>),
-    /// Event on the system stream (PL-22, PL-27).
+    /// System stream: the configuration changed (PL-22, PL-27).
     ConfigurationReloaded(Box<ConfigurationReloaded>),
-    /// Event on the system stream (PL-22).
+    /// System stream: the clock jumped (PL-22).
     ClockSkewed {
         /// Milliseconds by which the clock changed; negative if it was set back.
         by_ms: i64,
     },
-    /// System stream (PL-27). The commit's position is the change's id.
+    /// System stream: proposed change (PL-27), whose id is the commit's position.
     ChangeProposed(ChangeProposed),
     /// Approval of the next event in the commit: a change on a pool's or the system stream (PL-27), or a void on a player's
     /// stream (PL-38).

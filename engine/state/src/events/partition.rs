@@ -61,7 +61,7 @@ pub struct MirroredAward {
     pub round: u64,
     pub amount: Minor,
     pub currency: Currency,
-    /// In EUR.
+    /// Paid amount in EUR.
     pub paid: Nano,
     /// Part of the award that the operator's house pays as seed, in EUR; 0 in older logs.
     pub seed_from_house: Nano,

@@ -86,7 +86,7 @@ pub struct TakeBack {
     pub position: u64,
     /// Position of the bet that contributed.
     pub contributed_at: u64,
-    /// In EUR.
+    /// Removed contribution in EUR.
     pub amount: Nano,
 }
 

@@ -240,7 +240,7 @@ pub enum Refused {
 
     #[error(transparent)]
     Money(#[from] MoneyError),
-    /// Indicates a bug.
+    /// A bug computed wrong postings.
     #[error("postings in {currency} do not sum to zero: the difference is {by}")]
     Unbalanced { currency: Currency, by: Nano },
 }

@@ -70,7 +70,7 @@ pub struct RoundTerms {
 pub struct Contribution {
     pub pool: SmolStr,
     pub terms_version: u32,
-    /// In EUR.
+    /// Contribution in EUR.
     pub amount: Nano,
 }
 

@@ -34,7 +34,7 @@ pub struct SettledRound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundJackpot {
     pub hit: u64,
-    /// In EUR.
+    /// Paid award in EUR; `None` if unpaid.
     pub paid: Option<Nano>,
 }
 
@@ -44,7 +44,7 @@ pub struct Reversal {
     /// Position of the void.
     pub position: u64,
     pub operator: SmolStr,
-    /// In EUR.
+    /// Returned award in EUR.
     pub amount: Nano,
     /// Part of `amount` that returns to the house; the pool's reserve receives the remainder.
     pub to_house: Nano,

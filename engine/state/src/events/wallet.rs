@@ -8,7 +8,7 @@ pub struct DebitAsked {
     pub request_id: SmolStr,
     pub fingerprint: [u8; 16],
     pub currency: Currency,
-    /// Above 0.
+    /// Requested amount; 0 only for a free round.
     pub amount: Minor,
     /// Purpose of the debit, as sent to the wallet (PL-39); `None` in older logs.
     pub facts: Option<Box<DebitFacts>>,

@@ -17,7 +17,7 @@ const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
 /// Highest seed of a pool. This limit keeps a jackpot in any currency far below the maximum balance.
 const SEED_MAX: Nano = Nano::major(100_000_000);
 
-/// Per operator.
+/// Maximum number of pending void proposals per operator.
 const VOID_PROPOSALS_MAX: usize = 256;
 
 /// 1,000 EUR.

@@ -18,7 +18,7 @@ pub(super) struct Overlay {
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub durable: &'a Books,
-    /// Oldest first.
+    /// Groups that are not durable, oldest first.
     pub over: &'a VecDeque<Overlay>,
 }
 

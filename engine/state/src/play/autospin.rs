@@ -96,7 +96,7 @@ impl Autospin {
         saturated(self.bets)
     }
 
-    /// Includes jackpots.
+    /// Returns the wins, including jackpots.
     #[must_use]
     pub fn wins(&self) -> Minor {
         saturated(self.wins)

@@ -1,8 +1,8 @@
 //! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
 //!
-//! A session ends when it is closed, idle or disconnected. After a disconnection, the player can open no other session of
-//! the game for `hold_ms`. Bets are refused while a reality check is due, and after the player has reached the time limit
-//! (PL-26). For each game, a player has at most one live session with real money and one with play money.
+//! A session ends when it is closed, idle or disconnected. Bets are refused while a reality check is due, and after the
+//! player has reached the time limit (PL-26). For each game, a player has at most one live session with real money and
+//! one with play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ pub struct SessionLimits {
     pub idle_ms_max: i64,
     /// Time in ms after a disconnection during which the player can open no other session of the game (BW-27).
     pub hold_ms: i64,
-    /// Sessions and holds.
+    /// Maximum number of sessions and holds.
     pub count_max: usize,
 }
 
@@ -49,10 +49,7 @@ pub enum SessionRefused {
     #[error("the player already plays this game in another session or connection")]
     InUse,
     #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
-    Held {
-        /// Remaining hold.
-        left_ms: i64,
-    },
+    Held { left_ms: i64 },
     #[error("the session is over")]
     Expired,
     #[error("the session is bound to a game or currency other than the requested one")]
@@ -74,7 +71,6 @@ pub struct Sessions<K> {
     quota: Quota,
     entries: BTreeMap<SessionId, Entry<K>>,
     by_seat: BTreeMap<SeatKey, SessionId>,
-    /// Earliest first.
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
@@ -120,7 +116,7 @@ impl<K> Sessions<K> {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
-    /// Opens a session. If the same request already opened a session that is still live, returns that session's id.
+    /// If the same request already opened a session that is still live, returns that session's id.
     pub fn open(
         &mut self,
         of: SessionOf,

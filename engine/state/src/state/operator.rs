@@ -21,7 +21,7 @@ pub(crate) struct Operator {
     pub busy: BTreeSet<SmolStr>,
     pub owing: BTreeSet<SmolStr>,
     pub waiting: BTreeSet<(i64, SmolStr)>,
-    /// Expiry, player, round.
+    /// Pending proposals: expiry, player, round.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
 }
 

@@ -47,7 +47,6 @@ pub struct PlayerState {
     /// The player's campaigns, in the order in which they were granted.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<Voids>>,
-    /// Rarely set.
     pub(crate) void_proposals: Option<Arc<Vec<VoidProposal>>>,
     /// Figures of each game: play money at index 0, real money at index 1.
     tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
@@ -81,7 +80,7 @@ impl PlayerState {
         })
     }
 
-    /// Oldest first (PL-20).
+    /// Returns the open rounds, oldest first (PL-20).
     pub fn open_rounds(&self) -> impl Iterator<Item = &OpenRound> {
         self.open.iter().map(AsRef::as_ref)
     }

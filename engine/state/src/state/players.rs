@@ -43,7 +43,7 @@ impl<'a> Name<'a> {
 pub(crate) struct Players {
     places: BTreeMap<u64, Slots>,
     names: BTreeSet<SmolStr>,
-    /// With duplicates.
+    /// Name hashes of changed players, with duplicates.
     changed: Vec<u64>,
     /// Former states of the players that changed after the running snapshot began.
     before: BTreeMap<u64, Vec<Named>>,

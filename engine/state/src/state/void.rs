@@ -9,7 +9,7 @@ pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 /// Time in ms from the lapse of a proposal to a new proposal for the round. Meanwhile, awards of the round can be paid.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
-/// Per player.
+/// Maximum number of proposals per player.
 const PROPOSALS_MAX: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct VoidProposal {
     pub time_ms: i64,
     pub actor: String,
     pub reason: String,
-    /// Rejected or withdrawn.
+    /// Whether it was rejected or withdrawn.
     pub rejected: bool,
 }
 

@@ -22,7 +22,7 @@ pub struct RevenueSums {
     /// Paid rounds.
     pub rounds: u64,
     pub free_rounds: u64,
-    /// Paid or free.
+    /// Voided rounds, paid or free.
     pub voided: u64,
     pub bets: i128,
     pub free_bets: i128,

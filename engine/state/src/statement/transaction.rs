@@ -15,18 +15,15 @@ pub type RoundKey = (StreamId, u64);
 pub enum TransactionKind {
     Deposit,
     Withdrawal,
-    /// Raises the balance.
     PlayMoney,
     /// Debit of the seamless wallet, which raises the balance.
     Debit,
     /// Payment to the seamless wallet, which lowers the balance.
     Credit,
-    /// Lowers the balance.
     Bet,
     /// Bet of a free round. The balance is unchanged, because the operator's promotion pays the bet.
     FreeBet,
     Win,
-    /// Raises the balance.
     Jackpot,
     /// Refund of a voided round's bet, which raises the balance.
     Refund,
@@ -56,7 +53,7 @@ pub struct Bet {
     pub currency: Currency,
     pub bet: Minor,
     pub free: bool,
-    /// Before the settlement.
+    /// Win credited before the settlement.
     pub credited: Minor,
 }
 

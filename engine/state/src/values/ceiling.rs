@@ -1,10 +1,10 @@
 use super::currency::Currency;
 use super::money::Minor;
 
-/// In minor units.
+/// Limits of a currency in minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
-    /// After a deposit.
+    /// Highest balance after a deposit.
     pub balance: Minor,
     pub amount: Minor,
 }

@@ -41,9 +41,7 @@ impl Currency {
     pub const EUR: Self = Self(0);
     pub const USD: Self = Self(1);
     pub const SEK: Self = Self(2);
-    /// No decimal digits.
     pub const JPY: Self = Self(3);
-    /// Three decimal digits.
     pub const KWD: Self = Self(4);
     /// Play money (PL-17), with the code that ISO 4217 reserves for tests.
     pub const PLAY: Self = Self(5);

@@ -10,7 +10,8 @@ pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
 }
 
-/// Returns whether an id is a UUID, a ULID, or 32 or more hexadecimal digits. Base32 and base64url can be long names.
+/// Returns whether an id is a UUID, a ULID, or 32 or more hexadecimal digits. Other
+/// encodings are refused, because a long name can look like base32 or base64url.
 #[must_use]
 pub fn is_opaque_id(id: &str) -> bool {
     const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
@@ -23,7 +24,7 @@ pub fn is_opaque_id(id: &str) -> bool {
     is_name(id) && ((id.len() >= 32 && is_hex(id)) || is_uuid() || is_ulid())
 }
 
-/// Refuses leading zeros.
+/// Parses an integer; refuses leading zeros.
 #[must_use]
 pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());

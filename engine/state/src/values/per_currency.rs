@@ -60,7 +60,7 @@ impl PerCurrency<Nano> {
         self.get(currency).copied().unwrap_or_default()
     }
 
-    /// Adds an amount. A currency whose sum becomes zero is removed, so that maps with the same sums are equal. An overflow
+    /// A currency whose sum becomes zero is removed, so that maps with the same sums are equal. An overflow
     /// would take more than 2^33 postings of the largest amount.
     pub(crate) fn post(&mut self, currency: Currency, amount: Nano) {
         match self.place(currency) {

@@ -107,7 +107,7 @@ pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> R
 
 pub type Rates<'a> = &'a dyn Fn(Currency) -> Option<FxRate>;
 
-/// Converts an amount. The result is rounded down, so that a loss (a negative amount) never becomes zero.
+/// The result is rounded down, so that a loss (a negative amount) never becomes zero.
 pub(crate) fn exchange(amount: i128, from: Currency, to: Currency, rates: Rates<'_>) -> Option<i128> {
     if from == to {
         return Some(amount);

@@ -1,5 +1,3 @@
-//! Tests that the audit computes the state's digest at a base's position from the log alone (PL-37).
-
 use crate::common::{Tale, chained, options, segments, store};
 use bytes::Bytes;
 use motherlode_audit::{BaseDigest, Options, Report, audit};

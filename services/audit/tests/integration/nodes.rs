@@ -1,6 +1,3 @@
-//! Tests that the audit checks seals with the draw keys, and that proposers commit only kinds of events that their roles
-//! permit (PL-44).
-
 use crate::common::{Tale, audited, chained, divergence, found, options, player, pool, step, store};
 use motherlode_audit::{Report, audit};
 use motherlode_ledger::DrawKeys;

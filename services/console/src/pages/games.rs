@@ -90,7 +90,7 @@ pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -
     Ok(layout::page(&visit, &format!("{}: returns", told.title), content).await)
 }
 
-/// Small picture of a game's symbols, as a file, because the ids of the games' drawings are the same.
+/// Serves the picture of a game's symbols as a file, because inline pictures of several games would share element ids.
 pub(crate) async fn art(Path((game, version)): Path<(String, String)>) -> Result<Response, Failure> {
     let icon = sprite::icon(&game, &version).ok_or_else(|| Failure::unknown("There is no picture of this game."))?;
     Ok(asset("image/svg+xml", icon).await)

@@ -71,7 +71,6 @@ pub(super) fn similar(operator: &str, text: &str, names: &[String]) -> Markup {
     }
 }
 
-/// Suggests players whose names begin with the text in the search field.
 pub(crate) async fn suggestions(visit: Visit) -> Result<Response, Failure> {
     let asked = visit.query.get("q");
     let (chosen, prefix) = asked.split_once('/').map_or(("", asked), |(operator, rest)| (operator, rest));
@@ -102,7 +101,7 @@ pub(super) async fn shown(visit: &Visit, operator: &str) -> Result<Markup, Failu
     })
 }
 
-/// Sums the players of the page.
+/// Sums the balances on the page.
 fn total(players: &[Player]) -> Vec<Markup> {
     let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
     for balance in players.iter().flat_map(|of| &of.balances) {

@@ -1,4 +1,4 @@
-//! Page with a round's postings, which are amounts moved between accounts (PL-09).
+//! Page with a round's postings (PL-09).
 
 use super::parts::table;
 use crate::text::{eur, money};

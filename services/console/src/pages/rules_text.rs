@@ -1,4 +1,4 @@
-//! Sets a game's rules as headings and paragraphs. Their source wraps its lines at a fixed width.
+//! Renders a game's rules as headings and paragraphs. The source text has lines of a fixed width.
 
 use maud::{Markup, html};
 

@@ -59,7 +59,7 @@ impl Persons {
         Ok(HEXLOWER.encode(&id))
     }
 
-    /// Erases the row if `check` allows it for the player id. Returns false without a row.
+    /// Erases the row if `check` allows it for the player id. Returns false if there is no row.
     pub(crate) fn erase(
         &self,
         operator: &str,
@@ -212,7 +212,7 @@ impl Rows {
         let file = OpenOptions::new().write(true).open(path)?;
         file.sync_all()?;
         sync_folder(path)?;
-        // A torn row was never answered. The next write replaces the file.
+        // The request of a torn row was never answered. The next write replaces the file.
         rows.file = (!is_torn).then_some(file);
         Ok(rows)
     }
@@ -410,7 +410,7 @@ mod tests {
         let (folder, file) = (data.path().join("persons"), data.path().join("persons/acme"));
         let persons = Persons::new(folder.clone());
         issue(&persons, "anna");
-        // A last row with a zero at either end would be torn instead of damaged.
+        // A last row with a zero at either end would count as torn instead of damaged.
         let may_be_torn = |bytes: &[u8]| bytes[bytes.len() - ROW_BYTES] == 0 || bytes.ends_with(&[0]);
         let mut others = 0;
         while others == 0 || may_be_torn(&fs::read(&file).unwrap()) {

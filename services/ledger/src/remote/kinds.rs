@@ -2,7 +2,7 @@ use crate::append::{AppendError, Proposal};
 use motherlode_runtime::{Reason, access::Roles};
 use motherlode_state::{Currency, Event, HOME, InternalRequest, StreamId};
 
-/// KIND_NOT_ALLOWED names the first event outside the roles' permissions.
+/// Fails with KIND_NOT_ALLOWED, which names the first event that the roles do not permit.
 pub(super) fn check(roles: Roles, proposal: &Proposal, partition: u32) -> Result<(), AppendError> {
     let Proposal { stream, request_id, events, .. } = proposal;
     let place =

@@ -221,7 +221,6 @@ async fn pl_30_a_start_that_needs_a_damaged_image_folds_the_log_anew() {
     ledger.close().await;
 }
 
-/// The digest of a base depends neither on the players in memory nor on the tables (PL-37).
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_37_the_digest_of_a_snapshot_is_that_of_the_books_whatever_its_tables() {
     let (few, many) = (Folder::new(), Folder::new());

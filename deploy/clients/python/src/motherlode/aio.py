@@ -1,4 +1,4 @@
-"""Client for asyncio. A cancelled task stops retrying."""
+"""Client for asyncio. Cancelling a task ends its retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Client for threads."""
+"""Blocking client."""
 
 from __future__ import annotations
 
