@@ -2,12 +2,11 @@
 //! from the AWS_* variables of the environment.
 
 use async_trait::async_trait;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
-    client::legacy::{self, connect::HttpConnector as Tcp},
+    client::legacy,
     rt::{TokioExecutor, TokioTimer},
 };
-use motherlode_runtime::roots;
+use motherlode_runtime::{https, roots};
 use object_store::{
     ClientOptions, ObjectStore,
     aws::AmazonS3Builder,
@@ -17,7 +16,7 @@ use object_store::{
     },
 };
 use std::{sync::Arc, time::Duration};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring::default_provider};
+use tokio_rustls::rustls::RootCertStore;
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 const IDLE_MAX: Duration = Duration::from_secs(30);
@@ -40,20 +39,14 @@ impl HttpConnector for Connector {
 }
 
 #[derive(Debug)]
-struct Client(legacy::Client<HttpsConnector<Tcp>, HttpRequestBody>);
+struct Client(legacy::Client<https::Connector, HttpRequestBody>);
 
 impl Client {
     fn new(roots: RootCertStore) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        let tls = ClientConfig::builder_with_provider(Arc::new(default_provider()));
-        let tls = tls.with_safe_default_protocol_versions()?.with_root_certificates(roots).with_no_client_auth();
-        let mut tcp = Tcp::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(CONNECT_MAX));
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+        let connector = https::connector(roots, CONNECT_MAX)?;
         let mut client = legacy::Client::builder(TokioExecutor::new());
         client.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_MAX);
-        Ok(Self(client.build(https.wrap_connector(tcp))))
+        Ok(Self(client.build(connector)))
     }
 }
 

@@ -25,7 +25,7 @@ pub use role::{LedgerTargets, Role};
 pub use rules::Rules;
 pub use seamless::{Seamless, WalletCredentials, WalletKind, WalletProtocol};
 pub use store::{AllowUnsafe, Store, StoreTls};
-pub use telemetry::{LogFormat, Telemetry};
+pub use telemetry::{LogFormat, OtlpProtocol, Telemetry};
 pub use verify::Verify;
 
 use crate::jurisdiction::{Jurisdictions, Profiles};

@@ -9,6 +9,7 @@ pub mod config;
 pub mod connect;
 pub mod connections;
 pub mod field_bounds;
+pub mod https;
 pub mod json;
 pub mod jurisdiction;
 pub mod memory;

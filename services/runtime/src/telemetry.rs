@@ -3,30 +3,29 @@
 
 mod exports;
 mod lines;
+mod otlp;
 
 use crate::{
     config::{Role, Telemetry},
-    connect, process,
+    process,
 };
 use exports::Counted;
-use http::Uri;
 use lines::is_journal;
 use opentelemetry::{KeyValue, trace::TracerProvider as _};
-use opentelemetry_otlp::{ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig, WithTonicConfig};
+use opentelemetry_otlp::ExporterBuildError;
 use opentelemetry_sdk::{
     Resource,
     metrics::{PeriodicReader, SdkMeterProvider},
     trace::{Sampler, SdkTracerProvider},
 };
+use otlp::Collector;
 use prometheus::{Encoder, Registry, TextEncoder};
 use std::{
-    fs,
     io::IsTerminal,
     sync::{OnceLock, mpsc},
     thread,
     time::{Duration, Instant},
 };
-use tonic::transport::ClientTlsConfig;
 use tracing::Level;
 use tracing_subscriber::{
     Layer,
@@ -96,21 +95,7 @@ pub enum TelemetryError {
 
 pub fn check(settings: &Telemetry) -> Result<(), TelemetryError> {
     targets(&settings.filter)?;
-    tls(settings).map(drop)
-}
-
-fn tls(settings: &Telemetry) -> Result<Option<ClientTlsConfig>, TelemetryError> {
-    let Some(endpoint) = &settings.otlp_endpoint else { return Ok(None) };
-    let uri = endpoint.parse::<Uri>().ok().filter(|uri| uri.host().is_some_and(|host| !host.is_empty()));
-    match (uri.as_ref().and_then(Uri::scheme_str), &settings.otlp_ca) {
-        (Some("http"), None) => Ok(None),
-        (Some("http"), Some(_)) => Err(TelemetryError::Roots("a root certificate needs an https endpoint".to_owned())),
-        (Some("https"), ca) => {
-            let ca = ca.as_ref().map(fs::read).transpose().map_err(|error| TelemetryError::Roots(error.to_string()))?;
-            connect::tls(ca.as_deref()).map(Some).map_err(TelemetryError::Roots)
-        }
-        _ => Err(TelemetryError::Endpoint(endpoint.clone())),
-    }
+    Collector::from_config(settings).map(drop)
 }
 
 fn targets(filter: &str) -> Result<Targets, TelemetryError> {
@@ -127,9 +112,8 @@ fn targets(filter: &str) -> Result<Targets, TelemetryError> {
 pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard, TelemetryError> {
     let (filter, replaceable) = reload::Layer::new(filter(settings)?);
     let resource = resource(role, instance);
-    let tls = tls(settings)?;
-    let endpoint = settings.otlp_endpoint.as_deref();
-    let spans = endpoint.map(|endpoint| spans(&resource, endpoint, tls.clone(), settings)).transpose()?;
+    let collector = Collector::from_config(settings)?;
+    let spans = collector.as_ref().map(|collector| spans(&resource, collector, settings)).transpose()?;
     let layer = spans.as_ref().map(|spans| {
         // Libraries create a span per packet; these spans are excluded.
         let ours = Targets::new().with_target("motherlode", Level::DEBUG);
@@ -140,7 +124,7 @@ pub fn start(settings: &Telemetry, role: Role, instance: String) -> Result<Guard
     let _ = REPLACE_FILTER.set(Box::new(move |filter| {
         let _ = replaceable.reload(filter);
     }));
-    let metrics = settings.measures().then(|| metrics(resource, tls, settings)).transpose()?;
+    let metrics = settings.measures().then(|| metrics(resource, collector.as_ref(), settings)).transpose()?;
     if let Some(metrics) = &metrics {
         opentelemetry::global::set_meter_provider(metrics.clone());
         ["spans", "metrics"].into_iter().for_each(|signal| exports::count(signal, 0));
@@ -185,13 +169,12 @@ fn resource(role: Role, instance: String) -> Resource {
 
 fn metrics(
     resource: Resource,
-    tls: Option<ClientTlsConfig>,
+    collector: Option<&Collector>,
     settings: &Telemetry,
 ) -> Result<SdkMeterProvider, TelemetryError> {
     let mut provider = SdkMeterProvider::builder().with_resource(resource);
-    if let Some(endpoint) = &settings.otlp_endpoint {
-        let exporter = MetricExporter::builder().with_tonic().with_endpoint(endpoint);
-        let exporter = Counted::new("metrics", secured(exporter, tls).build()?);
+    if let Some(collector) = collector {
+        let exporter = Counted::new("metrics", collector.metrics()?);
         let interval = Duration::from_secs(settings.metrics_seconds.into());
         provider = provider.with_reader(PeriodicReader::builder(exporter).with_interval(interval).build());
     }
@@ -204,21 +187,12 @@ fn metrics(
     Ok(provider.build())
 }
 
-fn secured<Exporter: WithTonicConfig>(exporter: Exporter, tls: Option<ClientTlsConfig>) -> Exporter {
-    match tls {
-        Some(tls) => exporter.with_tls_config(tls),
-        None => exporter,
-    }
-}
-
 fn spans(
     resource: &Resource,
-    endpoint: &str,
-    tls: Option<ClientTlsConfig>,
+    collector: &Collector,
     settings: &Telemetry,
 ) -> Result<SdkTracerProvider, ExporterBuildError> {
-    let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint);
-    let exporter = Counted::new("spans", secured(exporter, tls).build()?);
+    let exporter = Counted::new("spans", collector.spans()?);
     let share = f64::from(settings.sample_percent) / 100.0;
     Ok(SdkTracerProvider::builder()
         .with_batch_exporter(exporter)

@@ -90,6 +90,7 @@ mod stopping;
 mod superseded;
 mod switches;
 mod telemetry;
+mod telemetry_http;
 mod telemetry_port;
 mod traces;
 mod upgrade;

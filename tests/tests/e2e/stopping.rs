@@ -72,17 +72,20 @@ async fn at_a6_bets_are_taken_until_the_listener_closes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_a6_a_collector_that_never_answers_does_not_hold_the_process() {
-    let data = tempfile::tempdir().unwrap();
-    let collector = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let file = data.path().join("serve.toml");
-    let endpoint = format!("http://{}", collector.local_addr().unwrap());
-    fs::write(&file, format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nmetrics_seconds = 3600\n")).unwrap();
-    let process = Process::start(PROGRAM, &data.path().join("log"), Some(&file));
-    let mut client = Client::connect(process.address).await;
-    client.fund("alice", EUR, 10_000).await;
-    process.ask_to_stop();
-    let (code, said) = process.ended().await;
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("metrics were not exported: the collector did not answer within 500 ms"), "{said}");
-    drop(collector);
+    for protocol in ["grpc", "http"] {
+        let data = tempfile::tempdir().unwrap();
+        let collector = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let file = data.path().join("serve.toml");
+        let endpoint = format!("otlp_endpoint = \"http://{}\"", collector.local_addr().unwrap());
+        let more = format!("otlp_protocol = \"{protocol}\"\nmetrics_seconds = 3600\n");
+        fs::write(&file, format!("[telemetry]\n{endpoint}\n{more}")).unwrap();
+        let process = Process::start(PROGRAM, &data.path().join("log"), Some(&file));
+        let mut client = Client::connect(process.address).await;
+        client.fund("alice", EUR, 10_000).await;
+        process.ask_to_stop();
+        let (code, said) = process.ended().await;
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("metrics were not exported: the collector did not answer within 500 ms"), "{said}");
+        drop(collector);
+    }
 }

@@ -127,21 +127,24 @@ async fn a_standby_is_live_but_not_ready_and_reports_its_role() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failed_exports_are_counted_and_logged_once_and_do_not_hold_a_stop() {
-    let data = tempfile::tempdir().unwrap();
-    let config = data.path().join("config.toml");
-    fs::write(&config, "[telemetry]\notlp_endpoint = \"http://127.0.0.1:9\"\nmetrics_seconds = 1\n").unwrap();
-    let service = Process::start_as(PROGRAM, &data.path().join("data"), Some(&config), PORT);
-    let address = port(&service).await;
-    let failed = async || {
-        let metrics = ask(address, "GET /metrics").await.1;
-        value(&metrics, "motherlode_telemetry_exports_failed_total{signal=\"metrics\"}").unwrap()
-    };
-    until("three failures", async || failed().await >= 3.0).await;
-    assert_eq!(
-        service.log_lines("failed to export telemetry").iter().filter(|line| line.contains("metrics")).count(),
-        1
-    );
-    let lines = service.log_lines("xport").len();
-    assert!(lines <= 2, "the libraries repeat their log lines: {:?}", service.log_lines("xport"));
-    assert_eq!(service.terminate().await, Some(0));
+    for protocol in ["grpc", "http"] {
+        let data = tempfile::tempdir().unwrap();
+        let config = data.path().join("config.toml");
+        let endpoint = format!("otlp_endpoint = \"http://127.0.0.1:9\"\notlp_protocol = \"{protocol}\"\n");
+        fs::write(&config, format!("[telemetry]\n{endpoint}metrics_seconds = 1\n")).unwrap();
+        let service = Process::start_as(PROGRAM, &data.path().join("data"), Some(&config), PORT);
+        let address = port(&service).await;
+        let failed = async || {
+            let metrics = ask(address, "GET /metrics").await.1;
+            value(&metrics, "motherlode_telemetry_exports_failed_total{signal=\"metrics\"}").unwrap()
+        };
+        until("three failures", async || failed().await >= 3.0).await;
+        assert_eq!(
+            service.log_lines("failed to export telemetry").iter().filter(|line| line.contains("metrics")).count(),
+            1
+        );
+        let lines = service.log_lines("xport").len();
+        assert!(lines <= 2, "the libraries repeat their log lines: {:?}", service.log_lines("xport"));
+        assert_eq!(service.terminate().await, Some(0));
+    }
 }

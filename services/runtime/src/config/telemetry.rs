@@ -9,8 +9,10 @@ pub struct Telemetry {
     pub filter: String,
     /// Format of the log lines. Lines to systemd's journal are prefixed with the priority.
     pub log_format: LogFormat,
-    /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317" or "https://collector:4317".
+    /// OTLP endpoint, such as "http://127.0.0.1:4317" or "https://collector:4318".
     pub otlp_endpoint: Option<String>,
+    /// Protocol of the endpoint; over HTTP, protobuf at `/v1/traces` and `/v1/metrics`.
+    pub otlp_protocol: OtlpProtocol,
     /// Root certificate for https, PEM; default: the system's.
     pub otlp_ca: Option<PathBuf>,
     /// Percentage of requests that are traced.
@@ -31,12 +33,22 @@ pub enum LogFormat {
     Json,
 }
 
+/// Protocol of the endpoint.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OtlpProtocol {
+    #[default]
+    Grpc,
+    Http,
+}
+
 impl Default for Telemetry {
     fn default() -> Self {
         Self {
             filter: "info".to_owned(),
             log_format: LogFormat::default(),
             otlp_endpoint: None,
+            otlp_protocol: OtlpProtocol::default(),
             otlp_ca: None,
             sample_percent: 100,
             metrics_seconds: 10,

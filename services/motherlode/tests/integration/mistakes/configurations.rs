@@ -78,6 +78,11 @@ pub const FAULTY: &[(&str, &[&str])] = &[
         &["telemetry.otlp_ca: the file contains no certificate"],
     ),
     (
+        "[telemetry]\notlp_endpoint = \"https://collector\"\notlp_protocol = \"http\"\notlp_ca = \"plain\"\n",
+        &["telemetry.otlp_ca: the file contains no certificate"],
+    ),
+    ("[telemetry]\notlp_protocol = \"xml\"\n", &["unknown variant `xml`", "`grpc` or `http`"]),
+    (
         "[telemetry]\nlisten = \"0.0.0.0:0\"\n",
         &["0.0.0.0:0 is reachable beyond loopback and serves metrics", "[allow_beyond_loopback] telemetry = true"],
     ),
