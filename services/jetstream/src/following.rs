@@ -48,6 +48,13 @@ impl Following {
         self.steps.walk.sequence > self.found
     }
 
+    /// Looks for the stream's last message, to which [`has_all_found`](Self::has_all_found) refers.
+    pub fn find_last(&mut self) -> Result<(), OpenError> {
+        let stream = self.shared.stream();
+        self.found = stream.last().map_err(|failure| stream.api_error(failure))?;
+        Ok(())
+    }
+
     #[must_use]
     pub fn reader(&self) -> Arc<dyn Reader> {
         Arc::clone(&self.shared) as Arc<dyn Reader>

@@ -196,3 +196,21 @@ fn pl_30_another_stream_of_the_same_name_is_not_taken_for_the_one_that_was_follo
     appends(&mut store, 1, &mut all);
     assert_eq!(holds(&config, &all), all.len() as u64, "the stream must be unchanged");
 }
+
+#[test]
+fn pl_37_a_follower_reaches_the_last_message_that_it_found_though_the_log_grows() {
+    let (_folder, _node, config) = server();
+    let mut all = Acknowledged::new();
+    let mut store = JetStreamStore::open(&config, 0).unwrap();
+    appends(&mut store, 3, &mut all);
+    let mut following = Following::find(&config, 0).unwrap();
+    catch_up(&mut following);
+    appends(&mut store, 3, &mut all);
+    assert!(following.has_all_found());
+    following.find_last().unwrap();
+    assert!(!following.has_all_found());
+    while !following.has_all_found() {
+        following.more().unwrap();
+        appends(&mut store, 3, &mut all);
+    }
+}

@@ -38,9 +38,12 @@ impl Pruner {
         Ok(Self { config, options, replica, stores: vec![] })
     }
 
+    /// Reads the messages that the streams have at its start, because the log may grow without pause.
     pub fn catch_up(&mut self) -> Result<(), PruneError> {
         for partition in &mut self.replica.partitions {
-            while partition.advance(&self.config, &self.options)? || partition.loaded().is_none() {
+            partition.find_last().map_err(CatchUpError::from)?;
+            while !partition.has_caught_up() {
+                partition.advance(&self.config, &self.options)?;
                 if partition.is_missing() {
                     return Err(PruneError::Missing);
                 }

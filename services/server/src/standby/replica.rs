@@ -164,6 +164,14 @@ impl PartitionReplica {
         self.stream.is_none()
     }
 
+    pub(super) fn find_last(&mut self) -> Result<(), jetstream::OpenError> {
+        self.stream.as_mut().map_or(Ok(()), Following::find_last)
+    }
+
+    pub(super) fn has_caught_up(&self) -> bool {
+        self.ledger.is_some() && self.stream.as_ref().is_some_and(Following::has_all_found)
+    }
+
     pub(super) fn loaded(&self) -> Option<(&Recovered, Arc<dyn Reader>)> {
         Some((self.ledger.as_ref()?, self.stream.as_ref()?.reader()))
     }
