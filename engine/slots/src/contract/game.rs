@@ -49,7 +49,7 @@ pub trait Game: Sync + Send {
     /// Computes the highest win (WF-04), which can take seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// `rtp` is the return without the jackpot, from [`Self::par`].
+    /// Returns the highest mean return. `rtp` is the return without the jackpot, from [`Self::par`].
     fn most_expected(&self, rtp: &Exact) -> MostExpected {
         MostExpected::of_return(rtp.clone())
     }
@@ -75,7 +75,7 @@ pub trait Game: Sync + Send {
     fn facts(&self) -> Vec<Fact> {
         vec![]
     }
-    /// At most [`crate::contract::outcome::PARTS_MAX`].
+    /// Parts of the return, at most [`crate::contract::outcome::PARTS_MAX`].
     fn parts(&self) -> &'static [PartName] {
         self.edition().parts
     }

@@ -6,10 +6,10 @@ use crate::contract::carried::Carried;
 
 pub const REELS_MAX: usize = 8;
 pub const CELLS_MAX: usize = 35;
-/// Per round (ME-15).
+/// Maximum number of cards per round (ME-15).
 pub const CARDS_MAX: usize = 10;
 pub const PARTS_MAX: usize = 8;
-/// Per pick (NP-10).
+/// Maximum number of objects per pick (NP-10).
 pub const PICKS_MAX: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -249,11 +249,11 @@ pub struct CardTurn {
     pub card: Card,
     pub won: bool,
     pub risked_minor: u64,
-    /// After the turn.
+    /// Amount after the turn.
     pub minor: u64,
 }
 
-/// Latest first.
+/// Turned cards; [`Strip::iter`] returns the latest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
     len: u8,

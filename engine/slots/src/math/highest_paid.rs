@@ -19,7 +19,7 @@ pub struct Reach {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HighestPaid {
-    /// Without the gamble.
+    /// Highest win without the gamble.
     pub minor: BigInt,
     pub gambled_minor: BigInt,
     pub chance_exponent: i32,

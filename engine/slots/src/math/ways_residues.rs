@@ -9,7 +9,7 @@ use crate::parts::reels::REELS;
 
 /// Bits per residue.
 const BITS: u32 = 5;
-/// In a state.
+/// Maximum number of symbols in a state.
 const SYMBOLS: usize = 11;
 const WON: u32 = BITS * 11;
 

@@ -45,7 +45,7 @@ impl LineBet {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Includes the multiplier.
+    /// Line wins, including the multiplier.
     pub line_coins: u64,
     pub scatter_coins: u64,
     pub free_spins_won: u32,
@@ -161,13 +161,13 @@ pub(crate) fn stops_of(stops: &StopsAt) -> Stops {
     all
 }
 
-/// Converts an index without overflow: there are at most 100 windows with 65 wins each.
+/// Cannot overflow: there are at most 100 windows with 65 wins each.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// At most five.
+/// Converts a number up to five.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index8(of: usize) -> u8 {
     of as u8

@@ -13,7 +13,7 @@ pub struct Campaign {
     pub coin_value: CoinValue,
     pub lines: u32,
     pub coins_per_line: u32,
-    /// 1 to [`Campaign::ROUNDS_MAX`].
+    /// Number of free rounds, 1 to [`Campaign::ROUNDS_MAX`].
     pub rounds: u32,
     pub expires_ms: i64,
 }

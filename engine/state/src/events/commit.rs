@@ -7,7 +7,7 @@ use crate::values::{Head, StreamId, Switch};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     pub partition: u32,
-    /// Contiguous and 1-based.
+    /// Position in the partition, contiguous and 1-based.
     pub position: u64,
     pub stream: StreamId,
     /// Version of the stream after this commit; versions are contiguous and 1-based.

@@ -63,8 +63,7 @@ pub enum Event {
     DrawsLost {
         round: u64,
     },
-    /// Credit of the part of an open round's win that the player has secured. This event directly follows the step in which
-    /// the player secured that part (ME-16).
+    /// Credit of the part of an open round's win that the player secured in the preceding step (ME-16).
     WinCredited {
         round: u64,
         /// Credited amount, above 0; all credits of a round together are at most the round's win after its latest step.
@@ -205,7 +204,7 @@ pub enum Event {
     OperatorSession {
         session: SmolStr,
     },
-    /// System stream (PL-32).
+    /// System stream: calls to an operator's wallet are overdue (PL-32).
     WalletOverdue {
         operator: SmolStr,
         partition: u32,
@@ -252,7 +251,7 @@ pub enum Event {
         to_house: Nano,
         operator: SmolStr,
     },
-    /// Pool's stream (PL-38).
+    /// Pool's stream: the platform declared an incident (PL-38).
     IncidentDeclared(Box<Incident>),
     /// Pool's stream: after an incident, contributions of voided rounds of one partition are returned to operators'
     /// houses. A commit with this event contains no other event.
@@ -304,7 +303,7 @@ pub enum Event {
         /// New draw key; `None` in older logs.
         key: Option<Epoch>,
     },
-    /// System stream (PL-40).
+    /// System stream: a writer started (PL-40).
     GenerationBegun(Box<GenerationBegun>),
     /// System stream: new rounds of an operator, game or version were switched off or on (PL-25).
     SwitchSet {
@@ -325,18 +324,18 @@ pub enum Event {
     },
     /// System stream: digest of the state at a position before this commit (PL-37).
     BaseTaken(Box<BaseTaken>),
-    /// Event on the system stream (PL-37).
+    /// System stream: an audit confirmed a digest (PL-37).
     BaseConfirmed(Box<BaseConfirmed>),
     /// System stream: first event after a restore to an earlier position (PL-37).
     LogRestored(Box<LogRestored>),
-    /// Event on the system stream (PL-22, PL-27).
+    /// System stream: the configuration changed (PL-22, PL-27).
     ConfigurationReloaded(Box<ConfigurationReloaded>),
-    /// Event on the system stream (PL-22).
+    /// System stream: the machine's clock changed (PL-22).
     ClockSkewed {
         /// Milliseconds by which the clock changed; negative if it was set back.
         by_ms: i64,
     },
-    /// System stream (PL-27). The commit's position is the change's id.
+    /// System stream: proposal of a change, whose id is the commit's position (PL-27).
     ChangeProposed(ChangeProposed),
     /// Approval of the next event in the commit: a change on a pool's or the system stream (PL-27), or a void on a player's
     /// stream (PL-38).
@@ -393,7 +392,7 @@ impl ConfigurationReloaded {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeProposed {
     pub stream: StreamId,
-    /// See [`Event::as_proposed`].
+    /// Change, as [`Event::as_proposed`] returns it.
     pub change: Box<Event>,
     pub actor: String,
     pub lapses_ms: i64,

@@ -7,7 +7,7 @@ use core::fmt;
 use super::session::SessionName;
 use crate::values::{Currency, is_id, number};
 
-/// Request that a service generates; `Display` formats the request's id.
+/// `Display` formats the request's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
     PayAward {
@@ -15,7 +15,7 @@ pub enum InternalRequest<'a> {
         partition: u32,
         hit: u64,
     },
-    /// Records on the winner's stream that an award would exceed the account's limits, so the award stays unpaid.
+    /// Logs `AwardSetAside` on the winner's stream.
     SetAwardAside {
         pool: &'a str,
         partition: u32,

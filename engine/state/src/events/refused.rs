@@ -240,7 +240,7 @@ pub enum Refused {
 
     #[error(transparent)]
     Money(#[from] MoneyError),
-    /// Indicates a bug.
+    /// Indicates a bug in the fold.
     #[error("postings in {currency} do not sum to zero: the difference is {by}")]
     Unbalanced { currency: Currency, by: Nano },
 }

@@ -26,7 +26,7 @@ pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,
     /// Maximum time played in ms; at this time, bets are refused.
     pub time_ms_max: Option<NonZeroU32>,
-    /// In whole EUR.
+    /// Maximum loss in whole EUR.
     pub loss_eur_max: Option<NonZeroU32>,
     /// Loss limits of the day, at most one per currency; each limit counts the losses in all currencies.
     pub losses_max: Vec<(Currency, Minor)>,

@@ -47,7 +47,7 @@ pub(super) struct PendingDelta {
     /// The name is copied instead of shared, because threads would contend for the reference count.
     pub pool: SmolStr,
     pub totals: PendingTotals,
-    /// Partition, position, amount.
+    /// Partition, position and amount.
     pub contribution: Option<(u32, u64, Nano)>,
     pub decision: Option<Box<Decision>>,
     pub voids: Vec<PendingVoid>,

@@ -61,7 +61,7 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
 
 struct Worth {
     coin: i128,
-    /// In 1e-6 EUR.
+    /// Base coin in 1e-6 EUR.
     base: i128,
     rate: (i128, i128),
     minor: i128,

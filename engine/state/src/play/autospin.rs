@@ -96,13 +96,13 @@ impl Autospin {
         saturated(self.bets)
     }
 
-    /// Includes jackpots.
+    /// Returns wins, including jackpots.
     #[must_use]
     pub fn wins(&self) -> Minor {
         saturated(self.wins)
     }
 
-    /// See DM-26.
+    /// Returns whether the loss limit prevents the next bet (DM-26).
     #[must_use]
     pub fn prevented(&self) -> bool {
         matches!(self.limits.loss, Some(LossStop::Prevented { .. })) && self.ends_by_loss()

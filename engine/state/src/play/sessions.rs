@@ -1,8 +1,8 @@
 //! Table of sessions (BW-26, BW-27, PL-16), which is not logged.
 //!
-//! A session ends when it is closed, idle or disconnected. After a disconnection, the player can open no other session of
-//! the game for `hold_ms`. Bets are refused while a reality check is due, and after the player has reached the time limit
-//! (PL-26). For each game, a player has at most one live session with real money and one with play money.
+//! A session ends when it is closed, idle or disconnected. Bets are refused while a reality check is due, and after the
+//! player has reached the time limit (PL-26). For each game, a player has at most one live session with real money and one
+//! with play money.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +15,11 @@ use crate::values::{Currency, Minor, StreamId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// See BW-26.
+    /// Idle limit of a session, in ms (BW-26).
     pub idle_ms_max: i64,
     /// Time in ms after a disconnection during which the player can open no other session of the game (BW-27).
     pub hold_ms: i64,
-    /// Sessions and holds.
+    /// Maximum number of sessions and holds.
     pub count_max: usize,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Operator {
     pub busy: BTreeSet<SmolStr>,
     pub owing: BTreeSet<SmolStr>,
     pub waiting: BTreeSet<(i64, SmolStr)>,
-    /// Expiry, player, round.
+    /// Expiry (Unix ms), player and round of each proposal.
     pub void_proposals: BTreeSet<(i64, SmolStr, u64)>,
 }
 

@@ -81,7 +81,7 @@ impl PlayerState {
         })
     }
 
-    /// Oldest first (PL-20).
+    /// Returns the open rounds, oldest first (PL-20).
     pub fn open_rounds(&self) -> impl Iterator<Item = &OpenRound> {
         self.open.iter().map(AsRef::as_ref)
     }

@@ -6,7 +6,8 @@ use crate::events::Refused;
 
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Time in ms from the lapse of a proposal to a new proposal for the round. Meanwhile, awards of the round can be paid.
+/// Minimum time in ms from the lapse of a proposal to a new proposal for the round. Meanwhile, awards of the round can be
+/// paid.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Per player.
@@ -19,7 +20,7 @@ pub struct VoidProposal {
     pub time_ms: i64,
     pub actor: String,
     pub reason: String,
-    /// Rejected or withdrawn.
+    /// Whether the proposal was rejected or withdrawn.
     pub rejected: bool,
 }
 

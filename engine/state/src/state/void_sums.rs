@@ -27,7 +27,7 @@ impl VoidKey {
         Self { pool: Arc::clone(pool), minute, operator, game, rules_version, partition: 0 }
     }
 
-    /// Ignores the minute.
+    /// Compares operator, game and version.
     pub fn belongs_to(&self, incident: &Incident) -> bool {
         let is_version = incident.rules_version.is_empty() || incident.rules_version == self.rules_version;
         is_version && (&incident.operator, &incident.game) == (&self.operator, &self.game)

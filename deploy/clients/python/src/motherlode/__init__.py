@@ -1,4 +1,4 @@
-"""Clients of a Motherlode service: `Client` for threads, `AsyncClient` for asyncio."""
+"""Clients of a Motherlode service: the synchronous `Client`, and `AsyncClient` for asyncio."""
 
 from motherlode.aio import AsyncClient
 from motherlode.client import Client

@@ -1,4 +1,4 @@
-"""Client for threads."""
+"""Synchronous client, safe to share between threads."""
 
 from __future__ import annotations
 
