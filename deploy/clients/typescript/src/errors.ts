@@ -7,7 +7,7 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "./gen/google
 
 const DOMAIN = "motherlode";
 
-// Statuses that can mean that the answer was lost. A connection that breaks during an answer can appear as Canceled, Unknown
+// Statuses that can mean a lost answer. A connection that breaks during an answer can appear as Canceled, Unknown
 // or Internal. If the service itself returns one of these statuses, the error has a reason.
 const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown, Code.Internal]);
 // Statuses that the service returns before it checks the request id, so an earlier attempt may have been applied.

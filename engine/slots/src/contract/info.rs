@@ -30,7 +30,7 @@ pub struct GameInfo {
     /// Names of the characters from which the player picks one before the first spin (BW-05), numbered from 1.
     pub companions: &'static [&'static str],
     pub doubles_max: u32,
-    /// See ME-16.
+    /// Whether the gamble offers `Halve` (ME-16).
     pub halve: bool,
     pub autoplay: Autoplay,
     pub free_spin_multiplier: u32,

@@ -17,7 +17,7 @@ pub struct PoolTerms {
     pub base_coin_micros: u64,
 }
 
-/// In bets.
+/// Return of the jackpot, in bets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JackpotReturn {
     pub seed: Exact,

@@ -140,7 +140,7 @@ pub enum Event {
     /// `ActedBy` may follow in the same commit.
     RequestCancelled,
     /// Player or system stream: the commit is one of several commits of one request, such as an Autospin series (PL-42).
-    /// The commit is refused if that request was cancelled before.
+    /// The commit is refused if the request was cancelled.
     PartOf {
         request_id: SmolStr,
     },

@@ -1,6 +1,6 @@
 //! Requests that Motherlode's services generate. Each id contains all parameters of its request, so a retry after a crash
-//! has the same id, and the request takes effect once. In contrast to callers' ids, these ids contain a slash. Their format
-//! never changes, because logs contain them.
+//! has the same id, and the request takes effect once. Unlike callers' ids, these ids contain a slash. Their format never
+//! changes, because logs contain them.
 
 use core::fmt;
 

@@ -13,7 +13,7 @@ import grpc
 
 from motherlode.errors import NotSent, OutcomeUnknown, Refused
 
-# Statuses that can mean that the answer was lost. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN
+# Statuses that can mean a lost answer. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN
 # or INTERNAL. If the service itself returns one of these statuses, the error has a reason.
 LOST = frozenset(
     {
