@@ -1,4 +1,4 @@
-"""MkDocs hook that adds the repository's Markdown files outside docs/ as pages and keeps links between pages valid.
+"""MkDocs hook that adds the repository's Markdown files outside docs/ as pages.
 
 A link to Markdown becomes a link to its page; a link to any other file or folder becomes the path as text. A broken
 link fails the build.

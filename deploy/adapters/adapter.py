@@ -38,7 +38,7 @@ def unknown():
 
 
 def uuid_of(text):
-    """Converts a text to a UUID (version 8) in the same way as `Context.transaction_uuid` converts a transaction id."""
+    """Converts a text to a UUID (version 8), like `Context.transaction_uuid`."""
     digits = bytearray(hashlib.sha256(text.encode()).digest()[:16])
     digits[6], digits[8] = digits[6] & 0x0F | 0x80, digits[8] & 0x3F | 0x80
     return str(uuid.UUID(bytes=bytes(digits)))

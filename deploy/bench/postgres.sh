@@ -1,8 +1,8 @@
 #!/bin/sh
 # Compares Motherlode with PostgreSQL 15, alternately on one machine and disk.
 #
-# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. Its last step
-# updates the only jackpot row, which is therefore locked briefly. Two variants are measured: separate statements, and one
+# In PostgreSQL a round is one transaction, with fsync and synchronous_commit. The transaction
+# updates the only jackpot row last, so the lock is brief. Two variants are measured: separate statements, and one
 # stored function. PostgreSQL does not draw or evaluate spins.
 #
 #     deploy/bench/postgres.sh [turns] [seconds per turn]

@@ -201,7 +201,6 @@ class Container:
         user = stage.user
         root = stage.root
         inner = f"--root={root} --wd={stage.folder} --setuid={user.split(':')[0]} --setgid={user.split(':')[1]}"
-        # The container has separate namespaces and a read-only root.
         setup = (
             f"ip link set lo up && mount --bind {root} {root} && mount --bind {volume} {root}{place} && "
             f"mount -t proc proc {root}/proc && mount -o remount,bind,ro {root} && "

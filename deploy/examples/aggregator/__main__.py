@@ -1,5 +1,5 @@
 """Plays all games on a service with access control, and reconciles the aggregator's books with the ledger to the cent.
-The exit status is 0 only if books and ledger agree. See README.md."""
+The exit status is 0 only if books and ledger agree."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Plays two autoplay series: the connection of the first breaks, and the second is stopped (PL-07)."""
+"""Plays one disconnected and one stopped autoplay series (PL-07)."""
 
 import grpc
 from motherlode.spin.v1 import spin_pb2

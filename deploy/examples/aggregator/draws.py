@@ -1,4 +1,4 @@
-"""Checks that the service fixed its part of each draw before it knew the request."""
+"""Checks that the service fixed its part of each draw before it received the request."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ def sha256(*lines):
 
 
 def faults(round, client_seeds):
-    """`client_seeds` maps each round and step to the client seed that was sent."""
+    """Returns a text per fault. `client_seeds` maps each round and step to the client seed that was sent."""
     found = []
     for step in round.steps:
         at, draw = (round.round_id, step.number), step.draw

@@ -1,4 +1,4 @@
-"""Proxy that forwards all requests, but cuts each connection after a limited number of chunks of the answers."""
+"""Proxy that cuts each connection after a limited number of response chunks."""
 
 import random
 import socket

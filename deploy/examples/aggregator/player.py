@@ -23,7 +23,7 @@ class Player:
         self.choices = Counter()
         self.numbers = count(1)
         open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
-        # Position of the answer that contained `self.seal`.
+        # Log position of the answer that contained `self.seal`.
         self.position = 0
         self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 
@@ -111,7 +111,7 @@ class Player:
                 raise NotImplementedError(f"a round waits for {round_pb2.Awaiting.Name(awaiting)}")
 
     def gamble(self, before):
-        """Chooses to guess once, then to secure half of the win if the game allows it, then to collect."""
+        """Guesses once, then secures half of the win if the game allows it, then collects."""
         made = round_pb2.Choice
         if before == "double" and self.game.halve:
             return made(halve=made.Halve())

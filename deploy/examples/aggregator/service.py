@@ -17,7 +17,7 @@ from motherlode.spin.v1 import spin_pb2_grpc
 TRIES_MAX = 20
 FIRST_WAIT_S, WAIT_MAX_S = 0.05, 1.0
 
-# Statuses that can mean that the answer was lost.
+# Statuses that can mean a lost answer.
 LOST = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,

@@ -64,7 +64,7 @@ def tour(service, direct, connect, operator, game, rounds):
         player.bet(session, stake, offer_double=described.gambles_max > 0, **more)
     else:
         raise AssertionError(f"{game}: in {ROUNDS_MAX} rounds only these choices occurred: {sorted(player.choices)}")
-    # A series ends when the balance is below the next bet.
+    # A series would end if the balance were below the next bet.
     player.deposit()
     stopped = autoplay.stopped(player, session, stake, **more)
     player.catch_up()

@@ -22,7 +22,7 @@ class Books:
         """Applies a debit (amount below 0), a credit, or a call without money (amount 0). Returns outcome, balance and
         reason.
 
-        If the call is applied, `note` stores its round in the same database transaction."""
+        If the call is applied, `note` stores the call's round in the same database transaction."""
         with self.database.transaction(player) as execute:
             account = Account(execute, player, currency)
             known = account.known(transaction)

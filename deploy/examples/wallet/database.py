@@ -1,6 +1,6 @@
 """Database of the wallet: a SQLite file or PostgreSQL.
 
-A transaction first locks its player, whose data then cannot change before the transaction ends.
+A transaction first locks its player, so no other transaction can change the player's data meanwhile.
 """
 
 import queue

@@ -29,7 +29,7 @@ class Context:
 
 
 class Server(ThreadingHTTPServer):
-    """One thread per connection up to a limit; further connections are closed at once."""
+    """Server with one thread per connection, up to a limit; further connections are closed at once."""
 
     daemon_threads = True
 

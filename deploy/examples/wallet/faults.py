@@ -7,7 +7,7 @@ import grpc
 
 
 class Faults:
-    """On average, a fault occurs once in the given number of calls; if the number is 0, it never occurs."""
+    """Each kind of fault occurs on average once in the given number of calls, or never if the number is 0."""
 
     def __init__(self, lose_answer=0, lose_call=0, double=0, fail=0, lie=0, delay_ms=0, seed=None):
         self.every = {"lose_answer": lose_answer, "lose_call": lose_call, "double": double, "fail": fail, "lie": lie}

@@ -1,4 +1,4 @@
-"""Generates the stubs of the wallet's contract from the protos when the wallet starts."""
+"""Generates the wallet's stubs from the protos at each start."""
 
 import sys
 import tempfile

@@ -1,5 +1,5 @@
-//! Plays random rounds and prints one JSON line per step, which `tests/independent` checks. The first line contains the
-//! name of the game's data file; if ROUNDS is 0, the first line also contains the game's exact returns.
+//! Plays random rounds and prints one JSON line per step, which `tests/independent` checks. The first line names the
+//! game's data file and, if ROUNDS is 0, contains the game's exact returns.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
 

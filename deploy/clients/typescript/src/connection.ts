@@ -23,7 +23,7 @@ export interface Target {
 }
 
 // The pings detect a silent connection, which is replaced within 9 s. Idle connections are not pinged, because a ping
-// after an abort throws in a timer of connect-node 2.1.2; they are checked before their next call.
+// after an abort throws in a timer of connect-node 2.1.2; each is checked before its next call.
 const PINGS = { pingIntervalMs: 4_000, pingTimeoutMs: 4_000 };
 const OPENING_MS_MAX = 3_000;
 

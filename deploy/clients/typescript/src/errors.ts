@@ -7,11 +7,10 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "./gen/google
 
 const DOMAIN = "motherlode";
 
-// Statuses that can mean that the answer was lost. A connection that breaks during an answer can appear as Canceled, Unknown
+// Statuses that can mean a lost answer. A connection that breaks during an answer can appear as Canceled, Unknown
 // or Internal. If the service itself returns one of these statuses, the error has a reason.
 const LOST: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Canceled, Code.Unknown, Code.Internal]);
-// The service refuses with these statuses before it checks the request id, so an earlier attempt may still have been
-// applied.
+// Statuses that the service returns before it checks the request id, so an earlier attempt may have been applied.
 const AT_THE_DOOR: ReadonlySet<Code> = new Set([Code.Unauthenticated, Code.PermissionDenied, Code.ResourceExhausted]);
 
 /** `requestId` is empty for calls without a request id. */
@@ -43,7 +42,7 @@ export class Refused extends MotherlodeError {
   readonly metadata: Readonly<Record<string, string>>;
   /** Maps each invalid field's name to its fault. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Delay before a retry, undefined if a retry does not help. */
+  /** Delay before a retry; undefined if the service gave none. */
   readonly retryAfterMs: number | undefined;
 
   constructor(refusal: Refusal, requestId = "", cause?: unknown) {
@@ -60,7 +59,7 @@ export class Refused extends MotherlodeError {
     return LOST.has(this.code);
   }
 
-  /** Whether an attempt before this refusal may have been applied. */
+  /** Whether an attempt may have been applied despite this refusal. */
   get leavesOpen(): boolean {
     return this.isLost || AT_THE_DOOR.has(this.code);
   }
@@ -78,7 +77,7 @@ export class Refused extends MotherlodeError {
   }
 }
 
-/** Thrown if a field is malformed, or a stake is not offered. */
+/** Thrown if a field is malformed, or the game does not offer the stake. */
 export class InvalidArgument extends Refused {}
 
 /** Thrown if an account, round or game is unknown, or belongs to another operator. */
@@ -120,10 +119,9 @@ export class NotSent extends Unavailable {
 }
 
 /**
- * Thrown if the deadline has passed, and the request may have been applied.
+ * Thrown if retries have ended, and the request may have been applied.
  *
- * To learn the outcome, repeat the request with the same `requestId`, or call `getRequest`. `cancelRequest` cancels
- * the request.
+ * To learn the outcome, repeat the request with the same `requestId`, or call `getRequest`.
  */
 export class OutcomeUnknown extends MotherlodeError {}
 

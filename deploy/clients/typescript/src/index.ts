@@ -110,7 +110,7 @@ class Insisting implements Transport {
     }
   }
 
-  /** Opens a connection, or returns a refusal. */
+  /** Opens a connection; returns an error if that fails. */
   async #connect(until: number, end: AbortSignal, requestId: string): Promise<NotSent | undefined> {
     const none = (text: string, cause?: unknown) => new NotSent({ code: Code.Unavailable, text }, requestId, cause);
     const done = new AbortController();

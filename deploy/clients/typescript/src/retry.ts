@@ -10,12 +10,12 @@ const REPEATABLE = /^(Get|List|Read|CloseSession|CancelJob|AcknowledgeRealityChe
 // Calls whose `requestId` names an earlier request.
 const LOOK_UP = /^(Get|List|CancelRequest)/;
 
-/** A caller that stores the id before sending can look up the request after a crash. */
+/** Returns a random id. A caller that stores the id before sending can look up the request after a crash. */
 export function newRequestId(): string {
   return crypto.randomUUID();
 }
 
-/** Limits of retries, in milliseconds; `totalMs` is the limit for all attempts of a call together. */
+/** Limits of retries, in milliseconds; `totalMs` covers all attempts of a call. */
 export interface Policy {
   readonly totalMs: number;
   readonly attemptMs: number;

@@ -49,7 +49,7 @@ pub trait Game: Sync + Send {
     /// Computes the highest win (WF-04), which can take seconds.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// `rtp` is the return without the jackpot, from [`Self::par`].
+    /// Returns the highest mean return. `rtp` is the return without the jackpot, from [`Self::par`].
     fn most_expected(&self, rtp: &Exact) -> MostExpected {
         MostExpected::of_return(rtp.clone())
     }
@@ -94,7 +94,7 @@ pub trait Game: Sync + Send {
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         self.info().limits.check(stake)
     }
-    /// See ME-05.
+    /// Returns the name of the special win of `bets` total bets (ME-05).
     fn special_win(&self, bets: u32) -> Option<&str> {
         self.info().specials.iter().find(|of| of.bets == bets).map(|of| of.name.as_str())
     }

@@ -30,7 +30,7 @@ pub struct GameInfo {
     /// Names of the characters from which the player picks one before the first spin (BW-05), numbered from 1.
     pub companions: &'static [&'static str],
     pub doubles_max: u32,
-    /// See ME-16.
+    /// Whether the gamble offers `Halve` (ME-16).
     pub halve: bool,
     pub autoplay: Autoplay,
     pub free_spin_multiplier: u32,
@@ -47,8 +47,8 @@ impl GameInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Autoplay {
     pub loss: AutoplayLoss,
-    /// Whether an autoplay series with a limit on single wins continues at a win that equals the limit (ME-19). If false,
-    /// that win ends the series (BW-25, WF-19).
+    /// Whether an autoplay series with a limit on single wins continues at a win that equals the limit (ME-19), instead of
+    /// ending (BW-25, WF-19).
     pub ends_above_win: bool,
 }
 

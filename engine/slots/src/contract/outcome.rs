@@ -32,7 +32,7 @@ pub struct Outcome {
     pub round_win_coins: u64,
     /// Win of the round so far, after gambles and excluding jackpots.
     pub round_win_minor: u64,
-    /// See ME-16.
+    /// Amount that this step credits, in minor units (ME-16).
     pub credited_minor: u64,
     pub carried: Option<Carried>,
     /// Coins won by each part in [`crate::Game::parts`]. Not logged.

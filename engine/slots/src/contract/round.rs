@@ -30,7 +30,7 @@ pub enum Choice {
     StartFreeSpins,
     StartFeature,
     Double(Card),
-    /// See ME-16.
+    /// Secures half of the win (ME-16).
     Halve,
     Collect,
 }

@@ -1,5 +1,4 @@
-//! Upper bounds of a round's highest win and of its probability (WF-04, PL-13). If free spins can award free spins without
-//! limit, the highest win is computed without these awards.
+//! Upper bounds of a round's highest win and of its probability (WF-04, PL-13).
 //!
 //! The probability is bounded by Chernoff's method. If `t` and `c` satisfy the last line below, `e^(t won + c left)` is
 //! a supermartingale, where `won` are the bets won and `left` the free spins left. It starts at `e^cn`, so `n` free

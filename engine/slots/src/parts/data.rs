@@ -52,7 +52,7 @@ pub(crate) use game_data;
 pub struct StakeData {
     #[serde(default)]
     pub coin_values: Vec<String>,
-    /// Key in `ladders.toml`.
+    /// Key of the game's coin ladders in `ladders.toml`.
     #[serde(default)]
     pub ladders: Option<String>,
     pub lines: (u32, u32),

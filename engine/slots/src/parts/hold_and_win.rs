@@ -91,7 +91,7 @@ impl Board {
 pub struct HoldAndWin {
     pub symbol: u8,
     pub needs: u8,
-    /// Number of respins that are left right after a new Bonus symbol lands.
+    /// Number of respins left after a new Bonus symbol lands.
     pub respins: u8,
     pub strip: Vec<u8>,
     pub outer: Weights<Bonus>,
@@ -207,7 +207,7 @@ impl HoldAndWin {
     }
 }
 
-/// Converts an index without overflow: there are at most 30 windows with 15 marks each.
+/// Cannot overflow: there are at most 30 windows with 15 marks each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

@@ -129,7 +129,7 @@ impl Lines {
         if of_wilds.pays > of_symbol.pays { of_wilds } else { of_symbol }
     }
 
-    #[allow(clippy::cast_possible_truncation)] // At most REELS.
+    #[allow(clippy::cast_possible_truncation)] // `count` is at most REELS.
     #[inline]
     fn win(&self, symbol: u8, count: usize) -> LineWin {
         LineWin { symbol, count: count as u8, pays: self.pays[usize::from(symbol)][count] }

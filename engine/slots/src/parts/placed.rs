@@ -64,7 +64,7 @@ impl Windows {
     }
 }
 
-/// Converts an index without overflow: there are at most 200 windows with 64 cells each.
+/// Cannot overflow: there are at most 200 windows with 64 cells each.
 #[allow(clippy::cast_possible_truncation)]
 const fn index(of: usize) -> u32 {
     of as u32

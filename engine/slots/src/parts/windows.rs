@@ -161,7 +161,7 @@ pub(crate) fn stops_of(stops: &StopsAt) -> Stops {
     all
 }
 
-/// Converts an index without overflow: there are at most 100 windows with 65 wins each.
+/// Cannot overflow: there are at most 100 windows with 65 wins each.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) const fn index(of: usize) -> u32 {
     of as u32

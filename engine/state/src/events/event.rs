@@ -63,8 +63,7 @@ pub enum Event {
     DrawsLost {
         round: u64,
     },
-    /// Credit of the part of an open round's win that the player has secured. This event directly follows the step in which
-    /// the player secured that part (ME-16).
+    /// Credit of the part of an open round's win that the player secured in the preceding step (ME-16).
     WinCredited {
         round: u64,
         /// Credited amount, above 0; all credits of a round together are at most the round's win after its latest step.
@@ -141,7 +140,7 @@ pub enum Event {
     /// `ActedBy` may follow in the same commit.
     RequestCancelled,
     /// Player or system stream: the commit is one of several commits of one request, such as an Autospin series (PL-42).
-    /// The commit is refused if that request was cancelled before.
+    /// The commit is refused if the request was cancelled.
     PartOf {
         request_id: SmolStr,
     },
@@ -393,7 +392,7 @@ impl ConfigurationReloaded {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeProposed {
     pub stream: StreamId,
-    /// See [`Event::as_proposed`].
+    /// Change, as [`Event::as_proposed`] returns it.
     pub change: Box<Event>,
     pub actor: String,
     pub lapses_ms: i64,

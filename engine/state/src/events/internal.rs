@@ -1,13 +1,13 @@
 //! Requests that Motherlode's services generate. Each id contains all parameters of its request, so a retry after a crash
-//! has the same id, and the request takes effect once. In contrast to callers' ids, these ids contain a slash. Their format
-//! never changes, because logs contain them.
+//! has the same id, and the request takes effect once. Unlike callers' ids, these ids contain a slash. Their format never
+//! changes, because logs contain them.
 
 use core::fmt;
 
 use super::session::SessionName;
 use crate::values::{Currency, is_id, number};
 
-/// Request that a service generates; `Display` formats the request's id.
+/// `Display` formats the request's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InternalRequest<'a> {
     PayAward {
@@ -15,7 +15,7 @@ pub enum InternalRequest<'a> {
         partition: u32,
         hit: u64,
     },
-    /// Records on the winner's stream that an award would exceed the account's limits, so the award stays unpaid.
+    /// Logs `AwardSetAside` on the winner's stream.
     SetAwardAside {
         pool: &'a str,
         partition: u32,

@@ -20,7 +20,7 @@ pub struct RoundStarted {
     pub stake: LoggedTerms,
     /// Exchange rate of the bet; 1 for play money.
     pub rate: FxRate,
-    /// `None` if no pool is active, for free rounds (PL-18) and for play money (PL-17).
+    /// Contribution to the pool; `None` if no pool is active, for free rounds (PL-18) and for play money (PL-17).
     pub contribution: Option<Contribution>,
     pub session: Option<SessionName>,
     /// Jurisdiction whose restrictions apply; empty for none (PL-26).

@@ -50,8 +50,8 @@ pub struct Reversal {
     pub to_house: Nano,
 }
 
-/// Contributions that stay in the pool although their rounds were voided. There is one sum per operator, game, rules version
-/// and minute of the bet.
+/// Contributions that stay in the pool although their rounds were voided, summed per operator, game, rules version and
+/// minute of the bet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedVoids {
     pub operator: SmolStr,

@@ -39,7 +39,7 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// `self` is the durable state of the home partition, `there` the durable state of `partition`.
+    /// Returns the due report. `self` is the durable state of the home partition, `there` that of `partition`.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;

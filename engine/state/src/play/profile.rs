@@ -1,5 +1,5 @@
 //! Permissions and limits of a jurisdiction, an operator or a player (PL-08, PL-26). A round keeps the profile that was
-//! valid when the round started.
+//! valid at its start.
 
 use core::num::NonZeroU32;
 

@@ -15,7 +15,7 @@ use crate::values::{Currency, Minor, StreamId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// See BW-26.
+    /// Idle limit of a session, in ms (BW-26).
     pub idle_ms_max: i64,
     /// Time in ms after a disconnection during which the player can open no other session of the game (BW-27).
     pub hold_ms: i64,

@@ -1,5 +1,5 @@
-//! Generations of draws (PL-40). Each writer logs a random salt when it starts. If two writers continue a log from the same
-//! position, their dealt values therefore differ.
+//! Generations of draws (PL-40). Each writer logs a random salt when it starts, so two writers that continue a log from
+//! the same position deal different values.
 
 use std::collections::BTreeSet;
 

@@ -12,7 +12,7 @@ use crate::values::{MoneyError, Nano, date, is_id};
 pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 
 impl Liabilities {
-    /// Longest time in days from the grant to the expiry of a campaign. This limit bounds the size of the state.
+    /// Longest time in days from the grant to the expiry of a campaign, which bounds the size of the state.
     const DAYS_MAX: i64 = 3_660;
 
     pub(crate) fn open(&self, operator: &str, now_ms: i64) -> Nano {

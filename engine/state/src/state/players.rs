@@ -1,8 +1,8 @@
-//! Players of an operator. The players are ordered by a hash of their names, so that a lookup compares numbers. In addition,
-//! a sorted set contains the names, so that listing by prefix reads only the listed players.
+//! Players of an operator, ordered by a hash of their names, so that a lookup compares numbers. A sorted set of names lets
+//! listing by prefix read only the listed players.
 //!
-//! For [snapshots](super::watch), the table records which players changed since the latest snapshot. The table also keeps
-//! players' former states that the running snapshot has not written yet.
+//! For [snapshots](super::watch), the table records which players changed since the latest snapshot, and keeps former
+//! states that the running snapshot has not written yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

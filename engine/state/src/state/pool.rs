@@ -12,7 +12,7 @@ pub struct PoolState {
     pub name: Arc<str>,
     pub head: Head,
     pub terms: PoolTerms,
-    /// See BW-20.
+    /// Terms of the next cycle (BW-20).
     pub pending_terms: Option<PoolTerms>,
     pub status: PoolStatus,
     /// Number of the cycle, 1-based; each award ends a cycle.
@@ -26,7 +26,7 @@ pub struct PoolState {
     pub paid: Nano,
     pub moved_in: Nano,
     pub moved_out: Nano,
-    /// See BW-17.
+    /// Time of the latest awarded hit, in Unix ms (BW-17).
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
@@ -119,7 +119,7 @@ impl PoolState {
         (self.home_position > 0).then_some(self.home_position)
     }
 
-    /// See BW-20.
+    /// Returns whether the pool awards the hit in its current status (BW-20).
     #[must_use]
     pub fn awards_now(&self, hit: &Hit) -> bool {
         let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();

@@ -17,7 +17,7 @@ pub struct OpenRound {
     pub last_position: u64,
     pub steps: SmallVec<[Step; 1]>,
     pub win: Minor,
-    /// See ME-16.
+    /// Part of the win already credited (ME-16).
     pub credited: Minor,
     /// Reason why the service chose the latest step for the player. If a reason is set, the service must finish the round.
     pub automatic: Option<Automatic>,

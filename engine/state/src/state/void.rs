@@ -6,7 +6,8 @@ use crate::events::Refused;
 
 pub const VOID_HOLD_MS: i64 = 72 * 3_600_000;
 
-/// Time in ms from the lapse of a proposal to a new proposal for the round. Meanwhile, awards of the round can be paid.
+/// Minimum time in ms from the lapse of a proposal to a new proposal for the round. Meanwhile, awards of the round can be
+/// paid.
 const REPEAT_AFTER_MS: i64 = 24 * 3_600_000;
 
 /// Maximum number of proposals per player.

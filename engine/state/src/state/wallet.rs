@@ -9,8 +9,7 @@ use crate::values::{Currency, Minor, StreamId};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wallet {
     pub debit: Option<Debit>,
-    /// Unconfirmed calls to the wallet, in the order in which they became due. `next_credit` and `next_report`
-    /// return the calls to send next.
+    /// Unconfirmed calls to the wallet, in the order in which they became due.
     pub dues: VecDeque<UnpaidCredit>,
     pub reports: bool,
     pub reported: Option<ReportedBalance>,

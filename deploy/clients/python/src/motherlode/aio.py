@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class AsyncClient:
-    """Client with one connection for the tasks of one event loop. Calls follow the rules of `Client`."""
+    """Client with one connection for the tasks of one event loop. Timeouts, retries and errors are those of `Client`."""
 
     spin: SpinServiceAsyncStub
     ledger: LedgerServiceAsyncStub

@@ -31,7 +31,7 @@ class Refused(MotherlodeError):
     """The call was refused, and this request has changed nothing.
 
     `reason` and `metadata` (of ErrorInfo) are empty if the service itself did not answer. `fields` maps each
-    invalid field's name to its fault. `retry_after_s` is None if a retry does not help.
+    invalid field's name to its fault. `retry_after_s` is None if the service gave no delay.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Refused(MotherlodeError):
 
 
 class InvalidArgument(Refused):
-    """Raised if a field is malformed, or a stake is not offered."""
+    """Raised if a field is malformed, or the game does not offer the stake."""
 
 
 class NotFound(Refused):
@@ -102,10 +102,9 @@ class NotSent(Unavailable):
 
 
 class OutcomeUnknown(MotherlodeError):
-    """Raised if the deadline has passed, and the request may have been applied.
+    """Raised if retries have ended, and the request may have been applied.
 
-    To learn the outcome, repeat the request with the same `request_id`, or call `GetRequest`. `CancelRequest` cancels
-    the request.
+    To learn the outcome, repeat the request with the same `request_id`, or call `GetRequest`.
     """
 
 

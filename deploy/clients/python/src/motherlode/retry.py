@@ -13,7 +13,7 @@ import grpc
 
 from motherlode.errors import NotSent, OutcomeUnknown, Refused
 
-# Statuses that can mean that the answer was lost. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN
+# Statuses that can mean a lost answer. A connection that breaks during an answer can appear as CANCELLED, UNKNOWN
 # or INTERNAL. If the service itself returns one of these statuses, the error has a reason.
 LOST = frozenset(
     {
@@ -24,8 +24,7 @@ LOST = frozenset(
         grpc.StatusCode.INTERNAL,
     }
 )
-# The service refuses with these statuses before it checks the request id, so an earlier attempt may still have been
-# applied.
+# Statuses that the service returns before it checks the request id, so an earlier attempt may have been applied.
 AT_THE_DOOR = frozenset(
     {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.RESOURCE_EXHAUSTED}
 )
@@ -36,13 +35,13 @@ LOOK_UPS = ("Get", "List", "CancelRequest")
 
 
 def new_request_id() -> str:
-    """A caller that stores the id before sending can look up the request after a crash."""
+    """Returns a random id. A caller that stores the id before sending can look up the request after a crash."""
     return str(uuid.uuid4())
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Limits of retries, in seconds; `total_s` is the limit for all attempts of a call together."""
+    """Limits of retries, in seconds; `total_s` covers all attempts of a call."""
 
     total_s: float = 30.0
     attempt_s: float = 5.0
