@@ -19,6 +19,8 @@ pub enum ArchiveError {
     Damaged { place: String, object: String, reason: String },
     #[error("archive {place}: {object} is missing")]
     Missing { place: String, object: String },
+    #[error("archive {place}: no memory for a segment of {bytes} bytes: at most {bytes_max} bytes are used")]
+    Memory { place: String, bytes: u64, bytes_max: u64 },
     #[error("archive {place}: the content of {object} differs from the content that was written")]
     Altered { place: String, object: String },
     #[error("archive {place}: another run has written {object}; repeat the command when that run has ended")]
@@ -41,4 +43,11 @@ pub enum ArchiveError {
     Append(#[from] AppendError),
     #[error(transparent)]
     Read(#[from] ReadError),
+}
+
+impl ArchiveError {
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::OtherLog { .. })
+    }
 }

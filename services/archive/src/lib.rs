@@ -12,6 +12,7 @@
 //!   an upload that stopped at any point.
 //! * [`restore`] verifies digests, blocks and the hash chain. It computes a root from the records up to the signed
 //!   checkpoint and compares it with the checkpoint's root.
+//! * [`Segments`] reads single records.
 //! * Only one process may write to an archive at a time.
 //!
 //! An object's transfer times out after ten minutes.
@@ -22,6 +23,8 @@ mod manifest;
 mod objects;
 mod restore;
 mod s3;
+mod segments;
+mod slots;
 mod upload;
 
 pub use compare::{compare, needed_from};
@@ -29,4 +32,6 @@ pub use error::ArchiveError;
 pub use manifest::Manifest;
 pub use objects::Archive;
 pub use restore::{Restored, checkpoint, restore, restore_while};
+pub use segments::{Limits, Segment, Segments};
+pub use slots::{Slot, Slots};
 pub use upload::{Archived, Options, Upload};

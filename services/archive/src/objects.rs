@@ -34,7 +34,7 @@ impl fmt::Display for Archive {
 impl Archive {
     /// Opens the archive at `place`, which is a folder or `s3://bucket/prefix`.
     pub fn open(place: &str) -> Result<Self, ArchiveError> {
-        let unusable = |reason: String| ArchiveError::Place { place: place.to_owned(), reason };
+        let unusable = |reason: String| unusable(place, reason);
         let (objects, root) = match place.split_once("://") {
             None => {
                 let folder = LocalFileSystem::new_with_prefix(place).map_err(|error| unusable(error.to_string()))?;
@@ -44,16 +44,23 @@ impl Archive {
                 let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
                 (s3::open(bucket).map_err(unusable)?, prefix)
             }
-            Some(_) => return Err(unusable("must be a folder or s3://bucket/prefix".to_owned())),
+            Some(_) => return Err(unusable(PLACES.to_owned())),
         };
         let root = Path::parse(root).map_err(|error| unusable(error.to_string()))?;
         Ok(Self { objects, root, place: place.to_owned() })
     }
 
+    pub fn check(place: &str) -> Result<(), ArchiveError> {
+        match place.split_once("://") {
+            None | Some(("s3", _)) => Ok(()),
+            Some(_) => Err(unusable(place, PLACES.to_owned())),
+        }
+    }
+
     pub fn create(place: &str) -> Result<Self, ArchiveError> {
         if !place.contains("://") {
             let made = motherlode_log::Disk::create_dir(&OsDisk, place.as_ref());
-            made.map_err(|error| ArchiveError::Place { place: place.to_owned(), reason: error.to_string() })?;
+            made.map_err(|error| unusable(place, error.to_string()))?;
         }
         Self::open(place)
     }
@@ -138,6 +145,20 @@ impl Archive {
         Ok(last)
     }
 
+    pub(crate) async fn firsts_after(
+        &self,
+        partition: u32,
+        after: Position,
+        max: usize,
+    ) -> Result<Vec<Position>, ArchiveError> {
+        let folder = self.path(&object(partition, "manifests"));
+        let offset = self.path(&object(partition, &manifest_name(after)));
+        let listed = self.objects.list_with_offset(Some(&folder), &offset).take(max);
+        let first = listed
+            .try_filter_map(async |found| Ok(found.location.filename().and_then(|name| name.parse::<Position>().ok())));
+        first.try_collect().await.map_err(|source| self.failed(source))
+    }
+
     pub(crate) async fn checkpoint(&self, partition: u32) -> Result<Option<Note>, ArchiveError> {
         let name = object(partition, CHECKPOINT);
         let Some(bytes) = self.get(&name, NOTE_BYTES_MAX).await? else { return Ok(None) };
@@ -148,7 +169,8 @@ impl Archive {
     pub(crate) async fn get(&self, name: &str, bytes_max: u64) -> Result<Option<Bytes>, ArchiveError> {
         let read = async {
             let found = self.objects.get(&self.path(name)).await?;
-            let (mut parts, mut bytes) = (found.into_stream(), BytesMut::new());
+            let size = usize::try_from(found.meta.size.min(bytes_max)).unwrap_or_default();
+            let (mut parts, mut bytes) = (found.into_stream(), BytesMut::with_capacity(size));
             while let Some(part) = parts.try_next().await? {
                 bytes.extend_from_slice(&part);
                 if bytes.len() as u64 > bytes_max {
@@ -218,6 +240,12 @@ pub(crate) const CHECKPOINT: &str = "checkpoint";
 
 pub(crate) fn object(partition: u32, name: &str) -> String {
     format!("{partition}/{name}")
+}
+
+const PLACES: &str = "must be a folder or s3://bucket/prefix";
+
+fn unusable(place: &str, reason: String) -> ArchiveError {
+    ArchiveError::Place { place: place.to_owned(), reason }
 }
 
 fn root_text(ends: &[Position]) -> String {

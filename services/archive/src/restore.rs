@@ -93,16 +93,23 @@ async fn next(archive: &Archive, partition: u32, first: Position) -> Result<Opti
 }
 
 pub(crate) async fn segment_bytes(archive: &Archive, manifest: &Manifest) -> Result<Bytes, ArchiveError> {
+    let bytes = download(archive, manifest).await?;
+    check_bytes(archive, manifest, &bytes)?;
+    Ok(bytes)
+}
+
+pub(crate) async fn download(archive: &Archive, manifest: &Manifest) -> Result<Bytes, ArchiveError> {
     let name = object(manifest.partition, &manifest.segment());
     let bytes = archive.get(&name, manifest.bytes.min(2 * SEGMENT_BYTES_MAX)).await?;
-    let missing = || ArchiveError::Missing { place: archive.to_string(), object: name.clone() };
-    let bytes = bytes.ok_or_else(missing)?;
-    match Sha256::digest(&bytes)[..] == manifest.sha256 {
-        true => Ok(bytes),
-        false => {
-            Err(archive.damaged(&name, "the SHA-256 of the segment's bytes differs from the SHA-256 in the manifest"))
-        }
+    bytes.ok_or_else(|| ArchiveError::Missing { place: archive.to_string(), object: name })
+}
+
+pub(crate) fn check_bytes(archive: &Archive, manifest: &Manifest, bytes: &[u8]) -> Result<(), ArchiveError> {
+    if Sha256::digest(bytes)[..] == manifest.sha256 {
+        return Ok(());
     }
+    let name = object(manifest.partition, &manifest.segment());
+    Err(archive.damaged(&name, "the SHA-256 of the segment's bytes differs from the SHA-256 in the manifest"))
 }
 
 struct Walk<'a, 'k> {

@@ -105,7 +105,7 @@ pub enum Unusable {
     NoLog(PathBuf),
     #[error("cannot read {}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("{}: the log starts at position {first} because earlier records are archived: restore the whole log from its archive, and audit it", log.display())]
+    #[error("{}: the log starts at position {first} because earlier records are archived: name its archive with --archive", log.display())]
     Archived { log: PathBuf, first: Position },
     #[error(transparent)]
     Damaged(Damage),

@@ -151,10 +151,20 @@ impl LedgerCore {
         stream: &StreamId,
         request_id: &str,
     ) -> Result<Option<Arc<Logged>>, AppendError> {
+        self.committed_in(name, stream, request_id, |position| self.fetch(position))
+    }
+
+    pub(crate) fn committed_in(
+        &self,
+        name: Name,
+        stream: &StreamId,
+        request_id: &str,
+        fetch: impl Fn(Position) -> Result<Arc<Logged>, FetchError>,
+    ) -> Result<Option<Arc<Logged>>, AppendError> {
         let candidates = self.requests.candidates(name);
         for position in candidates.map_err(|error| AppendError::Unknown { reason: error.to_string() })? {
             // If the record is unreadable, the call fails, because the record may be this request's commit.
-            let logged = self.fetch(position).map_err(AppendError::unread)?;
+            let logged = fetch(position).map_err(AppendError::unread)?;
             if is_by(&logged, stream, request_id) {
                 return Ok(Some(logged));
             }

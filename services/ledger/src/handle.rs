@@ -9,6 +9,7 @@ use crate::{
     index::Index,
     options::Options,
     page::Page,
+    past::PastRecords,
     queue::{Message, Proposed, QueueSlot, QueueSlots, Reply, Verdict, Verdicts, answer, repeated},
     readers::{LogReader, ReaderKind, Reading},
     requests::Name,
@@ -17,6 +18,7 @@ use crate::{
     verifier::Verification,
     writer::Writer,
 };
+use bytes::Bytes;
 use motherlode_log::{Authority, Position};
 use motherlode_proto::convert::record::{Logged, Proposer};
 use motherlode_runtime::{Reason, Refusal, trace::traceparent, until::until};
@@ -67,6 +69,8 @@ pub struct Handle {
     way: Way,
     slots: QueueSlots,
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    /// Archived records of one read.
+    past: Option<Arc<PastRecords>>,
 }
 
 #[derive(Clone)]
@@ -85,7 +89,16 @@ impl Drop for Desk {
 
 impl Handle {
     pub(crate) fn new(shared: Arc<LedgerCore>, way: Way, options: &Options, threads: Vec<JoinHandle<()>>) -> Self {
-        Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
+        let (slots, threads) = (QueueSlots::new(options), Arc::new(Mutex::new(threads)));
+        Self { shared, way, slots, threads, past: None }
+    }
+
+    pub(crate) fn with_past(&self, past: Arc<PastRecords>) -> Self {
+        Self { past: Some(past), ..self.clone() }
+    }
+
+    fn past(&self, position: Position) -> Option<&(Bytes, Arc<Logged>)> {
+        self.past.as_ref()?.get(position)
     }
 
     /// Publishes groups on `runtime`, which should be the runtime of most waiting calls. Only the first call has an
@@ -400,7 +413,7 @@ impl Handle {
 
     pub(crate) fn committed(&self, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
         let name = self.shared.requests.name(stream, request_id);
-        self.shared.committed(name, stream, request_id)
+        self.shared.committed_in(name, stream, request_id, |position| self.fetch(position))
     }
 
     pub fn awards_before(

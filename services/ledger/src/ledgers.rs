@@ -3,7 +3,8 @@
 
 use crate::{
     append::{AppendError, Proposal},
-    error::OpenError,
+    archived::ArchivedReads,
+    error::{FetchError, OpenError},
     handle::Handle,
     open::{open, take_over},
     options::Options,
@@ -13,8 +14,8 @@ use crate::{
     standing::Standing,
 };
 use futures_util::future::{select_all, try_join_all};
-use motherlode_log::{Position, Store};
-use motherlode_runtime::{Operators, Reads, Reason, Refusal};
+use motherlode_log::{Position, ReadError, Store};
+use motherlode_runtime::{Caller, Operators, Reads, Reason, Refusal};
 use motherlode_state::{HOME, InternalRequest, StreamId};
 use std::{collections::BTreeMap, future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
@@ -30,6 +31,7 @@ struct Partitions {
     count: u32,
     reads: Reads,
     operators: Operators,
+    archived: Option<ArchivedReads>,
 }
 
 pub struct Stores {
@@ -74,7 +76,42 @@ impl Ledgers {
         let mut loaded = loaded.into_iter();
         let home = loaded.next().filter(|home| fits && home.partition() == HOME);
         let home = home.ok_or(OpenError::Partitions { found })?;
-        Ok(Self(Arc::new(Partitions { home, others: loaded.collect(), count, reads: Reads::default(), operators })))
+        Ok(Self(Arc::new(Partitions {
+            home,
+            others: loaded.collect(),
+            count,
+            reads: Reads::default(),
+            operators,
+            archived: None,
+        })))
+    }
+
+    /// Must be called before the first clone.
+    #[must_use]
+    pub fn with_archive(mut self, archived: Option<ArchivedReads>) -> Self {
+        if let Some(partitions) = Arc::get_mut(&mut self.0) {
+            partitions.archived = archived;
+        }
+        self
+    }
+
+    /// Runs a read, which is repeated if it needs archived records.
+    pub async fn read_round<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        ledger: &Handle,
+        read: impl Fn(&Handle) -> Result<T, FetchError> + Clone + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let (of, first) = (ledger.clone(), read.clone());
+        let done = self.reads().run(caller, move || first(&of)).await?;
+        let missing = match &done {
+            Err(FetchError::Read(ReadError::Archived { position, .. })) => Some(*position),
+            _ => None,
+        };
+        match (missing, &self.0.archived) {
+            (Some(position), Some(archived)) => archived.read((self.reads(), ledger), caller, position, read).await,
+            _ => Ok(done?),
+        }
     }
 
     pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
@@ -303,7 +340,7 @@ impl Ledgers {
 impl From<Handle> for Ledgers {
     fn from(home: Handle) -> Self {
         let (reads, operators) = (Reads::default(), Operators::default());
-        Self(Arc::new(Partitions { home, others: vec![], count: 1, reads, operators }))
+        Self(Arc::new(Partitions { home, others: vec![], count: 1, reads, operators, archived: None }))
     }
 }
 

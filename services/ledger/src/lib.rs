@@ -11,6 +11,7 @@
 mod append;
 mod appender;
 mod applier;
+mod archived;
 mod bases;
 mod cancellation;
 mod chain;
@@ -41,6 +42,7 @@ mod options;
 mod outcomes;
 mod page;
 mod parked;
+mod past;
 mod persons;
 mod player_list;
 mod players;
@@ -75,6 +77,7 @@ mod wire;
 mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};
+pub use archived::ArchivedReads;
 pub use chain::ChainHead;
 pub use draws::DrawKeys;
 pub use error::{FetchError, OpenError};

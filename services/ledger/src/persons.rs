@@ -66,7 +66,10 @@ fn supported(persons: Option<&Persons>) -> Result<&Persons, Refusal> {
 fn may_erase(ledgers: &Ledgers, operator: &str, stream: &StreamId) -> Result<(), Refusal> {
     let ledger = ledgers.for_stream(stream)?;
     let Some(player) = ledger.player(stream)? else { return Ok(()) };
-    let has_award = ledgers.home().books(|books| books.unpaid_awards().any(|(.., award)| award.stream == *stream));
+    let has_award = ledgers.home().books(|books| {
+        let mut hits = books.pools().flat_map(|pool| books.pending_hits(&pool.name));
+        hits.any(|hit| hit.stream == *stream) || books.unpaid_awards().any(|(.., award)| award.stream == *stream)
+    });
     if let Some(open) = open(&player, has_award, ledger.now_ms()) {
         let message = format!("the person cannot be erased yet, because the player has {open}");
         return Err(Refusal::new(Reason::PersonInPlay, message).with("open", open));

@@ -101,7 +101,10 @@ pub(crate) fn gather(
     bet: Option<Position>,
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
     let positions = handle.index().round(stream, number, bet)?;
-    let mut commits = positions.iter().map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
+    // An archived read takes earlier records with the last one.
+    let commits = positions.iter().rev().map(|position| handle.fetch(*position));
+    let mut commits = commits.collect::<Result<Vec<_>, _>>()?;
+    commits.reverse();
     // Streams of two players can have the same hash, so the index may also return the other player's commits.
     commits.retain(|logged| logged.commit.stream == *stream);
     match commits.first().is_some_and(|first| bet_of(first, number).is_some()) {

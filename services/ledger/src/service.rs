@@ -228,8 +228,8 @@ impl LedgerApi {
         let id = fields::round_id(caller, &request.round_id)?;
         let ledger = self.ledgers.for_stream(&id.stream)?.clone();
         let links = self.links_of(&ledger);
-        let read = move || rounds::read(&ledger, &id.stream, id.number);
-        let round = self.ledgers.reads().run(caller, read).await??;
+        let read = move |ledger: &Handle| rounds::read(ledger, &id.stream, id.number);
+        let round = self.ledgers.read_round(caller, &ledger, read).await?;
         let mut round = round.ok_or_else(|| unknown_round(&request.round_id))?;
         if let Some(links) = links {
             links.add(&mut round);
@@ -258,11 +258,11 @@ impl LedgerApi {
             return Err(fields::page_token_unknown());
         }
         let (game, links) = (request.game.clone(), self.links_of(&ledger));
-        let read = move || {
+        let read = move |ledger: &Handle| {
             let (stream, currency) = (&account.stream, account.currency);
-            history::page(&ledger, &HistoryFilter { stream, currency, game: &game, first, size })
+            history::page(ledger, &HistoryFilter { stream, currency, game: &game, first, size })
         };
-        let (mut rounds, next) = self.ledgers.reads().run(caller, read).await??;
+        let (mut rounds, next) = self.ledgers.read_round(caller, &ledger, read).await?;
         if let Some(links) = links {
             rounds.iter_mut().for_each(|round| links.add(round));
         }

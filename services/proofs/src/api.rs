@@ -15,7 +15,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Caller, Reason, Refusal};
 use motherlode_tiles::{Hash, consistency};
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use tonic::{Request, Response};
 
@@ -116,8 +116,8 @@ impl ProofApi {
     ) -> Result<wire::GetRoundProofResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
         let (ledger, round) = (self.ledgers.for_stream(&id.stream)?.clone(), id.number);
-        let of = ledger.clone();
-        let found = self.ledgers.reads().run(caller, move || rounds::places(&of, &id.stream, id.number)).await??;
+        let read = move |ledger: &Handle| rounds::places(ledger, &id.stream, id.number);
+        let found = self.ledgers.read_round(caller, &ledger, read).await?;
         let Some(mut places) = found else { return Err(unknown_round(&request.round_id)) };
         if !places.over {
             // The records of an open round may contain facts that must still be hidden (NP-12).
@@ -133,8 +133,9 @@ impl ProofApi {
         let signed = self.best(&partition, last).await?;
         let verifier_key = partition.verifier.to_string();
         let brief = request.brief;
-        let read = move || prove(&partition, &ledger, &signed, (round, brief), &places);
-        let proof = self.ledgers.reads().run(caller, read).await??;
+        let places = Arc::new(places);
+        let read = move |ledger: &Handle| prove(&partition, ledger, &signed, (round, brief), &places);
+        let proof = self.ledgers.read_round(caller, &ledger, read).await?.map_err(|error| unreadable(&error))?;
         Ok(wire::GetRoundProofResponse { proof, verifier_key })
     }
 
@@ -153,8 +154,8 @@ impl ProofApi {
         let _permit = self.public.try_acquire().map_err(busy)?;
         let ledger = self.ledgers.for_stream(&id.stream)?.clone();
         let verifier_key = self.partition(ledger.partition())?.verifier.to_string();
-        let read = move || rounds::read(&ledger, &id.stream, id.number);
-        let round = self.ledgers.reads().run(caller, read).await??;
+        let read = move |ledger: &Handle| rounds::read(ledger, &id.stream, id.number);
+        let round = self.ledgers.read_round(caller, &ledger, read).await?;
         let round = round.and_then(public::without_private_fields).ok_or_else(unknown)?;
         if !request.with_proof {
             return Ok(wire::GetPublicRoundResponse { round: Some(round), proof: String::new(), verifier_key });
@@ -198,20 +199,24 @@ fn prove(
     signed: &Signed,
     (round, brief): (u64, bool),
     places: &Places,
-) -> Result<String, Refusal> {
+) -> Result<io::Result<String>, FetchError> {
     let read = |positions: &[Position]| {
         let one = |position: &Position| {
             let read = ledger.records(*position, 1, usize::MAX).map_err(FetchError::from)?;
             read.into_iter().next().ok_or(FetchError::Missing(*position))
         };
-        positions.iter().map(one).collect::<Result<Vec<_>, _>>()
+        let read = positions.iter().rev().map(one).collect::<Result<Vec<_>, _>>();
+        read.map(|mut records| {
+            records.reverse();
+            records
+        })
     };
     let (records, sealing) = (read(&places.round)?, read(&places.sealing)?);
     let proof = proof_of(&partition.files, &signed.checkpoint, &signed.note, round, &records, &sealing, brief);
-    proof.map(|proof| proof.to_string()).map_err(|error| unreadable(&error))
+    Ok(proof.map(|proof| proof.to_string()))
 }
 
-fn unreadable(error: &std::io::Error) -> Refusal {
+fn unreadable(error: &io::Error) -> Refusal {
     tracing::error!(%error, "failed to make the proof of a round: the next start rebuilds the tree");
     Refusal::new(Reason::ProofsUnreadable, error.to_string())
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 use futures_util::stream;
 use motherlode_ledger::{
-    FetchError,
+    Handle,
     fields::{self, timestamp},
     rounds, unknown_round,
 };
@@ -110,11 +110,11 @@ impl ReportApi {
     ) -> Result<wire::GetRoundPageResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
         let ledger = self.follower.ledgers().for_stream(&id.stream)?.clone();
-        let read = move || {
-            let round = rounds::read(&ledger, &id.stream, id.number)?;
-            Ok::<_, FetchError>(round.map(|round| picture::page(&round).into_bytes()))
+        let read = move |ledger: &Handle| {
+            let round = rounds::read(ledger, &id.stream, id.number)?;
+            Ok(round.map(|round| picture::page(&round).into_bytes()))
         };
-        let content = self.follower.ledgers().reads().run(caller, read).await??;
+        let content = self.follower.ledgers().read_round(caller, &ledger, read).await?;
         let content = content.ok_or_else(|| unknown_round(&request.round_id))?;
         Ok(wire::GetRoundPageResponse { media_type: picture::MEDIA_TYPE.to_owned(), content })
     }

@@ -1,6 +1,7 @@
 //! The configuration of `motherlode serve`, checked before a port is bound. All keys have defaults; unknown keys are
 //! refused.
 
+mod archive;
 mod canonical;
 mod console;
 mod currencies;
@@ -16,6 +17,7 @@ mod store;
 mod telemetry;
 mod verify;
 
+pub use archive::ArchiveReads;
 pub use console::Console;
 pub use currencies::{CoinLadder, Currencies};
 pub use error::{ConfigError, NeedsRestart};
@@ -75,6 +77,8 @@ pub struct Config {
     pub telemetry: Telemetry,
     /// Checkpoints of the log.
     pub proofs: Proofs,
+    /// Archive from which removed records are read.
+    pub archive: ArchiveReads,
     /// Web pages.
     pub console: Console,
     /// Whether gRPC reflection is served.
@@ -259,6 +263,7 @@ impl Default for Config {
             draws: Draws::default(),
             telemetry: Telemetry::default(),
             proofs: Proofs::default(),
+            archive: ArchiveReads::default(),
             console: Console::default(),
             reflection: true,
             tls: None,
@@ -380,6 +385,7 @@ impl Config {
             ("interruption.sweep_ms", config.interruption.sweep_ms, 100, 3_600_000, "100 to 3600000"),
             ("store.append_ms_max", config.store.append_ms_max, 1_000, 600_000, "1000 to 600000"),
             ("telemetry.metrics_seconds", config.telemetry.metrics_seconds.into(), 1, 3600, "1 to 3600"),
+            ("archive.memory_bytes_max", config.archive.memory_bytes_max, 1 << 20, 1 << 40, "1048576 to 1099511627776"),
             ("demo.balance_minor", config.demo.balance_minor, 1, 1_000_000_000_000, "1 to 1000000000000"),
             ("telemetry.sample_percent", config.telemetry.sample_percent.into(), 0, 100, "0 to 100"),
         ];

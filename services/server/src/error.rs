@@ -1,4 +1,5 @@
 use crate::log::location::LogError;
+use motherlode_archive::ArchiveError;
 use motherlode_ledger::{AppendError, OpenError, Standing, StartRefused, UnknownRules, draws::DrawKeysError};
 use motherlode_proofs::ProofsError;
 use motherlode_runtime::{ConfigError, connect::ConnectError, connections::TlsError, telemetry::TelemetryError};
@@ -61,6 +62,8 @@ pub enum ServeError {
     Telemetry(#[from] TelemetryError),
     #[error("{key}: {source}")]
     Target { key: &'static str, source: ConnectError },
+    #[error("archive.place: {0}")]
+    Archive(#[from] ArchiveError),
     #[error("reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
 }

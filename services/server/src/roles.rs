@@ -8,7 +8,7 @@ use crate::{
     services::Services,
     setup::{Phase, bind, ledger_options, open_ledgers, open_log, open_pools, open_proofs},
 };
-use motherlode_ledger::{Handle, Ledgers, Options, Origin, Standing, Stores, check_keys, join_all};
+use motherlode_ledger::{ArchivedReads, Handle, Ledgers, Options, Origin, Standing, Stores, check_keys, join_all};
 use motherlode_proofs::Proofs;
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
@@ -82,7 +82,8 @@ pub(crate) async fn start(
     };
     let joined = join_others(config, &here, &options).await?;
     let written = written.into_iter().chain(joined).collect();
-    let ledgers = Ledgers::new(written, config.partitions, options.configured)?;
+    let ledgers = Ledgers::new(written, config.partitions, options.configured)?
+        .with_archive(ArchivedReads::from_config(&config.archive));
     let opened = open_pools(ledgers).await;
     giving.into_iter().for_each(NotServing::stop);
     serve_role(listener, config, opened?, dealer, Some(proofs))
@@ -91,7 +92,8 @@ pub(crate) async fn start(
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     let joined = join_others(config, &BTreeSet::new(), &options).await?;
-    let ledgers = Ledgers::new(joined, config.partitions, options.configured)?;
+    let ledgers = Ledgers::new(joined, config.partitions, options.configured)?
+        .with_archive(ArchivedReads::from_config(&config.archive));
     if config.role.spins() {
         if !config.draws.accept_lost_keys {
             let checked = ledgers.all().try_for_each(|ledger| check_keys(ledger, dealer.keys()));

@@ -7,6 +7,7 @@ use crate::{
     transport::tls,
 };
 use futures_util::future::join_all;
+use motherlode_archive::Archive;
 use motherlode_jackpot::PoolCoordinator;
 use motherlode_ledger::{
     DrawKeys, Handle, Ledgers, Options, StartPolicy, Stores, SupersededRules, judge_start, offer, open_all,
@@ -46,6 +47,7 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
     if config.role.has_log() {
         check_key(config).map_err(ProofsError::from)?;
     }
+    config.archive.place.as_deref().map(Archive::check).transpose()?;
     check_targets(config)
 }
 

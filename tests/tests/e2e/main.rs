@@ -67,6 +67,7 @@ mod proofs_apart;
 mod proofs_files;
 mod proofs_key;
 mod prune;
+mod prune_archive;
 mod prune_jetstream;
 mod races;
 mod reload;

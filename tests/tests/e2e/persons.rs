@@ -1,29 +1,38 @@
 use crate::{
     PROGRAM,
     reload::{APPLIED, client, reload},
+    void_approvals,
 };
 use motherlode_audit::verify;
+use motherlode_ledger::Options;
+use motherlode_log::Store;
 use motherlode_proto::{
+    jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{
-        DepositRequest, ErasePersonRequest, FindIdRequest, FoundId, IssuePlayerIdRequest, OpenAccountRequest,
-        WithdrawRequest,
+        ApproveChangeRequest, DepositRequest, ErasePersonRequest, FindIdRequest, FoundId, IssuePlayerIdRequest,
+        OpenAccountRequest, WithdrawRequest,
     },
     proof::v1::{GetRoundProofRequest, proof_service_client::ProofServiceClient},
-    round::v1::Account,
+    round::v1::{Account, jackpot_win},
     spin::v1::{AutospinRequest, GrantCampaignsRequest, OpenSessionRequest, PlayMode, SpinRequest},
 };
-use motherlode_runtime::connect::connect;
+use motherlode_runtime::{Config, connect::connect};
+use motherlode_testkit::archiving::ArchivingStore;
 use motherlode_tests::{
-    Client, EUR, Force, Process, account, bet, campaign, next_choice,
+    Client, EUR, Force, Process, account, bet, campaign, config, next_choice,
     operators::{NEW_YEAR_MS, Service, operator, token},
-    reason, until,
+    pool::POOL,
+    reason, start_with, until,
 };
 use prost::Message;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
-    sync::{Arc, Mutex, atomic::Ordering},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -158,8 +167,12 @@ fn places(data: &Path, text: &str) -> BTreeSet<String> {
 }
 
 async fn withdraw_all(client: &mut Client, account: &Account) {
+    withdraw(client, account, "all").await;
+}
+
+async fn withdraw(client: &mut Client, account: &Account, request_id: &str) {
     let amount_minor = client.balance(account).await;
-    let request = WithdrawRequest { request_id: "all".into(), account: Some(account.clone()), amount_minor };
+    let request = WithdrawRequest { request_id: request_id.into(), account: Some(account.clone()), amount_minor };
     client.ledger.withdraw(request).await.unwrap();
 }
 
@@ -256,6 +269,73 @@ async fn pl_37_a_person_is_kept_for_the_configured_days_after_the_last_record() 
     let by_id = ErasePersonRequest { operator_id: "acme".into(), player_id: player, ..Default::default() };
     assert!(client.ledger.erase_person(by_id).await.unwrap().into_inner().erased);
     service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_a_person_with_a_pending_void_or_an_unpriced_hit_is_not_erased() {
+    let data = tempfile::tempdir().unwrap();
+    let service = void_approvals::Service::start(data.path()).await;
+    let mut acme = service.client("acme").await;
+    let player = issue(&mut acme, "acme", "anna").await.unwrap();
+    let (account, ..) = void_approvals::held(&service, &player).await;
+    withdraw_all(&mut acme, &account).await;
+    assert_eq!(open_of(&erase(&mut acme, "acme", "anna").await.unwrap_err()), "a pending void");
+
+    let [_, mut ann, mut bob] = service.all().await;
+    let player = issue(&mut acme, "acme", "berta").await.unwrap();
+    let (account, round) = void_approvals::waiting(&mut acme, &player).await;
+    let (request_id, pool_id, reason) = ("again".to_owned(), POOL.to_owned(), "check".to_owned());
+    let request = SuspendPoolRequest { request_id, pool_id, reason, actor: String::new() };
+    ann.jackpot.suspend_pool(request).await.unwrap();
+    assert_eq!(void_approvals::hit(&mut acme, &round).await, jackpot_win::State::Pending);
+    withdraw_all(&mut acme, &account).await;
+    assert_eq!(open_of(&erase(&mut acme, "acme", "berta").await.unwrap_err()), "an unpaid award");
+    let request = ResumePoolRequest { request_id: "resume-again".into(), pool_id: POOL.into(), actor: String::new() };
+    let change_id = ann.jackpot.resume_pool(request).await.unwrap().into_inner().change_id;
+    let approval = ApproveChangeRequest { request_id: "approve".into(), change_id, ..Default::default() };
+    bob.ledger.approve_change(approval).await.unwrap();
+    void_approvals::until("the award is paid", async || acme.balance(&account).await > 0).await;
+    assert_eq!(open_of(&erase(&mut acme, "acme", "berta").await.unwrap_err()), "a balance");
+    withdraw(&mut acme, &account, "rest").await;
+    assert!(erase(&mut acme, "acme", "berta").await.unwrap());
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_37_a_person_whose_last_record_is_archived_is_kept_for_the_configured_days() {
+    const DAY_MS: i64 = 86_400_000;
+    let data = tempfile::tempdir().unwrap();
+    let operators = with_keys(&operator("acme", &[("acme", ALL)]), "person_keep_days = 10");
+    let operators = Config::parse(&operators).unwrap().operators;
+    let config = Config { partitions: 1, operators, ..config(data.path()) };
+    let (log, clock) = (ArchivingStore::new(0), Arc::new(AtomicI64::new(NEW_YEAR_MS)));
+    let start = async || {
+        let (store, time): (Box<dyn Store>, _) = (Box::new(log.clone()), Arc::clone(&clock));
+        let server = start_with(&config, store, Options::on_clock(move || time.load(Ordering::SeqCst))).await;
+        let target = format!("http://{}", server.address());
+        (Client::on(connect(&target, &token("acme"), None).await.unwrap()), server)
+    };
+    let (mut client, server) = start().await;
+    let player = issue(&mut client, "acme", "anna").await.unwrap();
+    let account = client.fund(&player, EUR, 1_000).await;
+    withdraw_all(&mut client, &account).await;
+    clock.store(NEW_YEAR_MS + DAY_MS, Ordering::SeqCst);
+    client.fund("berta", EUR, 1_000).await;
+    let first = server.ledger().durable();
+    server.stop().await.unwrap();
+    let (mut client, server) = start().await;
+    log.archive_below(first);
+    for (days, until) in [(1, "2027-01-12T00:00:00Z"), (10, "2027-01-12T00:00:00Z")] {
+        clock.store(NEW_YEAR_MS + days * DAY_MS, Ordering::SeqCst);
+        let refused = erase(&mut client, "acme", "anna").await.unwrap_err();
+        let details = refused.get_error_details();
+        let info = details.error_info().unwrap();
+        assert_eq!((refused.code(), &*info.reason), (Code::FailedPrecondition, "PERSON_KEPT"), "{refused:?}");
+        assert_eq!(info.metadata["until"], until);
+    }
+    clock.store(NEW_YEAR_MS + 11 * DAY_MS, Ordering::SeqCst);
+    assert!(erase(&mut client, "acme", "anna").await.unwrap());
+    server.stop().await.unwrap();
 }
 
 #[derive(Default)]

@@ -1,4 +1,8 @@
-use crate::PROGRAM;
+use crate::{
+    PROGRAM,
+    archive::{KILLS, Random},
+    restores::copy_folder,
+};
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, VoidRoundRequest},
     round::v1::Account,
@@ -11,17 +15,22 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::Duration,
 };
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
 const ROUNDS: usize = 250;
-const SEGMENT: &str = "4096";
+const SEGMENT: &str = "16384";
 
 async fn serve(data: &Path) -> Server {
+    serve_with(data, None).await
+}
+
+pub(crate) async fn serve_with(data: &Path, archive: Option<&Path>) -> Server {
     let mut config = Config { partitions: 1, store: Store::default(), ..config(data) };
     config.limits.segment_bytes = 8 << 10;
+    config.console.listen = Some(([127, 0, 0, 1], 0).into());
+    config.archive.place = archive.map(|place| text(place).to_owned());
     start_on(&config, open_stores(&config).unwrap()).await
 }
 
@@ -31,63 +40,69 @@ fn command(arguments: &[&str]) -> Command {
     command
 }
 
-fn run(arguments: &[&str]) -> Result<String, String> {
+pub(crate) fn run(arguments: &[&str]) -> Result<String, String> {
     let output = command(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
 }
 
-fn segments(log: &Path) -> Vec<u64> {
+pub(crate) fn segments(log: &Path) -> Vec<u64> {
     let names = fs::read_dir(log).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut firsts: Vec<_> = names.filter_map(|name| name.strip_suffix(".log")?.parse().ok()).collect();
     firsts.sort_unstable();
     firsts
 }
 
-/// Log with `ROUNDS` rounds before a confirmed base and `ROUNDS` after it, and an archive of all records.
-struct Played {
+/// Log with a confirmed base after its first rounds.
+pub(crate) struct Played {
     at: tempfile::TempDir,
-    account: Account,
-    rounds: Vec<String>,
+    pub(crate) account: Account,
+    pub(crate) rounds: Vec<String>,
 }
 
 impl Played {
     async fn new() -> Self {
-        let mut played = Self { at: tempfile::tempdir().unwrap(), account: Account::default(), rounds: vec![] };
-        let (data, server) = (played.data(), serve(&played.data()).await);
+        let (mut played, server) = Self::with_base(ROUNDS).await;
         let mut client = Client::connect(server.address()).await;
-        played.account = client.fund("alice", EUR, 100_000_000).await;
-        played.play(&mut client, ROUNDS).await;
-        server.stop().await.unwrap();
-
-        let server = serve(&data).await;
-        let mut client = Client::connect(server.address()).await;
-        let target = format!("http://{}", server.address());
-        let copy = played.path("copy");
-        let taken = run(&["base", "take", text(&data), "--actor", "anna", "--target", &target]).unwrap();
-        let (position, digest) = (word_after(&taken, "state at position "), word_after(&taken, "digest  "));
-        run(&["copy", "--from", text(&data), "--to", text(&copy)]).unwrap();
-        assert!(run(&["audit", text(&copy), "--base", position]).unwrap().contains("equal to the base in the log"));
-        run(&["base", "confirm", position, digest, "--actor", "bob", "--target", &target]).unwrap();
         played.play(&mut client, ROUNDS).await;
         server.stop().await.unwrap();
         played.archive();
         played
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) async fn with_base(rounds: usize) -> (Self, Server) {
+        let mut played = Self { at: tempfile::tempdir().unwrap(), account: Account::default(), rounds: vec![] };
+        let (data, server) = (played.data(), serve(&played.data()).await);
+        let mut client = Client::connect(server.address()).await;
+        played.account = client.fund("alice", EUR, 100_000_000).await;
+        played.play(&mut client, rounds).await;
+        server.stop().await.unwrap();
+
+        let server = serve(&data).await;
+        let target = format!("http://{}", server.address());
+        let copy = played.path("copy");
+        let taken = run(&["base", "take", text(&data), "--actor", "anna", "--target", &target]).unwrap();
+        let (position, digest) = (word_after(&taken, "state at position "), word_after(&taken, "digest  "));
+        copy_folder(&data.join("index"), &played.path("base/index"));
+        run(&["copy", "--from", text(&data), "--to", text(&copy)]).unwrap();
+        assert!(run(&["audit", text(&copy), "--base", position]).unwrap().contains("equal to the base in the log"));
+        run(&["base", "confirm", position, digest, "--actor", "bob", "--target", &target]).unwrap();
+        (played, server)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.at.path().join(name)
     }
 
-    fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.path("data")
     }
 
-    fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.data().join("log/0")
     }
 
-    async fn play(&mut self, client: &mut Client, rounds: usize) {
+    pub(crate) async fn play(&mut self, client: &mut Client, rounds: usize) {
         for _ in 0..rounds {
             let id = format!("r{}", self.rounds.len());
             let answers = client.play_out(bet(&id, &self.account, "0.01")).await.unwrap();
@@ -95,12 +110,12 @@ impl Played {
         }
     }
 
-    fn archive(&self) {
+    pub(crate) fn archive(&self) {
         let (data, archive) = (self.data(), self.path("archive"));
         run(&["archive", "--from", text(&data), "--to", text(&archive), "--segment-bytes", SEGMENT]).unwrap();
     }
 
-    fn prune(&self, more: &[&str]) -> Result<String, String> {
+    pub(crate) fn prune(&self, more: &[&str]) -> Result<String, String> {
         let (data, archive) = (self.data(), self.path("archive"));
         run(&[&["prune", text(&data), "--archive", text(&archive), "--keep-days", "0"], more].concat())
     }
@@ -114,7 +129,7 @@ impl Played {
     }
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
@@ -122,7 +137,7 @@ fn word_after<'a>(text: &'a str, before: &str) -> &'a str {
     text.split_once(before).unwrap().1.split([',', '\n']).next().unwrap().trim()
 }
 
-fn is_archived(status: &Status) {
+pub(crate) fn is_archived(status: &Status) {
     assert_eq!((status.code(), &*reason(status)), (Code::FailedPrecondition, "ARCHIVED"), "{status:?}");
     let details = status.get_error_details();
     assert!(details.error_info().unwrap().metadata.contains_key("first_position"), "{details:?}");
@@ -221,22 +236,23 @@ async fn pl_37_a_prune_needs_a_confirmed_base_and_an_undamaged_archive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pl_37_a_prune_killed_at_many_points_loses_nothing() {
+async fn pl_37_a_prune_killed_at_30_random_points_loses_nothing() {
     let mut played = Played::new().await;
     let (data, archive) = (played.data(), played.path("archive"));
     let arguments = ["prune", text(&data), "--archive", text(&archive), "--keep-days", "0"];
     let whole: BTreeMap<_, _> =
         segments(&played.log()).into_iter().map(|first| (first, segment(&played.log(), first))).collect();
-    let mut kills = 0;
-    for turn in 0..40 {
+    let (mut random, mut kills, mut turns) = (Random(2), 0, 0);
+    while kills < KILLS {
         // The segments are restored, so that each turn prunes the whole log.
         whole.iter().for_each(|(first, bytes)| fs::write(path_of(&played.log(), *first), bytes).unwrap());
         let _ = fs::remove_file(played.log().join("start"));
-        kills += usize::from(killed(&arguments, &played.log(), turn));
+        kills += usize::from(killed(&arguments, &played.log(), random.below(whole.len() as u64 / 2)));
         let verified = run(&["doctor", text(&data)]).unwrap_or_else(|error| error);
         assert!(!verified.contains("damaged"), "{verified}");
+        turns += 1;
+        assert!(turns < 8 * KILLS, "{kills} kills");
     }
-    assert!(kills >= 10, "{kills} kills");
     let pruned = played.prune(&[]).unwrap();
     let first = segments(&played.log())[0];
     assert!(first > 1, "{pruned}");
@@ -249,6 +265,14 @@ async fn pl_37_a_prune_killed_at_many_points_loses_nothing() {
     played.restored("restored");
 }
 
+pub(crate) fn flip(path: &Path) -> Vec<u8> {
+    let bytes = fs::read(path).unwrap();
+    let mut changed = bytes.clone();
+    changed[bytes.len() / 2] ^= 1;
+    fs::write(path, changed).unwrap();
+    bytes
+}
+
 fn path_of(log: &Path, first: u64) -> PathBuf {
     log.join(format!("{first:020}.log"))
 }
@@ -257,19 +281,17 @@ fn segment(log: &Path, first: u64) -> Vec<u8> {
     fs::read(path_of(log, first)).unwrap()
 }
 
-/// Kills a prune at a moment that depends on `turn`: after some milliseconds, when the log's start is recorded, or when
-/// segments are removed. Returns false if the prune ended before the kill.
-fn killed(arguments: &[&str], log: &Path, turn: usize) -> bool {
+/// Returns false if the prune ended before the kill.
+fn killed(arguments: &[&str], log: &Path, removed: u64) -> bool {
     let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let (begun, before) = (std::time::Instant::now(), segments(log).len());
+    let before = segments(log).len();
     loop {
         if child.try_wait().unwrap().is_some() {
             return false;
         }
-        let due = match turn % 4 {
-            0 => begun.elapsed() >= Duration::from_millis(turn as u64 * 5),
-            1 => log.join("start.new").exists() || log.join("start").exists(),
-            of => segments(log).len() + of - 1 <= before,
+        let due = match usize::try_from(removed).unwrap() {
+            0 => log.join("start.new").exists() || log.join("start").exists(),
+            removed => segments(log).len() + removed <= before,
         };
         if due {
             child.kill().unwrap();

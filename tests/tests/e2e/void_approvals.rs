@@ -40,13 +40,13 @@ const START_MS: i64 = 1_798_761_600_000;
 const DEPOSIT: i64 = 1_000_000;
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
-struct Service {
-    server: Server,
+pub(crate) struct Service {
+    pub(crate) server: Server,
     clock: Arc<AtomicI64>,
 }
 
 impl Service {
-    async fn start(data: &Path) -> Self {
+    pub(crate) async fn start(data: &Path) -> Self {
         let operators = operator("acme", &[("acme", ALL)])
             + &operator("other", &[("other", ALL)])
             + &operator("platform", &[("ann", ALL), ("bob", ALL)]);
@@ -58,11 +58,11 @@ impl Service {
         Self { server: start_with(&config, store, options).await, clock }
     }
 
-    async fn client(&self, shown: &str) -> Client {
+    pub(crate) async fn client(&self, shown: &str) -> Client {
         Client::on(connect(&format!("http://{}", self.server.address()), &token(shown), None).await.unwrap())
     }
 
-    async fn all(&self) -> [Client; 3] {
+    pub(crate) async fn all(&self) -> [Client; 3] {
         [self.client("acme").await, self.client("ann").await, self.client("bob").await]
     }
 
@@ -75,7 +75,7 @@ impl Service {
     }
 }
 
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !is_so().await {
             tokio::task::yield_now().await;
@@ -88,7 +88,7 @@ async fn settled(service: &Service) {
     until("the pool settles", async || is_settled(service.server.ledgers())).await;
 }
 
-async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
+pub(crate) async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
     let account = client.fund(player, EUR, DEPOSIT).await;
     let mut request = bet("hit", &account, "0.20");
     request.stake.as_mut().unwrap().coins_per_line = 10;
@@ -96,7 +96,7 @@ async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
     (account, spun.round_id)
 }
 
-async fn hit(client: &mut Client, round_id: &str) -> State {
+pub(crate) async fn hit(client: &mut Client, round_id: &str) -> State {
     let played = client.choose("hit.1", round_id, vials(), Some(Force::Jackpot)).await.unwrap();
     played.jackpot.unwrap().state()
 }
@@ -151,7 +151,7 @@ fn expect<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, why: &str) 
     assert_eq!((status.code(), reason(&status).as_str()), (code, why), "{status}");
 }
 
-async fn held(service: &Service, player: &str) -> (Account, String, u64) {
+pub(crate) async fn held(service: &Service, player: &str) -> (Account, String, u64) {
     let [mut acme, mut ann, mut bob] = service.all().await;
     let (account, round) = waiting(&mut acme, player).await;
     suspend(&mut ann).await;

@@ -8,10 +8,10 @@ use motherlode_tiles::{Checkpoint, KeyKind, Note, SignerKey, Tree};
 use object_store::{ObjectStore, ObjectStoreExt as _, memory::InMemory, path::Path};
 use std::sync::{Arc, atomic::AtomicU64};
 
-const PARTITION: u32 = 2;
+pub(crate) const PARTITION: u32 = 2;
 const SEGMENTS: Options = Options { segment_bytes: 4 << 10, bytes_per_second: None };
 
-fn log(count: usize) -> Vec<Bytes> {
+pub(crate) fn log(count: usize) -> Vec<Bytes> {
     let payload = |number: usize| vec![number.to_le_bytes()[0]; 40 + number % 300];
     records(genesis(PARTITION), (0..count).map(payload))
 }
@@ -28,7 +28,7 @@ fn signed(log: &[Bytes]) -> (Checkpoint, Note) {
     (checkpoint, note)
 }
 
-async fn upload(
+pub(crate) async fn upload(
     archive: &Archive,
     log: &[Bytes],
     signed: Option<(Checkpoint, Note)>,

@@ -1,2 +1,3 @@
 mod archive;
 mod faulty;
+mod segments;

@@ -91,7 +91,10 @@ impl Handle {
     }
 
     pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
-        self.shared.fetch(position)
+        match self.past(position) {
+            Some((_, logged)) => Ok(Arc::clone(logged)),
+            None => self.shared.fetch(position),
+        }
     }
 
     pub fn age_after(&self, position: Position) -> Result<Duration, FetchError> {
@@ -123,7 +126,10 @@ impl Handle {
     }
 
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
-        self.shared.reader.read(from, max, bytes_max)
+        match self.past(from) {
+            Some((bytes, _)) => Ok(vec![Record { position: from, bytes: bytes.clone() }]),
+            None => self.shared.reader.read(from, max, bytes_max),
+        }
     }
 
     /// First position that is not archived.

@@ -1,6 +1,8 @@
 //! The exit code is 1 if a divergence is found, and 2 if there is no log. Standard output depends only on the data.
 
+mod archived;
 mod args;
+mod from_base;
 mod json;
 mod own;
 mod signed;
@@ -21,7 +23,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return own::run(args);
     }
     let local = args.access.local(&args.data)?;
+    if let Some(data) = &args.from_base {
+        return from_base::run(args, data, &local);
+    }
     let mut options = parts(&local);
+    let copy = |place| shown("archived records verified", |done| archived::WholeLog::new(place, &local, done));
+    let copied = args.archive.as_deref().map(copy).transpose()?;
+    if let Some(copied) = &copied {
+        options.iter_mut().for_each(|partition| partition.log = copied.log(partition.partition));
+    }
     signed::add(args, &mut options)?;
     options.iter_mut().zip(&args.base).for_each(|(partition, base)| partition.base = Some(*base));
     if let Some(file) = &args.draw_keys {
@@ -114,6 +124,8 @@ mod tests {
             draw_keys: None,
             checkpoints: vec![],
             base: vec![],
+            archive: None,
+            from_base: None,
             format,
         })
         .map_or_else(|failure| failure.code, |()| 0)

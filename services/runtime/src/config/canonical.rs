@@ -9,8 +9,8 @@ use super::Config;
 use serde_json::Value;
 
 /// Keys omitted from the canonical form, because they describe the machine and not the rules of play.
-pub const ELSEWHERE: [&str; 10] =
-    ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console", "telemetry"];
+pub const ELSEWHERE: [&str; 11] =
+    ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "archive", "console", "telemetry"];
 
 impl Config {
     #[must_use]

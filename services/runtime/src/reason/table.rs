@@ -365,8 +365,12 @@ reasons! {
         /// Whether the request was applied is unknown. Retry with the same request id, or call GetRequest.
         OutcomeUnknown = "OUTCOME_UNKNOWN", Unavailable, After(5_000);
         /// The record was archived: the log keeps records from `first_position` on. Nothing was applied. Read the record
-        /// from a copy of the whole log.
+        /// from a copy of the whole log, or configure `archive.place` to read rounds and proofs.
         Archived = "ARCHIVED", FailedPrecondition, AfterChange;
+        /// The archive lacks the record, or did not answer.
+        ArchiveUnavailable = "ARCHIVE_UNAVAILABLE", Unavailable, After(1_000);
+        /// The archive is damaged or belongs to another log.
+        ArchiveDamaged = "ARCHIVE_DAMAGED", DataLoss, AfterChange;
         /// A base must name a record after the previous base. A confirmation must name the position and digest of an
         /// unconfirmed base. Compute the digest again: docs/how-to/backup-and-restore.md, "Take a base".
         BaseMismatch = "BASE_MISMATCH", FailedPrecondition, Never;

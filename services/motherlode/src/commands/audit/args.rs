@@ -30,6 +30,12 @@ pub struct Args {
     /// commas.
     #[arg(long, value_name = "POSITION", value_delimiter = ',')]
     pub(super) base: Vec<u64>,
+    /// Archive with the records that a pruned log lacks.
+    #[arg(long, value_name = "PLACE")]
+    pub(super) archive: Option<String>,
+    /// Fold a pruned log from its confirmed base. The folder has the base's `index/`.
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["archive", "base", "operator"])]
+    pub(super) from_base: Option<PathBuf>,
     /// Format of the report.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
