@@ -8,7 +8,7 @@ const WIDTH: usize = 80;
 
 const EXIT_CODES: &str = "Exit codes: 0 success; 1 a failure, or a discrepancy found; 2 unusable input.";
 
-const EXAMPLES: [(&str, &[&str]); 30] = [
+const EXAMPLES: [(&str, &[&str]); 31] = [
     ("serve", &["motherlode serve", "motherlode serve --data /var/lib/motherlode --config motherlode.toml"]),
     ("config", &["motherlode config --config motherlode.toml"]),
     ("play", &["motherlode play GAME", "motherlode play GAME --auto --rounds 20"]),
