@@ -30,7 +30,7 @@ RUST_PACKAGES = "gcc,libc6-dev,ca-certificates"
 DISTROLESS_PACKAGES = "base-files netbase tzdata ca-certificates libc6 libssl3 libgcc-s1 libgomp1 libstdc++6".split()
 NONROOT = 65532
 START_SECONDS_MAX = 120
-# A process without CAP_SYS_RESOURCE cannot raise its limits to podman's defaults.
+# podman's defaults need CAP_SYS_RESOURCE.
 LIMITS = ["--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096"]
 
 

@@ -24,13 +24,12 @@ def takes():
 
 
 def missing(*programs):
-    """Returns the reason to skip a test that needs root and these programs, or an empty text."""
     lacking = [program for program in programs if not shutil.which(program)]
     return "not root" if os.geteuid() != 0 else f"{', '.join(lacking)} is missing" if lacking else ""
 
 
 def executed(check, *arguments):
-    # /var/tmp, because the roots and images may not fit into a folder in memory.
+    # The roots may not fit into memory.
     command = [sys.executable, DEPLOY / check, "--binary", BINARY, *arguments]
     ran = subprocess.run(command, env={**os.environ, "TMPDIR": "/var/tmp"}, capture_output=True, text=True)
     print(ran.stdout)

@@ -15,6 +15,7 @@ from conftest import BINARY, ROOT
 PACKAGES = os.environ.get("MOTHERLODE_MOTO") or ROOT / "tests/.s3"
 SECONDS_MAX = 120
 ARCHIVE = "s3://backup/motherlode"
+started = []
 IDLE = {"archive", "audit", "copy", "log", "prune", "restore"}
 # moto does not verify signatures.
 SIGNED = {"Authorization": "AWS4-HMAC-SHA256 Credential=key/20261128/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"}
@@ -55,6 +56,13 @@ def bucket(tmp_path):
         server.wait()
 
 
+@pytest.fixture(autouse=True)
+def services():
+    yield
+    while started:
+        started.pop().kill()
+
+
 @pytest.fixture
 def call(bucket):
     def call(*arguments, status=0):
@@ -75,6 +83,7 @@ class Service:
         command = [BINARY, "serve", f"--data={folder}/data", f"--config={folder}/motherlode.toml", f"--listen={address}"]
         with (folder / "service.log").open("a") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        started.append(self.process)
         until = time.monotonic() + SECONDS_MAX
         while subprocess.run([BINARY, "health", "--target", self.target], capture_output=True).returncode != 0:
             assert self.process.poll() is None and time.monotonic() < until, (folder / "service.log").read_text()
