@@ -1,6 +1,6 @@
 """Runs the commands and probes of deploy/kubernetes/distributed on loopback, before and after the writer is killed.
 
-Addresses and paths differ from the manifests, and one NATS server has the log, without TLS and credentials.
+Uses other addresses and paths than the manifests, and a single NATS server without TLS and credentials.
 """
 
 import hashlib

@@ -248,7 +248,7 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
             let secrets = [KEY, dealt, draw::seed(&dealt, &client_seed, &played.round_id, number.1)];
             let sealed = Sealed { stream: stream.clone(), number: number.0, seal: draw::seal(&dealt) };
             assert_eq!(reader.finds(&secrets, &sealed), None, "{player}");
-            // Controls: the search must find each given secret. Given none, it must still find the draw key, from which
+            // Checks that the search itself works: it must find each secret that is in the text. Given none, it must still find the draw key, from which
             // it computes the seal.
             for secret in secrets {
                 let mut control = Reader::default();

@@ -124,15 +124,20 @@ fn me_05_me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_scre
     let picture = "
   Hold and Win
 
-  #1   3 held                #2   3 held                #3   4 held, 1 new
-    18x   la   la   la   la    18x   la   la   la   la    18x   la   la   la   la
-     la    ?   ×?   la   la     la    ?   ×?   la   la     la    ?   ×?   la   la
-     la   la   la   la   la     la   la   la   la   la     la   la   la   la  *2x
+  #1   3 held                #2   3 held
+    18x   la   la   la   la    18x   la   la   la   la
+     la    ?   ×?   la   la     la    ?   ×?   la   la
+     la   la   la   la   la     la   la   la   la   la
 
-  #4   4 held                functions act              turned into values
-    18x   la   la   la   la    18x   la   la   la   la    18x   la   la   la   la
-     la    ?   ×?   la   la     la*1000  *×2   la   la     la  *5x  *1x   la   la
-     la   la   la   la   2x     la   la   la   la   2x     la   la   la   la   2x
+  #3   4 held, 1 new         #4   4 held
+    18x   la   la   la   la    18x   la   la   la   la
+     la    ?   ×?   la   la     la    ?   ×?   la   la
+     la   la   la   la  *2x     la   la   la   la   2x
+
+  functions act              turned into values
+    18x   la   la   la   la    18x   la   la   la   la
+     la*1000  *×2   la   la     la  *5x  *1x   la   la
+     la   la   la   la   2x     la   la   la   la   2x
 
   4 respins; 4 Bonus symbols held at the end.
   A Mystery Bonus reveals GRAND: 1,000 total bets.
