@@ -120,7 +120,7 @@ mod tests {
         let account = Some(Account { player_id: "alice".into(), ..Account::default() });
         let spin = SpinRequest { request_id: "r-1".into(), account, ..SpinRequest::default() };
         assert_eq!(RequestOf::message::<SpinRequest>(spin.written()).player().as_deref(), Some("alice"));
-        let round = GetRoundRequest { round_id: "acme/bob/7".into(), ..GetRoundRequest::default() };
+        let round = GetRoundRequest { round_id: "acme/bob/7".into() };
         assert_eq!(RequestOf::message::<GetRoundRequest>(round.written()).player().as_deref(), Some("bob"));
         let open = ListOpenRoundsRequest { player_id: "carol".into(), ..ListOpenRoundsRequest::default() };
         assert_eq!(RequestOf::message::<ListOpenRoundsRequest>(open.written()).player().as_deref(), Some("carol"));

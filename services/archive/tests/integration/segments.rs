@@ -44,7 +44,7 @@ impl ObjectStore for Stalling {
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let name = location.as_ref();
-        if self.stalled.lock().unwrap().iter().any(|stalled| name.ends_with(stalled)) {
+        if self.stalled.lock().expect("no test panics with this lock").iter().any(|stalled| name.ends_with(stalled)) {
             self.waiting.fetch_add(1, Ordering::SeqCst);
             return pending().await;
         }
@@ -78,7 +78,7 @@ struct Archived {
 impl Archived {
     async fn new() -> Self {
         let (store, log) = (Arc::new(Stalling::default()), log(400));
-        upload(&Self::archive(&store), &log, None).await.unwrap();
+        upload(&Self::archive(&store), &log, None).await.expect("the log is archived");
         let mut firsts = vec![];
         for first in 1..=log.len() as Position {
             let manifest = Path::from(format!("{PARTITION}/manifests/{first:020}"));
@@ -98,9 +98,9 @@ impl Archived {
     }
 
     async fn read(&self, segments: &Segments, position: Position) {
-        let segment = segments.segment(PARTITION, position, "acme").await.unwrap();
-        let record = segment.record(position).unwrap();
-        assert_eq!(record, &self.log[usize::try_from(position).unwrap() - 1]);
+        let segment = segments.segment(PARTITION, position, "acme").await.expect("the segment is archived");
+        let record = segment.record(position).expect("the segment has the record");
+        assert_eq!(record, &self.log[usize::try_from(position).expect("positions are small") - 1]);
     }
 
     fn last(&self) -> Position {
