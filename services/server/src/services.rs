@@ -121,7 +121,6 @@ impl<'a> Services<'a> {
             .with_superseded(SupersededRules::new(&config.rules)?)
             .with_wallets(self.wallets.clone())
             .with_demo_balance(Minor(i64::try_from(config.demo.balance_minor).unwrap_or(i64::MAX)));
-        motherlode_spin::compute_descriptions();
         self.names.push(SPIN);
         self.routes.add_service(SpinServiceCalls::new(spin.clone(), limits.message_bytes_max));
         self.spin = Some(spin);

@@ -13,7 +13,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_rounds::minor_micros;
-use motherlode_runtime::{Reason, Refusal, lower_priority};
+use motherlode_runtime::{Reason, Refusal};
 use motherlode_slots::{
     self as slots, Game, GameInfo, Ladders, Par, PrizeInfo, Stake, cash_return, games,
     par::{Exact, chance_text, decimal, exact, ratio},
@@ -23,9 +23,7 @@ use motherlode_state::{CoinValue, Currency};
 use std::{
     borrow::Cow,
     collections::HashMap,
-    sync::{LazyLock, Once, OnceLock},
-    thread,
-    time::{Duration, Instant},
+    sync::{LazyLock, OnceLock},
 };
 
 type Key = (&'static str, &'static str);
@@ -39,27 +37,6 @@ struct GameDescription {
 /// Each description is computed on first use, which takes up to a second.
 static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<GameDescription>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
-
-const COMPUTE_AFTER: Duration = Duration::from_secs(10);
-const COMPUTE_MAX: Duration = Duration::from_secs(60);
-
-/// Computes the latest games' descriptions before a call needs them.
-pub fn compute_descriptions() {
-    static STARTED: Once = Once::new();
-    let compute = || {
-        thread::sleep(COMPUTE_AFTER);
-        lower_priority();
-        let end = Instant::now() + COMPUTE_MAX;
-        for game in slots::latest_games().iter().take_while(|_| Instant::now() < end) {
-            stated(*game);
-        }
-    };
-    STARTED.call_once(|| {
-        if let Err(error) = thread::Builder::new().name("descriptions".to_owned()).spawn(compute) {
-            tracing::warn!(%error, "failed to start the thread that computes the descriptions of the games: the first call computes them");
-        }
-    });
-}
 
 pub(crate) fn all() -> ListGamesResponse {
     ListGamesResponse { games: games().iter().rev().map(|game| summary(*game)).collect() }

@@ -43,6 +43,5 @@ pub use answer::PlayedBytes;
 pub use api::SpinApi;
 pub use calls::{Answered, PlayQueue};
 pub use dealer::{Dealer, RENEW_EVERY, Resolve, Script};
-pub use describe::compute_descriptions;
 pub use liability::highest_cost;
 pub use waits::{UnknownName, Waits};
