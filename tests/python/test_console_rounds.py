@@ -137,7 +137,7 @@ def protected(start, tmp_path):
 
 def test_pl_27_each_role_logs_in_and_sees_its_pages(browser, protected):
     service, tokens = protected
-    pages = {"acme/play": 5, "acme/wallet": 6, "acme/support": 6, "acme/audit": 8, "acme/admin": 5, "platform/all": 7}
+    pages = {"acme/play": 5, "acme/wallet": 6, "acme/support": 7, "acme/audit": 9, "acme/admin": 5, "platform/all": 7}
     for name, count in pages.items():
         context = patient(browser, ignore_https_errors=True)
         page = context.new_page()

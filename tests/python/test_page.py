@@ -62,7 +62,7 @@ def test_pl_19_the_page_of_a_round_says_what_the_round_says(client, player, game
         standing = "waits for" if waits else "The round wins" if step.outcome.round_win_coins else "No win."
         assert standing in drawn
     assert "│" in drawings[0], "the paid window has a frame"
-    assert ("the player skips" in text) == (len(round.steps) > 1)
+    assert ("the player skipped" in text) == (len(round.steps) > 1)
 
 
 def test_pl_04_pl_19_the_page_of_a_void_round_says_by_whom_and_why(client, player):
