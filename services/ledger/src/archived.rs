@@ -4,23 +4,29 @@ use crate::{error::FetchError, handle::Handle, past::PastRecords};
 use motherlode_archive::{ArchiveError, Limits, Segment, Segments, Slots};
 use motherlode_log::{Position, ReadError, hash};
 use motherlode_runtime::{Caller, Reads, Reason, Refusal, config::ArchiveReads};
-use std::{sync::Arc, time::Duration};
+use parking_lot::Mutex;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 const WAIT_MAX: Duration = Duration::from_secs(10);
 const READS_MAX: usize = 32;
 const READS_PER_OPERATOR_MAX: usize = 8;
 const BYTES_MAX: usize = 4 << 20;
+const WARN_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone)]
 pub struct ArchivedReads {
     segments: Segments,
     slots: Slots,
+    warned: Arc<Mutex<Option<Instant>>>,
 }
 
 impl ArchivedReads {
     #[must_use]
     pub fn new(segments: Segments) -> Self {
-        Self { segments, slots: Slots::new(READS_MAX, READS_PER_OPERATOR_MAX) }
+        Self { segments, slots: Slots::new(READS_MAX, READS_PER_OPERATOR_MAX), warned: Arc::default() }
     }
 
     #[must_use]
@@ -57,7 +63,7 @@ impl ArchivedReads {
         let mut past = Arc::new(PastRecords::default());
         loop {
             let segment = self.segments.segment(ledger.partition(), position, operator).await;
-            let segment = segment.map_err(|error| refused(&error))?;
+            let segment = segment.map_err(|error| self.refused(&error))?;
             let (of, read) = (ledger.clone(), read.clone());
             let work = move || {
                 check(&of, &segment)?;
@@ -81,6 +87,19 @@ impl ArchivedReads {
             past = found;
         }
     }
+
+    /// Logs the place of the archive, but does not tell it to the caller.
+    fn refused(&self, error: &ArchiveError) -> Refusal {
+        let (mut warned, now) = (self.warned.lock(), Instant::now());
+        if warned.is_none_or(|warned| now > warned + WARN_EVERY) {
+            *warned = Some(now);
+            tracing::warn!(%error, "failed to read archived records");
+        }
+        match error.is_damage() {
+            true => Refusal::new(Reason::ArchiveDamaged, "the archive is damaged, or is of another log"),
+            false => Refusal::new(Reason::ArchiveUnavailable, "the archive lacks the record, or did not answer"),
+        }
+    }
 }
 
 /// The hash of the last record covers the records before it.
@@ -95,10 +114,4 @@ fn check(ledger: &Handle, segment: &Segment) -> Result<(), Refusal> {
     }
     let message = format!("the archive is of another log: its record at position {last} differs");
     Err(Refusal::new(Reason::ArchiveDamaged, message))
-}
-
-fn refused(error: &ArchiveError) -> Refusal {
-    tracing::warn!(%error, "failed to read archived records");
-    let reason = if error.is_damage() { Reason::ArchiveDamaged } else { Reason::ArchiveUnavailable };
-    Refusal::new(reason, error.to_string())
 }

@@ -65,6 +65,7 @@ async fn browser(server: &Server) -> Browser {
 fn is_unread(status: &Status, of: &str) {
     let code = if of == "ARCHIVE_DAMAGED" { Code::DataLoss } else { Code::Unavailable };
     assert_eq!((status.code(), &*reason(status)), (code, of), "{status:?}");
+    assert!(!status.message().contains('/') && !status.message().contains("segment"), "names the place: {status:?}");
 }
 
 /// Rounds of which the log lacks records, with their content before the prune.

@@ -4,7 +4,7 @@ use super::{
     parts::{round, sorted_by, summed_table},
     players::choose_operator,
     reports,
-    rounds::{COLUMNS, STATES, amount, state, write_row},
+    rounds::{COLUMNS, STATES, amount, offers, state, state_field, write_row},
 };
 use crate::{
     days,
@@ -114,33 +114,12 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     }
     let found = read(&visit, &operator).await?;
     let content = html! {
-        (offers(&visit))
+        (offers(&visit, &FILTERS[1..], |others| path(&visit, PATH, others)))
         (form(&visit))
         (shown(&visit, &found))
         (ways(&visit, &found))
     };
     Ok(layout::page(&visit, "Rounds", content).await)
-}
-
-fn offers(visit: &Visit) -> Markup {
-    let now_ms = visit.app.sessions.now_ms();
-    let link = |name: &str, others: &[(&str, &str)]| {
-        let on = others.iter().all(|(name, value)| visit.query.get(name) == *value);
-        html! { li { a href=(path(visit, PATH, others)) aria-current=[on.then_some("true")] { (name) } } }
-    };
-    let clear: Vec<_> = FILTERS[1..].iter().map(|name| (*name, "")).collect();
-    html! {
-        ul.links {
-            @for (name, length, ago) in days::OFFERED {
-                @let (from, to) = days::interval(now_ms, length, ago);
-                (link(name, &[("from", &from), ("to", &to)]))
-            }
-            (link("Won", &[("won", "0")]))
-            @for (state, name, _) in STATES { @if state != "settled" { (link(name, &[("state", state)])) } }
-            (link("Free", &[("free", "yes")]))
-            (link("All", &clear))
-        }
-    }
 }
 
 fn form(visit: &Visit) -> Markup {
@@ -153,11 +132,7 @@ fn form(visit: &Visit) -> Markup {
             (field("from", "From, in UTC", "2026-11-28 14:30", 18))
             (field("to", "To, in UTC", "2026-11-28 15:00", 18))
             (field("game", "Game", "all", 12))
-            p { label for="state" { "State" }
-                select #state name="state" {
-                    option value="" { "all" }
-                    @for (state, name, _) in STATES { option value=(state) selected[visit.query.get("state") == state] { (name) } }
-                } }
+            (state_field(visit))
             (field("won", "Win at least", "", 8))
             (field("currency", "Currency", "all", 4))
             p { button type="submit" { "Filter" } }

@@ -132,20 +132,21 @@ pub(super) async fn history(visit: &Visit, account: &Account) -> Result<Markup, 
     let answer = filter.read().await.map(tonic::Response::new);
     section("History", answer, |(rounds, next)| {
         html! {
-            (offers(&filter))
+            (offers(visit, &FILTERS, |others| filter.with(others)))
             (form(&filter))
             (shown(&filter, &rounds, &next))
         }
     })
 }
 
-fn offers(filter: &Filter<'_>) -> Markup {
-    let now_ms = filter.visit.app.sessions.now_ms();
+/// Links that set some of the filters; `path` returns the page's address with changed filters.
+pub(super) fn offers(visit: &Visit, filters: &[&str], path: impl Fn(&[(&str, &str)]) -> String) -> Markup {
+    let now_ms = visit.app.sessions.now_ms();
     let link = |name: &str, others: &[(&str, &str)]| {
-        let on = others.iter().all(|(name, value)| filter.get(name) == *value);
-        html! { li { a href=(filter.with(others)) aria-current=[on.then_some("true")] { (name) } } }
+        let on = others.iter().all(|(name, value)| visit.query.get(name) == *value);
+        html! { li { a href=(path(others)) aria-current=[on.then_some("true")] { (name) } } }
     };
-    let clear = FILTERS.map(|name| (name, ""));
+    let clear: Vec<_> = filters.iter().map(|name| (*name, "")).collect();
     html! {
         ul.links {
             @for (name, length, ago) in days::OFFERED {
@@ -157,6 +158,16 @@ fn offers(filter: &Filter<'_>) -> Markup {
             (link("Free", &[("free", "yes")]))
             (link("All", &clear))
         }
+    }
+}
+
+pub(super) fn state_field(visit: &Visit) -> Markup {
+    html! {
+        p { label for="state" { "State" }
+            select #state name="state" {
+                option value="" { "all" }
+                @for (state, name, _) in STATES { option value=(state) selected[visit.query.get("state") == state] { (name) } }
+            } }
     }
 }
 
@@ -172,11 +183,7 @@ fn form(filter: &Filter<'_>) -> Markup {
             (field("from", "First day", "date"))
             (field("to", "Last day", "date"))
             (field("game", "Game", "text"))
-            p { label for="state" { "State" }
-                select #state name="state" {
-                    option value="" { "all" }
-                    @for (state, name, _) in STATES { option value=(state) selected[filter.get("state") == state] { (name) } }
-                } }
+            (state_field(filter.visit))
             (field("won", "Win at least", "text"))
             (field("campaign", "Campaign", "text"))
             p { button type="submit" { "Filter" } }
