@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
 class Unproven(Exception):
-    """Raised if a check fails."""
+    """States which check of the proof failed."""
 
 
 def check(holds, what):
@@ -112,8 +112,8 @@ def one(message, *path):
 
 
 def records_of(extra, *kinds):
-    """Returns, for each field in `kinds`, position, bytes and path of each record; ProvenRecord.copied defines how copied
-    parts are restored."""
+    """Returns one list per field number in `kinds`, with the position, bytes and inclusion path of each record in that
+    field. Bytes that a record shares with earlier records are restored as ProvenRecord.copied specifies."""
     text, found = b"", []
     for kind in kinds:
         found.append([])

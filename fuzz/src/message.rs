@@ -15,7 +15,7 @@ pub static POOL: LazyLock<DescriptorPool> =
 pub static METHODS: LazyLock<Vec<MethodDescriptor>> =
     LazyLock::new(|| POOL.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect());
 
-/// Texts that are valid, or nearly valid, in some field.
+/// Values for text fields; each is valid, or nearly valid, in at least one field.
 const TEXTS: [&str; 48] = [
     "acme",
     "demo",

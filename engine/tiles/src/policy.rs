@@ -9,7 +9,7 @@ const EACH_MAX: usize = 256;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Keys of the permitted logs; can be empty.
+    /// Keys of the logs whose checkpoints the policy accepts; can be empty.
     pub logs: Vec<VerifierKey>,
     pub witnesses: Vec<(String, VerifierKey)>,
     groups: Vec<(String, usize, Vec<String>)>,

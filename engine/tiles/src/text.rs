@@ -12,7 +12,7 @@ pub(crate) fn decimal(digits: &str) -> Option<u64> {
 }
 
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
-    // The base64 library would also accept several texts in a row, each with its own padding.
+    // The base64 library would also accept several base64 texts in a row, each with its own padding.
     let within = text.trim_end_matches('=');
     if within.contains('=') {
         return None;

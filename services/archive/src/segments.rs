@@ -170,7 +170,7 @@ impl Shared {
         Ok(self.state.lock().archive.insert(opened).clone())
     }
 
-    /// First positions of the segment and of the segment before it.
+    /// Returns the first position of the segment that contains `position`, and that of the segment before it.
     async fn first(
         &self,
         archive: &Archive,
@@ -181,7 +181,7 @@ impl Shared {
             let state = self.state.lock();
             let firsts = state.firsts.get(&partition).map(Vec::as_slice).unwrap_or_default();
             let next = firsts.partition_point(|first| *first <= position);
-            // The last known segment may end before the position.
+            // The last known segment may end before `position`, so it is used only after all segments have been listed.
             let at = next.checked_sub(1).filter(|_| is_complete || next < firsts.len())?;
             Some((firsts[at], at.checked_sub(1).map(|before| firsts[before])))
         };

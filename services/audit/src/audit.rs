@@ -45,8 +45,8 @@ pub struct Options {
     pub partition: u32,
     pub checkpoints: Checkpoints,
     pub draws: Option<DrawKeys>,
-    /// Position at which the computed state's digest is compared with the digest in the log's base for this position
-    /// (PL-37).
+    /// Position at which the digest of the computed state is compared with the digest that the log contains for this
+    /// position (PL-37).
     pub base: Option<Position>,
     /// Number of threads that decode and resolve records; 0 for one per core.
     pub threads: usize,

@@ -102,7 +102,7 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let lost = |event: &Event| matches!(event, Event::DrawsLost { round } if *round == number);
     let is_lost = records.iter().flat_map(|logged| &logged.commit.events).any(lost);
     let view = round_view(&records, number)?;
-    // The settlement revealed the draws, even if the round was voided later.
+    // The draws of a settled round are revealed, even if the round is voided later.
     let is_lost = is_lost && view.settled.is_none();
     let draws = view.steps.iter().map(|step| drawn(step, &seals, is_lost)).collect::<Result<_, _>>()?;
     let positions = records.iter().map(|logged| logged.commit.position).collect();

@@ -33,7 +33,7 @@ pub struct BaseDigest {
     /// See [`StateDigest::FORM`](motherlode_state::StateDigest::FORM).
     pub form: u32,
     pub digest: Hash,
-    /// Whether the log has a base with this digest at this position.
+    /// Whether the log contains this digest for this position.
     pub is_logged: bool,
 }
 

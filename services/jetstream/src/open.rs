@@ -223,7 +223,7 @@ impl Stream {
         found.map_err(|failure| self.api_error(failure))
     }
 
-    /// Removes the limit that an interrupted prune left.
+    /// Removes the maximum age of messages that an interrupted prune left on the stream.
     fn without_limit(&self, start: Start) -> Result<Value, OpenError> {
         let info = self.found()?;
         if start == Start::genesis(self.partition) || info["config"]["max_age"] == 0 {

@@ -69,7 +69,7 @@ pub struct Handle {
     way: Way,
     slots: QueueSlots,
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
-    /// Archived records of one read.
+    /// Archived records that were downloaded for one read.
     past: Option<Arc<PastRecords>>,
 }
 

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A slower read has waited for the disk.
+/// If a read takes this long, the remaining rounds are read by several threads.
 const SLOW: Duration = Duration::from_millis(1);
 const THREADS: usize = 4;
 

@@ -5,7 +5,7 @@ use motherlode_log::Position;
 use motherlode_proto::convert::record::{self, Logged};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Earlier records of the stream, taken with a record.
+/// Number of records copied from an archived segment at once: the needed record and its predecessors in the stream.
 const AHEAD: usize = 64;
 
 #[derive(Debug, Clone, Default)]

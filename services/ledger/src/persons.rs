@@ -79,7 +79,7 @@ fn may_erase(ledgers: &Ledgers, operator: &str, stream: &StreamId) -> Result<(),
         return Ok(());
     }
     let last = match ledger.fetch(player.head.position) {
-        // The last record is older than the first record of the shortened log.
+        // If the player's last record is archived, the log's first record, which is newer, is used instead.
         Err(FetchError::Read(ReadError::Archived { first, .. })) => ledger.fetch(first)?,
         last => last?,
     };

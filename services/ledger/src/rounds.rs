@@ -101,7 +101,7 @@ pub(crate) fn gather(
     bet: Option<Position>,
 ) -> Result<Vec<Arc<Logged>>, FetchError> {
     let positions = handle.index().round(stream, number, bet)?;
-    // An archived read takes earlier records with the last one.
+    // The last record is fetched first, because a read from the archive also loads earlier records.
     let commits = positions.iter().rev().map(|position| handle.fetch(*position));
     let mut commits = commits.collect::<Result<Vec<_>, _>>()?;
     commits.reverse();

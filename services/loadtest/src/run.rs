@@ -68,8 +68,8 @@ pub fn run_until<'a>(
             Some(prefix) => service.existing(options.players, prefix).await?,
         };
         let table = Arc::new(table(options, run));
-        // Before the measurement, one round is played on each connection to open it. The pool receives contributions
-        // in log order: once it has those of these rounds, it has all earlier ones.
+        // Before the measurement, one round is played on each connection to open it. The pool receives contributions in
+        // log order, so once it has the contributions of these rounds, it has all earlier contributions too.
         for (player, lane) in players.iter_mut().zip(&lanes) {
             player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
         }

@@ -12,7 +12,7 @@ use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 const PLAY: &str = "XTS";
 
-/// Coin values in fractions of a minor unit, whose return after rounding is the published return (DM-19).
+/// Coin values, in fractions of a minor unit, at which the game still has its published return after rounding (DM-19).
 const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
     "dwarf-mine",
     "1.0",

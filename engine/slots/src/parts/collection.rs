@@ -1,4 +1,5 @@
-//! Crystals collected over many rounds, with their coin values (DM-11 to DM-15). Gifted crystals have no coin value.
+//! Crystals collected over many rounds, with their coin values (DM-11 to DM-15). The free crystals of a new player have
+//! no coin value.
 
 use serde::Deserialize;
 
@@ -22,10 +23,10 @@ pub const KEYS: [&str; 10] = [
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GiftTo {
-    /// The gift is given once per player and currency, as in version 1.0 of the game's rules.
+    /// A player gets the free red crystals once per currency, as in version 1.0 of the game's rules.
     #[default]
     Currency,
-    /// The gift is given once per player in real money, and once in play money.
+    /// A player gets the free red crystals once in real money, and once in play money.
     Player,
 }
 
@@ -76,7 +77,7 @@ impl Collections {
         carried
     }
 
-    /// Adds the gift of red crystals, unless the player received it before (DM-14).
+    /// Adds the free red crystals of a new player, unless the player received them before (DM-14).
     pub fn give(&mut self, crystals: u64) {
         if !self.given {
             self.given = true;
@@ -85,9 +86,9 @@ impl Collections {
         }
     }
 
-    /// Reverts a voided round's change to each colour, from `before` to `after` (PL-04). Completed collections and used
-    /// gifts are not reverted. Each colour keeps fewer than `needs` crystals. `coins` is the permitted range
-    /// of a colour's mean coin value; if it is `None`, the existing mean values are the limits.
+    /// Reverts a voided round's change to each colour, from `before` to `after` (PL-04). Completed collections and
+    /// spent free crystals are not reverted. Each colour keeps fewer than `needs` crystals. `coins` is the permitted
+    /// range of a colour's mean coin value; if it is `None`, the existing mean values are the limits.
     #[must_use]
     pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;

@@ -4,7 +4,7 @@ use crate::values::{DrawName, Epoch, RecordHash, Salt, Seal};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
-    /// Number of the draw, contiguous per player.
+    /// Number of the draw; each player's draws are numbered from 1 without gaps.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,

@@ -33,9 +33,7 @@ pub enum PoolStatus {
     Suspended,
     Retired {
         into: SmolStr,
-        /// Increments (K).
         increments: Nano,
-        /// Reserve (R).
         reserve: Nano,
     },
 }

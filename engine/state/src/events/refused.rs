@@ -240,7 +240,7 @@ pub enum Refused {
 
     #[error(transparent)]
     Money(#[from] MoneyError),
-    /// A bug computed wrong postings.
+    /// Indicates a bug.
     #[error("postings in {currency} do not sum to zero: the difference is {by}")]
     Unbalanced { currency: Currency, by: Nano },
 }

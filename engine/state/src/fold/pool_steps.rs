@@ -39,7 +39,8 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// Returns the due report. `self` is the durable state of the home partition, `there` that of `partition`.
+    /// Returns the next report of `partition` to the pool, or `None` if there is nothing to report. `self` is the
+    /// durable state of the home partition, `there` that of `partition`.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool)?;

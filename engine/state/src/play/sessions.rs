@@ -19,7 +19,7 @@ pub struct SessionLimits {
     pub idle_ms_max: i64,
     /// Time in ms after a disconnection during which the player can open no other session of the game (BW-27).
     pub hold_ms: i64,
-    /// Maximum number of sessions and holds.
+    /// Maximum number of live sessions, plus disconnected sessions whose game is still reserved.
     pub count_max: usize,
 }
 

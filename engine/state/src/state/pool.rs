@@ -18,7 +18,6 @@ pub struct PoolState {
     /// Number of the cycle, 1-based; each award ends a cycle.
     pub cycle: u64,
     pub increments: Nano,
-    /// Reserve (R).
     pub reserve: Nano,
     pub house_funding: Nano,
     /// Sum of all contributions, minus those that voids and incidents removed.

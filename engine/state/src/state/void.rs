@@ -20,7 +20,7 @@ pub struct VoidProposal {
     pub time_ms: i64,
     pub actor: String,
     pub reason: String,
-    /// Whether it was rejected or withdrawn.
+    /// Whether the proposal was rejected or withdrawn.
     pub rejected: bool,
 }
 

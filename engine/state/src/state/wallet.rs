@@ -24,10 +24,10 @@ pub struct ReportedBalance {
 }
 
 impl Wallet {
-    /// Maximum number of due credits; at this number, new rounds are refused.
+    /// Maximum number of due credits and reversals; at this number, new rounds are refused.
     pub const DUES_MAX: usize = 64;
 
-    /// Maximum number of due reports; at this number, new rounds are refused.
+    /// Maximum number of due round-end reports; at this number, new rounds are refused.
     pub const CLOSES_MAX: usize = 1_024;
 
     #[must_use]

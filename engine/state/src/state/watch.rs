@@ -73,8 +73,8 @@ impl Books {
         self.operators.entry(operator.clone()).or_default().players.load(player, state, watch);
     }
 
-    /// Looks at the next `places` places of the table, and evicts players without unwritten changes or open rounds; if
-    /// `recent` is false, keeps players that were recently used. Returns whether the end of the table was reached.
+    /// Checks the next `places` name hashes, and evicts their players, except players with unwritten changes, open
+    /// rounds or, if `recent` is false, recent use. Returns whether the end of the table was reached.
     pub fn evict(&mut self, hand: &mut Hand, places: usize, recent: bool) -> bool {
         let watch = self.watch;
         let used = if recent { u32::MAX } else { watch.age.saturating_sub(1) };

@@ -34,7 +34,7 @@ pub fn add_due(due_after: &PerCurrency<Minor>, transactions: &mut [Transaction])
     }
 }
 
-/// Returns the money that has left the accounts because Motherlode owes it to the player's wallet.
+/// Returns, per currency, by how much a commit's transactions change the credits that are due to the player's wallet.
 #[must_use]
 pub fn due_change(balances_after: &[(Currency, Minor)], transactions: &[Transaction]) -> PerCurrency<Minor> {
     let (mut came, mut change) = (PerCurrency::<Minor>::default(), PerCurrency::<Minor>::default());

@@ -19,10 +19,10 @@ pub struct RevenueKey {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RevenueSums {
-    /// Paid rounds.
+    /// Number of rounds, excluding free rounds.
     pub rounds: u64,
     pub free_rounds: u64,
-    /// Voided rounds, paid or free.
+    /// Number of voided rounds, including free rounds.
     pub voided: u64,
     pub bets: i128,
     pub free_bets: i128,

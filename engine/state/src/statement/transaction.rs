@@ -53,7 +53,7 @@ pub struct Bet {
     pub currency: Currency,
     pub bet: Minor,
     pub free: bool,
-    /// Win credited before the settlement.
+    /// Part of the win that was credited before the round was settled.
     pub credited: Minor,
 }
 

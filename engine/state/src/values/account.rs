@@ -22,11 +22,11 @@ pub enum Account<'a> {
     Transit(&'a str),
     /// Contributions not yet in the pool, in EUR.
     ContributionsDue(&'a str),
-    /// Contributions since the latest jackpot (K), in EUR.
+    /// Contributions since the latest jackpot, in EUR.
     Increments(&'a str),
-    /// Money that earlier jackpots left in the pool (R), in EUR.
+    /// Money that earlier jackpots left in the pool, in EUR.
     Reserve(&'a str),
-    /// Source of the seeds that operators' houses pay (H), in EUR. Its balance is minus the sum of these seeds.
+    /// Source of the seeds that operators' houses pay, in EUR. Its balance is minus the sum of these seeds.
     SeedFunding(&'a str),
     /// Awards that are not paid yet, in EUR.
     JackpotPayable(&'a str),

@@ -4,7 +4,7 @@ use super::money::Minor;
 /// Limits of a currency in minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ceiling {
-    /// Highest balance after a deposit.
+    /// Maximum balance that a deposit may reach.
     pub balance: Minor,
     pub amount: Minor,
 }

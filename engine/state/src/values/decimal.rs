@@ -20,7 +20,7 @@ pub(crate) fn parse(text: &str, places: u32) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// Formats an integer faster than `format!`.
+/// Writes the decimal digits of an integer to `room`; faster than `format!`.
 #[must_use]
 pub fn digits(number: u64, room: &mut [u8; 20]) -> &str {
     let (mut start, mut left) = (room.len(), number);

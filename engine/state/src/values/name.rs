@@ -10,8 +10,8 @@ pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
 }
 
-/// Returns whether an id is a UUID, a ULID, or 32 or more hexadecimal digits. Other
-/// encodings are refused, because a long name can look like base32 or base64url.
+/// Returns whether an id is a UUID, a ULID, or 32 or more hexadecimal digits. Ids in base32 or base64url are not
+/// accepted, because ordinary long names are valid base32 or base64url too.
 #[must_use]
 pub fn is_opaque_id(id: &str) -> bool {
     const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
@@ -24,7 +24,7 @@ pub fn is_opaque_id(id: &str) -> bool {
     is_name(id) && ((id.len() >= 32 && is_hex(id)) || is_uuid() || is_ulid())
 }
 
-/// Parses an integer; refuses leading zeros.
+/// Parses decimal digits. Returns `None` if the text has a sign or a leading zero, or on overflow.
 #[must_use]
 pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -34,7 +34,8 @@ pub fn number<T: core::str::FromStr>(digits: &str) -> Option<T> {
     digits.parse().ok()
 }
 
-/// Returns whether a character is visible: not in Unicode 16's Cc, Cf, Zl, Zp or Co, and not default-ignorable.
+/// Returns whether a character is visible: not in the Unicode 16 categories Cc, Cf, Zl, Zp or Co, and not
+/// default-ignorable.
 #[must_use]
 pub fn is_visible(letter: char) -> bool {
     !matches!(letter,

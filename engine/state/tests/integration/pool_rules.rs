@@ -486,7 +486,7 @@ fn bw_20_a_retired_pool_hands_its_money_over_once() {
     let mut world = World::with_players(&["alice"]);
     world.write(StreamId::pool("heir"), vec![Event::PoolOpened { pool: "heir".into(), terms: terms(1) }]);
     world.play("alice", 100_000, "1", 0);
-    world.hit("alice", Currency::EUR, 1_000, "1"); // R 4.545
+    world.hit("alice", Currency::EUR, 1_000, "1"); // reserve: 4.545
     world.play("alice", 100_000, "1", 0); // increments: 5
     world.settle_pool();
     let (increments, reserve) = (world.pool().increments, world.pool().reserve);

@@ -108,7 +108,7 @@ const HEAD: [(&str, Option<&str>); 7] = [
     ("Will be finished automatically at", Some("end")),
 ];
 
-/// Shows a platform user the number of an operator's open rounds, because the rounds are hidden.
+/// Shows the number of an operator's open rounds to a platform user, who may not see the rounds themselves.
 async fn others(visit: &Visit, operator_id: &str) -> Markup {
     let switch = Switch { operator_id: operator_id.to_owned(), ..Switch::default() };
     let request = SetSwitchRequest {

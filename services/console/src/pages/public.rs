@@ -1,5 +1,5 @@
-//! Public page of a finished round, for whoever has its link (`Round.check_url`). The page needs no session and shows
-//! neither balances nor the player's session. The proof is made only when it is requested.
+//! Public page of a finished round, for anyone who has its link (`Round.check_url`). The page needs no session and
+//! shows neither balances nor the player's session. The proof is made only when it is requested.
 
 use super::{frames::part, round::award};
 use crate::{

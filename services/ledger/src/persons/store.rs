@@ -212,7 +212,8 @@ impl Rows {
         let file = OpenOptions::new().write(true).open(path)?;
         file.sync_all()?;
         sync_folder(path)?;
-        // The request of a torn row was never answered. The next write replaces the file.
+        // The request that wrote a torn row was never answered, so the row may be lost. The next write replaces the
+        // file.
         rows.file = (!is_torn).then_some(file);
         Ok(rows)
     }

@@ -14,7 +14,7 @@ use tonic::{Code, Status};
 
 /// If at most this number of records is missing, the replica replays the log and copies no checkpoint.
 const FOLDED_MAX: u64 = 20_000;
-/// The writer may remove a file during an attempt.
+/// Number of attempts; an attempt fails if the writer removes a file meanwhile.
 const ATTEMPTS: usize = 3;
 const FILE_BYTES_MAX: u64 = 1 << 30;
 const ANSWER_MAX: Duration = Duration::from_secs(10);

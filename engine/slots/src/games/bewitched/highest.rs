@@ -12,7 +12,7 @@ use crate::math::moments;
 pub(super) fn win(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
     let bet_coins = u64::from(model.limits.check(stake)?);
     let windows = &model.windows;
-    // Means per bet and counts of scatters are equal for all numbers of lines.
+    // One line suffices: the mean line win per bet and the number of scatters are the same for all numbers of lines.
     let table = moments::spin_table(windows, 1);
     let (window, wheel) = (Window::new(model, &table, 1), WheelMoments::new(model, bet_coins));
     let (mut money, mut spins) = (0, 0);

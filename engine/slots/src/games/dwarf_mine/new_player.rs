@@ -1,5 +1,5 @@
-//! The first spins of a new player return less than the long-run return, because the collections are empty at first, except
-//! for the gift (DM-14, PL-43).
+//! The first spins of a new player return less than the long-run return, because the player starts with no crystals
+//! except some free red crystals (DM-14, PL-43).
 
 use super::model::{BET_COINS, Model};
 use super::moments::Returns;

@@ -22,7 +22,7 @@ use crate::parts::windows::Windows;
 
 const SAMPLES: u32 = 100_000;
 
-/// First bytes of the hashes of the models with the stored samples.
+/// First 8 bytes of the hash of each model that has stored samples.
 const STORED_FOR: [[u8; 8]; 2] = [0xcaa5_c3a2_5f8c_f9a7_u64.to_be_bytes(), 0xc4ce_e510_2a82_f600_u64.to_be_bytes()];
 const STORED: Samples = [
     Sampled { sum: 2_159_130.569_599_535_3, squares: 880_127_812.173_256_6 },
