@@ -51,7 +51,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tonic_prost_build::configure()
         .build_client(false)
         .build_server(false)
-        // Uses the types in tonic-types.
         .extern_path(".google.rpc", "::tonic_types::pb")
         .boxed(".motherlode.spin.v1.PlayStreamResponse.answer.played")
         .compile_fds_with_config(descriptors, config)?;

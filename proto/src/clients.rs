@@ -1,5 +1,3 @@
-//! Client side of the services.
-
 use crate::{
     codec::{FnCodec, encoded, whole},
     wire::Wire,

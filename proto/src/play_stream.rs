@@ -1,5 +1,3 @@
-//! Server side of PlayStream.
-
 use crate::{codec::FnCodec, convert::asked::read_call, spin::v1::PlayStreamRequest};
 use bytes::{Buf as _, BufMut};
 use prost::encoding::{WireType, encode_key, encode_varint, message, uint64};

@@ -1,5 +1,3 @@
-//! Encodes and decodes messages of calls.
-
 use crate::round::v1::Account;
 use bytes::{Buf as _, Bytes};
 use prost::{

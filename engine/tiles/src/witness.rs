@@ -27,16 +27,16 @@ pub struct Seen {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unwitnessed {
-    /// HTTP status 403: the checkpoint has no valid signature of the log.
+    /// HTTP status 403.
     #[error("the checkpoint: {0}")]
     Forbidden(#[from] NoteError),
-    /// HTTP status 400: `old` exceeds the size in the checkpoint.
+    /// HTTP status 400.
     #[error("the request's old size exceeds the checkpoint's size")]
     Backwards,
-    /// HTTP status 409: `old` is not the size that the witness cosigned last; this error contains that last size.
+    /// HTTP status 409; contains the last cosigned size.
     #[error("the request's old size differs from the last cosigned size, {0}")]
     Conflict(u64),
-    /// HTTP status 422: the checkpoint's tree does not continue the tree that was cosigned last.
+    /// HTTP status 422.
     #[error("the checkpoint does not continue the last cosigned checkpoint")]
     Inconsistent,
 }

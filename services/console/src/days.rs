@@ -11,7 +11,7 @@ pub(crate) fn field(fields: &Fields, name: &str) -> Result<Option<i64>, Failure>
     Some(fields.get(name)).filter(|day| !day.is_empty()).map(begin).transpose()
 }
 
-/// Returns the first millisecond and the length.
+/// Returns the start and the length of the given day, minute or second, in milliseconds.
 pub(crate) fn moment(fields: &Fields, name: &str) -> Result<Option<(i64, i64)>, Failure> {
     let text = fields.get(name);
     if text.is_empty() {

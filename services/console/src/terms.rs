@@ -17,7 +17,6 @@ const EXPLAINED: [&str; 11] = [
     "writer",
 ];
 
-/// Renders a name with its explanation.
 pub(crate) fn explained(name: &str) -> Markup {
     let lower = name.to_lowercase();
     let begins = |term: &&&str| {

@@ -16,7 +16,6 @@ pub(crate) fn when(time: Option<&Timestamp>) -> Markup {
     }
 }
 
-/// Renders a time with its age.
 pub(crate) fn since(time: Option<&Timestamp>, now_ms: i64) -> Markup {
     html! { (when(time)) @if let Some(time) = time { " (" (age(now_ms / 1_000 - time.seconds)) ")" } }
 }

@@ -1,5 +1,3 @@
-//! Reads records of a stream.
-
 use crate::{
     check::count,
     index::Index,

@@ -1,5 +1,3 @@
-//! Cache of the records read last.
-
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, Record};
 use std::collections::{BTreeMap, VecDeque};

@@ -1,5 +1,5 @@
-//! A read that needs an archived record fails first, and is repeated once the record has been downloaded, so no thread
-//! waits for the archive.
+//! A read that needs an archived record is repeated after the record was downloaded, so no thread waits for the
+//! archive.
 
 use crate::{error::FetchError, handle::Handle, past::PastRecords};
 use motherlode_archive::{ArchiveError, Limits, Segment, Segments, Slots};
@@ -89,7 +89,7 @@ impl ArchivedReads {
         }
     }
 
-    /// Logs the error, but tells the caller only its kind, because the error may name the archive's address.
+    /// Logs the error, but does not return it to the caller, because it can contain the archive's address.
     fn refused(&self, error: &ArchiveError) -> Refusal {
         let (mut warned, now) = (self.warned.lock(), Instant::now());
         if warned.is_none_or(|warned| now > warned + WARN_EVERY) {

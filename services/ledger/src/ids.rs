@@ -56,7 +56,6 @@ pub(crate) async fn find(
     Ok(wire::FindIdResponse { found: ledgers.reads().run(caller, read).await?? })
 }
 
-/// Returns the public name of the session with the secret id.
 fn session_name(id: &str) -> String {
     hex(&fingerprint("session", &CloseSessionRequest { session_id: id.to_owned() }))
 }

@@ -32,7 +32,6 @@ pub fn shared_request_id(operator: Option<&str>, request_id: &str) -> String {
     }
 }
 
-/// Returns the stored id of a request of the platform.
 pub(crate) fn of_platform(request_id: &str) -> String {
     InternalRequest::OfOperator { operator: PLATFORM, request_id }.to_string()
 }

@@ -1,5 +1,3 @@
-//! Converts proposals and verdicts to messages and back.
-
 use crate::append::{AppendError, Proposal};
 use motherlode_proto::{
     convert::{Malformed, event, refused},

@@ -3,8 +3,6 @@
 //! A *closed loop* always has the same number of rounds in flight and measures the service's limit. A *constant rate* starts
 //! rounds on schedule and times each round from its due time, so a stalled service cannot slow the load down (coordinated
 //! omission).
-//!
-//! At the end, [`run`] compares balances and the pool's contributions with sums of the answers, and reports open rounds.
 
 mod books;
 mod connect;

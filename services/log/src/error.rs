@@ -27,7 +27,6 @@ pub enum AppendError {
     /// state.
     #[error("the log refuses appends until the process restarts: {reason}")]
     Failed { reason: String },
-    /// Another writer has taken over, so all appends are refused.
     #[error("another writer has taken over the log: {reason}")]
     Fenced { reason: String },
 }

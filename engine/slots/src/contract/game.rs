@@ -94,7 +94,7 @@ pub trait Game: Sync + Send {
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         self.info().limits.check(stake)
     }
-    /// Returns the name of the special win of `bets` total bets (ME-05).
+    /// Returns the name of the special win that pays `bets` times the total bet (ME-05).
     fn special_win(&self, bets: u32) -> Option<&str> {
         self.info().specials.iter().find(|of| of.bets == bets).map(|of| of.name.as_str())
     }

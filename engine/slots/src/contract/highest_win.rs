@@ -10,8 +10,8 @@ pub struct HighestWin {
     /// Whether free spins can award free spins without limit. If true, `bets` is the highest win of rounds in which free
     /// spins award no free spins.
     pub unlimited: bool,
-    /// Windows with the highest wins, if the game pays some spins at the mean coin value of several rounds. `bets` assumes
-    /// a constant coin value; these windows give the highest win if the coin value changes.
+    /// Highest wins per spin, if the game pays some spins at the mean coin value of several rounds. `bets` assumes a
+    /// constant coin value; this field gives the highest win if the coin value changes.
     pub collected: Option<CollectedTop>,
     pub gamble: Option<GambleTop>,
 }

@@ -84,8 +84,8 @@ impl ReelSet {
 pub struct Combination {
     pub symbol: u8,
     pub count: u8,
-    /// Probability of the combination on one line or, for scatters, in the window. For ways: mean number of winning ways of
-    /// the combination.
+    /// Probability of the combination on one line or, for scatters, anywhere on the screen. For ways: mean number of
+    /// winning ways of the combination.
     pub chance: Exact,
     pub rtp: Exact,
 }

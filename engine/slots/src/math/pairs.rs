@@ -1,4 +1,4 @@
-//! Sums the product of two lines' wins over all windows.
+//! Sums the product of two lines' wins over all stop combinations.
 
 use crate::math::run::Run;
 use crate::parts::lines::SYMBOLS_MAX;

@@ -1,4 +1,4 @@
-//! Exact sums over all windows of a ways game.
+//! Exact sums over all reel windows (sets of visible symbols) of a ways game.
 //!
 //! Reels are independent, so the sum of a symbol's wins over all windows is the product of one sum per reel.
 

@@ -1,4 +1,5 @@
-//! Win of a ways window modulo a small number. The residue determines how the win is rounded to minor units (DM-17).
+//! Win of a spin in a ways game, modulo a small number. The residue determines how the win is rounded to minor units
+//! (DM-17).
 //!
 //! For a coin worth `p / q` of a minor unit, the modulus is `q`, or `2 q` if a win can end in half a minor unit.
 //! Probabilities have a relative error of at most 1e-13.

@@ -1,5 +1,5 @@
-//! Rows added to a window (DM-08). Cells are drawn reel by reel, from the top. Each of the four crystals lands at most once
-//! (DM-09).
+//! Rows added to the visible symbols (DM-08). Cells are drawn reel by reel, from the top. Each of the four crystals
+//! lands at most once (DM-09).
 
 use crate::contract::draws::Draws;
 use crate::parts::file::ModelError;

@@ -37,7 +37,8 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Fails if a line leaves the window, or if a symbol's pays do not start at two or three of a kind, or do not ascend.
+    /// Fails if a line leaves the reel window, or if a symbol's pays do not start at two or three of a kind, or do not
+    /// ascend.
     pub fn new(
         reels: &Reels,
         rows: Vec<[u8; REELS]>,

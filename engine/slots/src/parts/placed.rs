@@ -1,4 +1,4 @@
-//! Windows with cells whose symbols do not come from strips (WF-07 to WF-13).
+//! Reel windows with cells whose symbols do not come from strips (WF-07 to WF-13).
 
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, WinKind};

@@ -1,4 +1,4 @@
-//! Symbols that pay in any position of the window (BW-04, BW-06).
+//! Symbols that pay in any position on the reels (BW-04, BW-06).
 
 use crate::contract::info::SymbolRole;
 use crate::parts::data::{self, SymbolData};

@@ -6,7 +6,6 @@ use crate::values::RecordHash;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseTaken {
     pub position: u64,
-    /// Hash of the record at `position`.
     pub record_hash: RecordHash,
     /// Version of the digest's definition, see [`StateDigest`](crate::StateDigest).
     pub form: u32,

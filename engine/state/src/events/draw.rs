@@ -4,7 +4,7 @@ use crate::values::{DrawName, Epoch, RecordHash, Salt, Seal};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draw {
-    /// Number of the draw; each player's draws are numbered from 1 without gaps.
+    /// Number of the player's draw, counted from 1.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,
@@ -37,8 +37,7 @@ impl Draw {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrawSealed {
-    /// Number of the draw. The player's first draw has number 1; a draw that replaces an unused draw has that draw's number
-    /// plus one.
+    /// Number of the player's draw, counted from 1. A draw that replaces an unused draw gets the next number.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,

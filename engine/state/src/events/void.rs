@@ -41,7 +41,6 @@ pub struct RoundJackpot {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reversal {
     pub partition: u32,
-    /// Position of the void.
     pub position: u64,
     pub operator: SmolStr,
     /// Returned award in EUR.

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-/// Permissions and limits. Times are in milliseconds.
+/// Times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {

@@ -1,4 +1,4 @@
-//! Transactions of players' accounts (PL-34). A [`Statement`] remembers open rounds and unpaid jackpots. For the void of a
+//! Transactions of players' accounts (PL-34). A [`Statement`] stores open rounds and unpaid jackpots. For the void of a
 //! settled round, the caller must provide the round's bet.
 
 use std::collections::BTreeMap;
@@ -16,9 +16,9 @@ pub enum TransactionKind {
     Deposit,
     Withdrawal,
     PlayMoney,
-    /// Debit of the seamless wallet, which raises the balance.
+    /// Transfer from the seamless wallet, which raises the balance.
     Debit,
-    /// Payment to the seamless wallet, which lowers the balance.
+    /// Transfer to the seamless wallet, which lowers the balance.
     Credit,
     Bet,
     /// Bet of a free round. The balance is unchanged, because the operator's promotion pays the bet.

@@ -24,7 +24,7 @@ pub type Salt = [u8; 32];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawName {
-    /// Number of the draw; each player's draws are numbered from 1 without gaps.
+    /// Number of the player's draw, counted from 1.
     pub number: u64,
     pub epoch: Epoch,
     pub generation: u64,

@@ -10,8 +10,8 @@ pub fn is_name(name: &str) -> bool {
     is_id(name) && name.bytes().any(|b| b != b'.')
 }
 
-/// Returns whether an id is a UUID, a ULID, or 32 or more hexadecimal digits. Ids in base32 or base64url are not
-/// accepted, because ordinary long names are valid base32 or base64url too.
+/// Returns whether an id is a UUID, a ULID, or 32 or more hexadecimal digits. Base32 and base64url are not accepted,
+/// because ordinary long names can be valid in them.
 #[must_use]
 pub fn is_opaque_id(id: &str) -> bool {
     const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];

@@ -1,5 +1,3 @@
-//! Gzip compression of JSON calls and of long pages.
-
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};

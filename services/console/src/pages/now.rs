@@ -370,7 +370,6 @@ fn wallets(all: &[WalletStatus], now_ms: i64) -> Markup {
     }
 }
 
-/// Returns the page that lists the graph's figures.
 fn list(visit: &Visit, graph: &str) -> Option<String> {
     match graph.strip_prefix(trends::INCREMENTS) {
         Some(pool) => Some(format!("/jackpots/{pool}")),

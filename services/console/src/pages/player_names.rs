@@ -101,7 +101,6 @@ pub(super) async fn shown(visit: &Visit, operator: &str) -> Result<Markup, Failu
     })
 }
 
-/// Sums the balances on the page.
 fn total(players: &[Player]) -> Vec<Markup> {
     let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
     for balance in players.iter().flat_map(|of| &of.balances) {

@@ -10,7 +10,6 @@ pub(super) fn key(operator: &str, name: &str) -> [u8; 8] {
     filter_hash(&[operator.as_bytes(), &[0], name.as_bytes()].concat()).to_be_bytes()
 }
 
-/// Calls `each` with the operator and each name of a commit.
 pub(crate) fn of_commit(commit: &Commit, mut each: impl FnMut(&str, &str)) {
     let operator = match &commit.stream {
         StreamId::Player { operator, .. } => operator.as_str(),

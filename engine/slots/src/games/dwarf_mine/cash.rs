@@ -1,5 +1,5 @@
-//! Computes how rounding changes the return at a constant coin value (DM-17, DM-19), from the distribution of all windows'
-//! wins modulo the coin's denominator (see `math/ways_residues.rs`).
+//! Computes how rounding changes the return at a constant coin value (DM-17, DM-19), from the distribution of all
+//! spins' wins modulo the coin's denominator (see `math/ways_residues.rs`).
 
 use std::sync::OnceLock;
 

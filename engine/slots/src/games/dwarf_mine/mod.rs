@@ -1,4 +1,4 @@
-//! Dwarf Mine (DM-01 to DM-26): a growing window, free spins, and crystals collected over many rounds.
+//! Dwarf Mine (DM-01 to DM-26): added rows of symbols, free spins, and crystals collected over many rounds.
 
 mod cash;
 pub mod data;

@@ -1,4 +1,4 @@
-//! Exact mathematics of the paid spin, whose window grows by randomly drawn rows.
+//! Exact mathematics of the paid spin, to which randomly drawn rows of symbols are added.
 //!
 //! Spins are classified by two figures: the reels that show a Bonus, and the number of crystals in each reel's new
 //! cells. In each class, the reels are independent, so [`crate::math::ways_moments`] can sum the wins.

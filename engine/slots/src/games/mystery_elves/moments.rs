@@ -1,4 +1,4 @@
-//! Exact mean and variance of a round, computed without [`crate::parts::hold_and_win`], so that they check its code
+//! Exact mean and variance of a round. This module does not use [`crate::parts::hold_and_win`], so it checks that code
 //! independently.
 //!
 //! Bonus symbols on the outer reels and on the middle reel are counted separately, since only the middle reel can have

@@ -9,7 +9,7 @@ use crate::parts::reels::{Column, REELS};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
-    /// Number of windows per length of the run of Treasures on a line; equal for all lines.
+    /// For each run length, the number of windows in which a line starts with so many Treasures; equal for all lines.
     pub runs: [u64; REELS + 1],
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,

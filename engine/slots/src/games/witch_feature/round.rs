@@ -12,7 +12,7 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-/// Maximum number of windows in a step; the next step contains further windows.
+/// Maximum number of spins and respins in a step; the next step contains the others.
 const WINDOWS_PER_STEP: usize = 100;
 
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", UNLOCKED];
