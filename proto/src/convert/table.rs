@@ -280,7 +280,8 @@ impl Value for StretchEnd {
     }
 }
 
-/// Sets the position of a hit or void. That position is not encoded, because it is the last position of the report's range.
+/// Sets the position of a jackpot hit or void. That position is not encoded, because it is the last position of the
+/// report's range.
 fn placed(mut report: PartitionReported) -> PartitionReported {
     if let StretchEnd::Decision(decision) = &mut report.end {
         let (Decision::Hit(Hit { partition, position, .. })

@@ -216,8 +216,7 @@ fn dealt(logged: &mut Logged) -> &mut Vec<[u8; 32]> {
     dealt.next().expect("a reveal")
 }
 
-/// Attacks change only first steps of rounds: in a later step, a changed seed may draw the same card, and the attack
-/// would have no effect.
+/// Attacks change only first steps of rounds: in a later step, a changed seed may draw the same card.
 fn first_step(event: &Event) -> bool {
     matches!(event, Event::StepResolved(step) if step.step == 1)
 }

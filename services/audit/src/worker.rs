@@ -40,8 +40,8 @@ impl<'a> Worker<'a> {
         Self { players, judge, plays, partition, compared: partitions.is_some() }
     }
 
-    /// Checks batches and sends them to the fold. If a commit is faulty, sends only the batch's commits before it. Holds the
-    /// last `kept` sent batches in memory.
+    /// Checks batches and sends them to the last stage, `fold`. If a commit is faulty, sends only the batch's commits
+    /// before it. Holds the last `kept` sent batches in memory.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<RecordBatch>,

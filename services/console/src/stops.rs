@@ -1,4 +1,4 @@
-//! Notices about suspended pools and parts that are switched off.
+//! Notices about suspended pools, and about operators and games that are switched off.
 
 use crate::{
     failure::{Failure, capital},

@@ -1,5 +1,3 @@
-//! A request with a session.
-
 use crate::{
     api::Api,
     app::App,

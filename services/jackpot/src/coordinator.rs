@@ -98,8 +98,8 @@ impl PoolCoordinator {
         })
     }
 
-    /// Copies decisions to all partitions, decides pending hits and voids, and pays awards; with `pool_all`, also pools
-    /// all contributions.
+    /// Copies decisions to all partitions, decides pending jackpot hits and voids, and pays awards; with `pool_all`,
+    /// also pools all contributions.
     pub async fn keep_up(&mut self, pool_all: bool) -> Result<(), AppendError> {
         let mut notes = Notes { result: Ok(()), faults: vec![] };
         let mut note = |what: String, done: Result<(), AppendError>| notes.add(what, done);
@@ -179,8 +179,8 @@ impl PoolCoordinator {
         }
     }
 
-    /// Reports a partition's contributions: all if `all` is set, otherwise only those up to the last hit or void.
-    /// Returns whether some contributions remain unreported.
+    /// Reports a partition's contributions: all if `all` is set, otherwise only those up to the last jackpot hit or
+    /// void. Returns whether some contributions remain unreported.
     async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<bool, AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;

@@ -84,7 +84,7 @@ impl Presence {
         Self { stream, taken, leaderless_max, leaving: Arc::new(watch::Sender::new(Leaving::No)) }
     }
 
-    /// Announces that the writer leaves. Call it after the last append, while [`hold`](Self::hold) still runs. If the
+    /// Announces that the writer stops. Call it after the last append, while [`hold`](Self::hold) still runs. If the
     /// announcement is lost, the takeover is only delayed.
     pub fn leave(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! Proposals that wait for the next group. Operators take turns and share the log's bytes in proportion to their
+//! Proposals that wait for the next group commit. Operators take turns and share the log's bytes in proportion to their
 //! weights; an operator's unused bytes carry over to its next turn.
 
 use crate::queue::Proposed;

@@ -44,8 +44,8 @@ impl Needed<'_> {
 }
 
 impl Recovered {
-    /// Returns the limits; `None` if no base is confirmed. Records from the time `kept_from_ms` on must be kept because
-    /// of their age. A limit can name an archived record.
+    /// Returns the limits; `None` if no digest of the state is confirmed. Records from the time `kept_from_ms` on must
+    /// be kept because of their age. A limit can name an archived record.
     pub fn prune_limits(&self, kept_from_ms: i64) -> Result<Option<Vec<PruneLimit>>, FetchError> {
         let core = &*self.applier.shared;
         let Some(base) = core.books.read().confirmed_base().map(|base| base.position + 1) else { return Ok(None) };
@@ -163,7 +163,7 @@ fn of_awards(core: &LedgerCore) -> Result<Position, FetchError> {
     Ok(needed.first)
 }
 
-/// The reports fold the records that their tables lack, and read the bets of rounds that these records name.
+/// The reports still need the records that their tables lack, and the bets of rounds that these records name.
 fn of_reports(core: &LedgerCore) -> Result<Position, FetchError> {
     let rest: RangeInclusive<Position> = core.follower_views.to() + 1..=core.durable();
     let mut needed = Needed { core, first: *rest.start() };

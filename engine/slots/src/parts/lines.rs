@@ -14,7 +14,7 @@ pub const PAYS_MAX: u64 = 1_000_000;
 /// Set of lines; bit 0 is the first line.
 pub type LineMask = u64;
 
-/// For each symbol, pays for 0 to 5 of this symbol, as factors of the coins per line.
+/// For each symbol, pays for 0 to 5 of this symbol, as multiples of the coins per line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

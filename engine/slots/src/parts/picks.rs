@@ -77,7 +77,7 @@ impl LineRuns {
 #[serde(deny_unknown_fields)]
 pub struct PicksData {
     pub objects: u8,
-    /// Highest permitted sum of all picks, as a factor of the coins per line.
+    /// Highest permitted sum of all picks, as a multiple of the coins per line.
     pub max_coins: u64,
     #[serde(default)]
     pub max_coins_of: MaxOf,
@@ -95,7 +95,7 @@ pub enum MaxOf {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
-    /// Coins won, as a factor of the coins per line.
+    /// Coins won, as a multiple of the coins per line.
     pub coins: u64,
     pub weight: u64,
 }

@@ -41,7 +41,7 @@ impl Counter {
 pub struct Scatters {
     pub symbol: u8,
     pub counter: Counter,
-    /// Pays for 0 to 5 scatters, as factors of the total bet.
+    /// Pays for 0 to 5 scatters, as multiples of the total bet.
     pub pays: [u64; REELS + 1],
     pub free_spins: [u32; REELS + 1],
 }

@@ -228,7 +228,7 @@ pub enum Event {
     ContributionsPooled {
         partition: u32,
         from: u64,
-        /// Position of the last added contribution. No undecided hit or void precedes this position.
+        /// Position of the last added contribution. No jackpot hit or void before this position is undecided.
         to: u64,
         amount: Nano,
     },
@@ -264,12 +264,12 @@ pub enum Event {
         from_reserve: Nano,
         from_house: Nano,
     },
-    /// Pool's stream: hits before this commit may be awarded although the pool is suspended (BW-20).
+    /// Pool's stream: jackpot hits before this commit may be awarded although the pool is suspended (BW-20).
     HitsReleased {
         reason: String,
         actor: String,
     },
-    /// Pool's stream: computed award for a hit (BW-16, BW-17).
+    /// Pool's stream: award for a jackpot hit (BW-16, BW-17).
     JackpotAwarded(Box<Award>),
     /// The pool's terms change from the next cycle on (BW-20).
     PoolTermsChanged {
@@ -360,7 +360,6 @@ pub enum Event {
         amount: Minor,
     },
     ReversalTaken {
-        /// Id of the request that voided the round.
         request_id: SmolStr,
         round: u64,
         currency: Currency,

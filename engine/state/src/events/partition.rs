@@ -1,6 +1,6 @@
 //! Events by which partitions exchange data about a pool.
 //!
-//! Hits and voids of a pool are decided only on the pool's stream in the home partition, `HOME`. Each other partition
+//! Jackpot hits and voids are decided only on the pool's stream in the home partition, `HOME`. Each other partition
 //! *reports* its contributions, hits and voids ([`PartitionReported`]). The partition accepts bets according to the *mirror*
 //! ([`PoolMirrored`]), its copy of the pool's terms and status. A pool can retire once all partitions have confirmed its
 //! suspension (BW-20). Money that one partition owes another is in `Account::Interpartition`, so the postings of each
@@ -12,8 +12,8 @@ use super::pool::{Award, Decision, PoolStatus, PoolTerms};
 use super::void::{ReportedVoids, VoidReturn};
 use crate::values::{Currency, Minor, Nano, StreamId};
 
-/// Contributions between two positions of another partition; if the last position is a hit or void, the report also contains
-/// that hit or void. A partition joins the pool with an empty first report (`from` 1, `to` 0).
+/// Contributions between two positions of another partition; if the last position has a jackpot hit or a void, the
+/// report also contains it. A partition joins the pool with an empty first report (`from` 1, `to` 0).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReported {
     pub partition: u32,
@@ -30,7 +30,7 @@ pub struct PartitionReported {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StretchEnd {
-    /// The range ends with a hit or void, at position `to`.
+    /// The range ends with a jackpot hit or void, at position `to`.
     Decision(Decision),
     Standing {
         /// Number of open rounds in the partition that can still hit the jackpot.
@@ -47,7 +47,7 @@ pub struct PoolMirrored {
     pub status: PoolStatus,
     /// Position of the partition's last pooled contribution.
     pub pooled_position: u64,
-    /// Position of the partition's last decided hit or void.
+    /// Position of the partition's last decided jackpot hit or void.
     pub decided_to: u64,
     pub awards: Vec<MirroredAward>,
     /// Contributions to return to operators' houses in this partition (PL-38).

@@ -10,18 +10,18 @@ pub struct PoolTerms {
     pub contribution_ppm: u32,
     /// Amount with which the pool starts after each win, in EUR.
     pub seed: Nano,
-    /// Lowest coin value in EUR at which a hit wins the whole pool; never changes.
+    /// Lowest coin value in EUR at which a jackpot hit wins the whole pool; never changes.
     pub base_coin: CoinValue,
     pub refresh_ms: u32,
     pub collision_share: CollisionShare,
 }
 
-/// Rule for the amount of a second hit in the refresh interval of an earlier hit (BW-17).
+/// Rule for the amount of a second jackpot hit in the refresh interval of an earlier hit (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
-    /// The second hit wins `seed x coin / base coin`, plus all contributions since the first hit.
+    /// The second jackpot hit wins `seed x coin / base coin`, plus all contributions since the first hit.
     Full,
-    /// The second hit wins `pool x coin / base coin`, as the first hit does (BW-16).
+    /// The second jackpot hit wins `pool x coin / base coin`, as the first hit does (BW-16).
     Proportional,
 }
 
@@ -88,7 +88,7 @@ pub struct TakeBack {
     pub amount: Nano,
 }
 
-/// Award for a hit (BW-16, BW-17). Amounts are in EUR unless stated otherwise.
+/// Award for a jackpot hit (BW-16, BW-17). Amounts are in EUR unless stated otherwise.
 ///
 /// The sum `increments + seed_from_reserve + seed_from_house` exceeds `paid` by a fraction of a cent. `to_reserve` is this
 /// fraction plus the increments that the award does not use.

@@ -13,9 +13,10 @@ pub enum VoidedJackpot {
     /// The round's contribution stays in the pool unless an incident returns it. No award of the round was paid, and unpaid
     /// awards return to the pool.
     Kept,
-    /// An award was paid, and its amount is charged to the operator's house; otherwise as [`VoidedJackpot::Kept`].
+    /// An award was paid, and its amount is charged to the operator's house; in all other respects like
+    /// [`VoidedJackpot::Kept`].
     Charged,
-    /// An award was paid, and the platform bears its cost; otherwise as [`VoidedJackpot::Kept`].
+    /// An award was paid, and the platform bears its cost; in all other respects like [`VoidedJackpot::Kept`].
     Lost,
 }
 

@@ -29,8 +29,8 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Adds contributions to the pool, each contribution once. Hits and voids before a contribution must be decided first
-    /// (BW-11).
+    /// Adds contributions to the pool, each contribution once. Jackpot hits and voids before a contribution must be
+    /// decided first (BW-11).
     pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
@@ -66,8 +66,8 @@ impl<'s> Transition<'s, '_> {
         Ok(())
     }
 
-    /// Returns the partition's oldest undecided hit or void, which must be at `position`. All contributions before
-    /// `position` must be in the pool.
+    /// Returns the partition's oldest undecided jackpot hit or void, which must be at `position`. All contributions
+    /// before `position` must be in the pool.
     pub(super) fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
         let pending = self.view.durable_pending(name);
         let marks = self.pool(name)?.marks(partition);

@@ -20,11 +20,12 @@ fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
     earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)
 }
 
-/// Computes the award of a hit (BW-16, BW-17). `pool` must include the contributions before the hit and earlier awards.
+/// Computes the award of a jackpot hit (BW-16, BW-17). `pool` must include the contributions before the hit and earlier
+/// awards.
 ///
-/// The award is `weighted x coin / base coin + whole`. For a first hit, `weighted` is the pool and `whole` is 0. For a
-/// second hit in the same refresh interval, `weighted` is the seed and `whole` is all increments. The award is rounded down
-/// to the player's minor unit; the reserve gets the rest.
+/// The award is `weighted x coin / base coin + whole`. For a first jackpot hit, `weighted` is the pool and `whole` is
+/// 0. For a second hit in the same refresh interval, `weighted` is the seed and `whole` is all increments. The award is
+/// rounded down to the player's minor unit; the reserve gets the rest.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;
     let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));
@@ -61,7 +62,7 @@ pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
 
 struct Worth {
     coin: i128,
-    /// Base coin in 1e-6 EUR.
+    /// Base coin value in 1e-6 EUR.
     base: i128,
     rate: (i128, i128),
     minor: i128,

@@ -13,7 +13,7 @@ pub(super) struct Transition<'s, 'd> {
     pub delta: &'d mut Delta,
     pub postings: Vec<Posting<'s>>,
     pub stepped: Option<u64>,
-    /// Whether a hit, void or report was already applied in this commit; a commit can contain only one.
+    /// Whether a jackpot hit, void or report was already applied in this commit; a commit can contain only one.
     pub decided: bool,
     /// Amount of a confirmed debit, not yet spent on a round (PL-31).
     pub debited: Option<(Currency, Minor)>,
@@ -94,7 +94,7 @@ impl<'s, 'd> Transition<'s, 'd> {
         &mut self.delta.pending[index]
     }
 
-    /// Leaves a hit or void for the pool's stream to decide; a commit can leave only one.
+    /// Adds a jackpot hit or void, to be decided on the pool's stream; a commit can add only one.
     pub fn leave(&mut self, pool: &str, decision: Decision) -> Result<(), Refused> {
         if self.decided {
             return Err(Refused::SecondDecision);

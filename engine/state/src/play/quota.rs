@@ -1,5 +1,5 @@
-//! Places in a queue or table that several operators share. Half of the places are divided equally among the operators; the
-//! other half is open to all operators.
+//! Slots in a queue or table that several operators share. Half of the slots are divided equally among the operators;
+//! the other half is open to all operators.
 
 use std::collections::BTreeMap;
 

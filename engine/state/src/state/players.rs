@@ -22,7 +22,8 @@ type Slots = SmallVec<[Slot; 1]>;
 struct Slot {
     name: SmolStr,
     state: Arc<PlayerState>,
-    /// Number of the first snapshot that contains the player's last change; 0 if the player is unchanged since its load.
+    /// Number of the first snapshot that contains the player's last change; 0 if the player is unchanged since it was
+    /// loaded.
     changed: u32,
     used: u32,
 }

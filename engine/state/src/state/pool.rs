@@ -25,13 +25,13 @@ pub struct PoolState {
     pub paid: Nano,
     pub moved_in: Nano,
     pub moved_out: Nano,
-    /// Time of the latest awarded hit, in Unix ms (BW-17).
+    /// Time of the latest awarded jackpot hit, in Unix ms (BW-17).
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<SmolStr>,
     /// Position of the suspension; 0 if the pool is active.
     pub(crate) suspended_at: u64,
-    /// For each partition, the last position at which a hit is awarded although the pool is suspended (BW-20).
+    /// For each partition, the last position at which a jackpot hit is awarded although the pool is suspended (BW-20).
     pub(crate) awarded_to: BTreeMap<u32, u64>,
     pub(crate) incidents: Arc<BTreeMap<SmolStr, Incident>>,
     /// First minute of bets whose contributions an incident can still return.
@@ -118,7 +118,7 @@ impl PoolState {
         (self.home_position > 0).then_some(self.home_position)
     }
 
-    /// Returns whether the pool awards the hit in its current status (BW-20).
+    /// Returns whether the pool awards the jackpot hit in its current status (BW-20).
     #[must_use]
     pub fn awards_now(&self, hit: &Hit) -> bool {
         let awarded_to = || self.awarded_to.get(&hit.partition).copied().unwrap_or_default();

@@ -50,7 +50,7 @@ impl VoidProposal {
 
 const CHUNK_MAX: usize = 128;
 
-/// Sorted positions of voided rounds; copies of the state share the chunks.
+/// Sorted positions of voided rounds, in chunks that copies of the state share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Voids(Vec<Arc<Vec<(u64, u64)>>>);
 

@@ -5,7 +5,7 @@ use motherlode_state::*;
 #[test]
 fn bw_16_a_pool_takes_up_several_partitions_each_in_its_own_order() {
     let mut parts = Parts::new(2);
-    parts.0[0].play("p0", 1_000, "1", 0); // 0.05 at home
+    parts.0[0].play("p0", 1_000, "1", 0); // contributes 0.05
     let (_, hit_at) = parts.0[1].hit("p1", Currency::EUR, 2_000, "1");
     assert!(parts.report(1));
     let awards = parts.0[0].settle_pool();

@@ -188,7 +188,8 @@ fn bw_17_the_second_win_within_a_refresh_gets_the_minimum_and_all_increments() {
         world.hit("bob", Currency::EUR, 1_000, "1"); // contributes 0.05
         let awards = world.settle_pool();
         assert_eq!(awards[1].collision, collides, "{first_ms} {second_ms}");
-        // A second hit in the same refresh interval pays 2,000 + 5.05; in a later interval, a hit pays 20,005.05 / 10.
+        // A second jackpot hit in the same refresh interval pays 2,000 + 5.05; in a later interval, a hit pays
+        // 20,005.05 / 10.
         let amount = if collides { 200_505 } else { 200_050 };
         assert_eq!(awards[1].amount, Minor(amount), "{first_ms} {second_ms}");
     }
@@ -360,7 +361,7 @@ fn bw_19_else_from_the_reserve_else_from_the_house() {
     world.hit("alice", Currency::EUR, 1_000, "1");
     world.settle_pool();
     assert_eq!(figures(&world), ["0.00", "4.59", "2000.00", "2000.51"]);
-    world.play("alice", 1_000, "1", 0); // the increments of 0.05 stay
+    world.play("alice", 1_000, "1", 0); // increments: 0.05
     world.void("alice", first, 1_000, 0).unwrap();
     world.settle_pool();
     assert_eq!(figures(&world), ["0.05", "4.54", "2000.00", "2000.51"]);

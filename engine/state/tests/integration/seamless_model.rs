@@ -1,5 +1,5 @@
-//! Exhaustive model of the seamless wallet (PL-31, PL-32), run against the real fold. For one winning bet, it tries every
-//! order of calls, with late and duplicate deliveries, lost answers and crashes.
+//! Exhaustive model of the seamless wallet (PL-31, PL-32), run against the real state code. For one winning bet, it
+//! tries every order of calls, with late and duplicate deliveries, lost answers and crashes.
 
 use crate::common::*;
 use motherlode_state::*;

@@ -1,5 +1,3 @@
-//! Rounds of all players of an operator (PL-34).
-
 use super::{
     parts::{round, sorted_by, summed_table},
     players::choose_operator,

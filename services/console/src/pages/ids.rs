@@ -1,5 +1,3 @@
-//! Page that lists the players, requests, sessions and campaigns with a given id.
-
 use super::parts::{position, table};
 use crate::{
     failure::Failure,

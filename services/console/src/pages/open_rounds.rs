@@ -1,5 +1,3 @@
-//! Lists an operator's open rounds, oldest bet first (PL-20).
-
 use super::{
     parts::{further, round, sorted_by, summed_table, texts},
     reports,

@@ -1,5 +1,3 @@
-//! Page with a round's postings (PL-09).
-
 use super::parts::table;
 use crate::text::{eur, money};
 use maud::{Markup, html};

@@ -1,5 +1,3 @@
-//! Lists the latest refused calls (PL-12).
-
 use super::{
     parts::{facts, wide_table},
     reports::{self, safe},

@@ -1,5 +1,3 @@
-//! A player's transactions, each with the balance after it (PL-19).
-
 use super::{
     parts::{self, wide_table},
     reports,

@@ -2,8 +2,8 @@
 //!
 //! Names are hashes, so the caller must compare stream and request id in each record found. The newest names are in
 //! memory; older names are in sorted files ("runs") of the [keyspace](table::REQUESTS) in the store of views. A lookup
-//! costs one memory access per filter, and one block for a repeated request. An unreadable run is rebuilt from the log;
-//! meanwhile, requests that it may contain fail with an unknown outcome.
+//! costs one memory access per filter, and reads one block for a repeated request. An unreadable run is rebuilt from
+//! the log; meanwhile, requests that it may contain fail with an unknown outcome.
 
 mod name;
 mod stretch;

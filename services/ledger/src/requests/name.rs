@@ -1,4 +1,4 @@
-//! Names of requests: 64-bit hashes under a random key of the folder.
+//! Names of requests: 64-bit hashes, keyed with the data folder's random key.
 
 use motherlode_log::Position;
 use motherlode_state::StreamId;
