@@ -155,7 +155,7 @@ fn decoded<M: Wire>(request: Request<Bytes>) -> Result<Request<M>, Status> {
     if let Some(request) = extensions.get::<RequestOf>() {
         request.set::<M>(bytes.clone());
     }
-    // tonic's codec returns the same status: <https://grpc.github.io/grpc/core/md_doc_statuscodes.html>.
+    // tonic's codec also returns INTERNAL: <https://grpc.github.io/grpc/core/md_doc_statuscodes.html>.
     let message = M::read(&bytes).map_err(|error| Status::internal(error.to_string()))?;
     Ok(Request::from_parts(metadata, extensions, message))
 }

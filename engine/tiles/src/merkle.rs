@@ -67,8 +67,8 @@ impl Tree {
         self.edge.iter().copied().rev().reduce(|right, left| node(&left, &right)).unwrap_or_else(empty)
     }
 
-    /// Appends an entry. Calls `tile` with the level and hash of each newly complete subtree that tiles contain, lowest
-    /// level first.
+    /// Appends an entry. Calls `tile` with the level and hash of each newly complete subtree that is stored in a tile,
+    /// lowest level first.
     pub fn append(&mut self, entry: &[u8], mut tile: impl FnMut(u8, Hash)) {
         let mut hash = leaf(entry);
         let (mut height, mut level) = (0, 0);

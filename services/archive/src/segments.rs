@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A download continues after its caller has stopped waiting.
+/// Time limit of a download, which continues after its caller has stopped waiting.
 const DOWNLOAD_MAX: Duration = Duration::from_secs(60);
 const SEGMENTS_MAX: usize = 1 << 20;
 const RECORD_BYTES: u64 = size_of::<Bytes>() as u64;

@@ -115,7 +115,8 @@ impl<'a> Upload<'a> {
             return Err(self.other_log(position));
         }
         if position > self.tree.size() {
-            // A segment may replace the archived tail only if it contains all records of the tail.
+            // A segment may replace the partial segment at the archive's end only if it contains all records of that
+            // segment.
             let full = !self.sealer.is_empty() && self.sealer.bytes_with(&bytes) > self.options.segment_bytes;
             if full && position > archived {
                 self.end_full().await?;

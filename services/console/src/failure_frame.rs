@@ -1,4 +1,4 @@
-//! Failures in the frame of the console's pages, with links back.
+//! Shows failures in the layout of the console's pages, with links back.
 
 use crate::{
     app::App,

@@ -39,7 +39,6 @@ pub(crate) async fn live_page(visit: &Visit, title: &str, content: Markup) -> Re
     live::again(visit, answer(StatusCode::OK, page))
 }
 
-/// Renders a page about a failure. The search field contains `sought`.
 pub(crate) async fn failed(visit: &Visit, title: &str, sought: &str, content: Markup) -> Markup {
     document(title, frame_of(visit, title, sought, content).await)
 }

@@ -42,8 +42,8 @@ impl Visit {
         own.is_empty() || own == operator
     }
 
-    /// Returns whether the credential may see all operators. A platform credential may; without configured operators,
-    /// any credential may.
+    /// Returns whether the credential may see all operators: it is a platform credential, or no operators are
+    /// configured.
     pub(crate) fn sees_all(&self) -> bool {
         self.owns(PLATFORM)
     }

@@ -1,5 +1,3 @@
-//! Keeps pools up to date with the logs of all partitions.
-//!
 //! Partition 0 decides. The coordinator reports other partitions' contributions to partition 0, copies partition 0's
 //! decisions to the other partitions, and pays awards in the winner's partition. If the writer refuses a proposal of the
 //! coordinator, the coordinator logs a failed integrity check (PL-22), retries the proposal, and continues with other

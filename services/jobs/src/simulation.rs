@@ -1,7 +1,7 @@
 //! Simulates rounds. A simulation's result depends only on the seed and the number of rounds.
 //!
-//! Each chunk of [`CHUNK_ROUNDS`] has its own player and a derived seed. If a game carries figures from round to round, the
-//! player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is a long-term average.
+//! Each chunk of [`CHUNK_ROUNDS`] rounds has its own player and a derived seed. If a game carries figures from round to
+//! round, the player first plays [`WARM_UP_ROUNDS`] uncounted rounds, because the exact return is a long-term average.
 
 use motherlode_slots::{Carried, Game, Seed, Stake, Tally, simulate, simulate::SimulateError, warm_up};
 use sha2::{Digest, Sha256};
@@ -12,7 +12,6 @@ use std::{
 
 /// Rounds per chunk. This number and [`WARM_UP_ROUNDS`] must never change, because the result of a seed depends on them.
 pub const CHUNK_ROUNDS: u64 = 100_000;
-/// Uncounted rounds that each chunk's player plays first to unlock features.
 pub const WARM_UP_ROUNDS: u64 = 10_000;
 const PLAY: &[u8] = b"motherlode simulate 1";
 const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";

@@ -103,7 +103,7 @@ impl ArchivedReads {
     }
 }
 
-/// The hash of the last record covers the records before it.
+/// Checks only the hash of the last record, which covers the records before it.
 fn check(ledger: &Handle, segment: &Segment) -> Result<(), Refusal> {
     let last = segment.last().min(ledger.durable());
     let is_own = match segment.record(last) {

@@ -41,7 +41,7 @@ impl Edition {
     }
 }
 
-/// Version of a game. Given an invalid stake, methods return the stake's first fault.
+/// Version of a game. If a stake is invalid, methods return its first error.
 pub trait Game: Sync + Send {
     fn edition(&self) -> &Edition;
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused>;

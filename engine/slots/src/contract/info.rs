@@ -15,7 +15,7 @@ pub struct GameInfo {
     pub limits: StakeLimits,
     pub buy_feature_bets: Option<u32>,
     pub picks_of: u8,
-    /// Whether only Bonus symbols on active lines count (NP-09).
+    /// Whether the bonus starts only from Bonus symbols on an active line (NP-09).
     pub bonus_on_line: bool,
     pub picks: (u8, u8),
     pub multipliers: Vec<u32>,

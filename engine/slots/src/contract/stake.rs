@@ -32,7 +32,7 @@ pub struct StakeLimits {
 }
 
 impl StakeLimits {
-    /// Returns a number of coins that divides every bet.
+    /// Returns a number of coins of which every bet is a multiple.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
         let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };

@@ -44,9 +44,9 @@ fn pl_13_no_simulated_round_wins_more_and_the_chance_is_tiny() {
     }
 }
 
-/// ME-21: in the highest feature, twelve MAJORs of 150 bets on the outer reels are multiplied by three factors of 5 on the
-/// middle reel; then fifteen values of 18 bets are added, and the sum is doubled. A feature with a GRAND wins less, because
-/// its factors are at most 2.
+/// ME-21: in the feature with the highest win, twelve MAJORs of 150 bets on the outer reels are multiplied by three
+/// factors of 5 on the middle reel; then fifteen values of 18 bets are added, and the sum is doubled. A feature with a
+/// GRAND wins less, because its factors are at most 2.
 #[test]
 fn me_21_the_highest_feature_of_mystery_elves() {
     let feature = 2 * (12 * 150 * 125 + 15 * 18);
@@ -57,8 +57,8 @@ fn me_21_the_highest_feature_of_mystery_elves() {
     assert!(bought.bets >= ratio(feature, 70) && bought.bets < ratio(feature, 70) + exact(100));
 }
 
-/// WF-04: in the highest round, the paid spin starts a High Symbols Respin of only Wilds. Ten free spins follow, whose
-/// windows are also only Wilds, with a multiplier of 10.
+/// WF-04: in the round with the highest win, the paid spin starts a High Symbols Respin of only Wilds. Ten free spins
+/// follow, which also show only Wilds, with a multiplier of 10.
 #[test]
 fn wf_04_win_up_to_of_witch_feature_is_reached() {
     for file in [WITCH, include_str!("../../golden/witch-feature/1.0.toml")] {
@@ -87,8 +87,8 @@ fn np_11_the_highest_round_of_neptune() {
     assert_eq!(highest("neptune").bets, &window + exact(30) * &window + treasures);
 }
 
-/// BW-06: in the highest round, scatters award 20 free spins and the bonus 60. In each free spin, line wins are doubled and
-/// a bonus wins 300 bets.
+/// BW-06: in the round with the highest win, scatters award 20 free spins and the bonus 60. In each free spin, line
+/// wins are doubled and a bonus wins 300 bets.
 #[test]
 fn bw_06_the_highest_round_of_bewitched() {
     let window = window("bewitched");

@@ -95,7 +95,7 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "Stopping the reels, skipping animations, sounds and full screen",
             "gameplay history",
             "real mode",
-            // Added texts (BW-05, BW-21).
+            // Texts added to the original rules (BW-05, BW-21).
             "no effect on the return",
             "While the jackpot is suspended it is 94.10 %",
         ],
@@ -396,7 +396,7 @@ const STATEMENTS: [(&str, &[&str]); 5] = [
             "theoretical statistical percentage",
             "fixed and does not change",
             "94.02 %",
-            // Added text (WF-21).
+            // Text added to the original rules (WF-21).
             "once all four features are unlocked",
             "returns before that are stated on their own",
         ],

@@ -24,7 +24,7 @@ fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
 /// awards.
 ///
 /// The award is `weighted x coin / base coin + whole`. For a first jackpot hit, `weighted` is the pool and `whole` is
-/// 0. For a second hit in the same refresh interval, `weighted` is the seed and `whole` is all increments. The award is
+/// zero. For a second hit in the same refresh interval, `weighted` is the seed and `whole` is all increments. The award is
 /// rounded down to the player's minor unit; the reserve gets the rest.
 pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
     let terms = &pool.terms;

@@ -2,7 +2,7 @@ use super::transition::{Transition, expect_positive};
 use crate::events::{Refused, SessionName, SessionOpened};
 
 impl Transition<'_, '_> {
-    /// The services, not the fold, check whether the player may open a session.
+    /// The services, not this function, check whether the player may open a session.
     pub fn open_session(&mut self, opened: &SessionOpened) -> Result<(), Refused> {
         self.check_account(opened.currency)?;
         let limits = &opened.limits;

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::decimal::digits;
 use super::stream::StreamId;
 
-/// Secret until it is revealed after the round.
+/// Dealt value, secret until it is revealed after the round.
 pub type Dealt = [u8; 32];
 pub type Seal = [u8; 32];
 

@@ -188,7 +188,7 @@ fn whole_number(text: &str) -> Option<u64> {
     if is_grouped { text.replace(',', "").parse().ok() } else { None }
 }
 
-/// Returns the path of a pasted address. The address of a public page leads to its round.
+/// Returns the path of a pasted address; for the address of a public page, the path of its round.
 fn pasted(asked: &str) -> Option<String> {
     let (_, rest) = asked.split_once("://")?;
     let path = &rest[rest.find('/')?..];

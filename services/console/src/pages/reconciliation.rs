@@ -1,5 +1,3 @@
-//! Daily reconciliation of the pools' meters (PL-24), as a page and as files for download.
-
 use super::{parts::wide_table, reports};
 use crate::{
     days,

@@ -70,8 +70,8 @@ pub(super) async fn verdict(visit: &Visit, told: &GetGameResponse) -> Result<Mar
     })
 }
 
-/// Returns the first day at which the return measured so far was outside the stake's band. The width of the band is
-/// inversely proportional to the square root of the number of rounds.
+/// Returns the first day on which the return measured so far was outside the stake's permitted band. The width of the
+/// band is inversely proportional to the square root of the number of rounds.
 fn first_outside(of: &Return) -> Option<&str> {
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let bet = number(&of.bet.as_ref()?.amount_minor.to_string());

@@ -45,7 +45,6 @@ pub(crate) enum WriteError {
 }
 
 impl Requests {
-    /// Missing, damaged or outdated runs are rebuilt from the log.
     pub(crate) fn open(
         store: &Arc<Store>,
         checkpoint: Option<(Key, &Checkpoint)>,

@@ -1,5 +1,5 @@
-//! Exact sums of the numbers of objects in picks, over all stop combinations. To check the code that evaluates rounds
-//! independently, this module does not use that code.
+//! Exact sums of the numbers of objects in picks, over all stop combinations. This module does not use the code that
+//! evaluates rounds, so it checks that code independently.
 
 use super::model::Model;
 use crate::math::moments::{self, read_reels};
@@ -9,7 +9,7 @@ use crate::parts::reels::{Column, REELS};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreasureTable {
-    /// For each run length, the number of windows in which a line starts with so many Treasures; equal for all lines.
+    /// For each run length, the number of windows in which a line starts with that many Treasures; equal for all lines.
     pub runs: [u64; REELS + 1],
     pub objects: [u64; REELS + 1],
     pub objects_squared: u128,
