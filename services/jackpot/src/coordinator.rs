@@ -1,7 +1,7 @@
-//! Partition 0 decides. The coordinator reports other partitions' contributions to partition 0, copies partition 0's
-//! decisions to the other partitions, and pays awards in the winner's partition. If the writer refuses a proposal of the
-//! coordinator, the coordinator logs a failed integrity check (PL-22), retries the proposal, and continues with other
-//! pools and awards.
+//! Partition 0 decides on jackpot hits and voids. The coordinator reports other partitions' contributions to partition
+//! 0, copies partition 0's decisions to the other partitions, and pays awards in the winner's partition. If the writer
+//! refuses a proposal of the coordinator, the coordinator logs a failed integrity check (PL-22), retries the proposal,
+//! and continues with other pools and awards.
 
 use crate::{
     copies::Copies,
