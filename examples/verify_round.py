@@ -113,7 +113,7 @@ def one(message, *path):
 
 def records_of(extra, *kinds):
     """Returns one list per field number in `kinds`, with the position, bytes and inclusion path of each record in that
-    field. Bytes that a record shares with earlier records are restored as ProvenRecord.copied specifies."""
+    field. ProvenRecord.copied specifies how bytes shared with earlier records are restored."""
     text, found = b"", []
     for kind in kinds:
         found.append([])
