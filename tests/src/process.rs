@@ -22,6 +22,14 @@ fn give_draw_key(data: &Path) -> io::Result<()> {
     writeln!(file, "{} {}", made.as_millis(), "5c".repeat(32))
 }
 
+fn text(log: &File) -> String {
+    let length = log.metadata().expect("a file has a length").len();
+    let mut text = vec![0; usize::try_from(length).expect("the length fits into usize")];
+    // A read at an offset does not move the position at which the process writes.
+    log.read_exact_at(&mut text, 0).expect("a file can be read");
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 /// Service process, killed on drop.
 pub struct Process {
     child: Child,
@@ -76,7 +84,11 @@ impl Process {
             let address = line.strip_prefix("motherlode listens on ")?.split(',').next()?;
             address.parse().ok()
         });
-        Self { child, log, address: address.expect("the program prints its address"), console }
+        let Some(address) = address else {
+            let status = child.wait().expect("the program ends");
+            panic!("the program prints no address and ends with {status}:\n{}", text(&log));
+        };
+        Self { child, log, address, console }
     }
 
     #[must_use]
@@ -86,11 +98,7 @@ impl Process {
 
     #[must_use]
     pub fn log_lines(&self, words: &str) -> Vec<String> {
-        let length = self.log.metadata().expect("a file has a length").len();
-        let mut text = vec![0; usize::try_from(length).expect("the length fits into usize")];
-        // A read at an offset does not move the position at which the process writes.
-        self.log.read_exact_at(&mut text, 0).expect("a file can be read");
-        let text = String::from_utf8_lossy(&text);
+        let text = text(&self.log);
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         whole.lines().filter(|line| line.contains(words)).map(str::to_owned).collect()
     }

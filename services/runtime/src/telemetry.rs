@@ -1,6 +1,7 @@
 //! Logs on standard error, spans and metrics for an OpenTelemetry collector, and metrics for Prometheus. The filter of
 //! the log does not affect spans and metrics.
 
+mod error;
 mod exports;
 mod lines;
 mod otlp;
@@ -9,6 +10,7 @@ use crate::{
     config::{Role, Telemetry},
     process,
 };
+pub use error::TelemetryError;
 use exports::Counted;
 use lines::is_journal;
 use opentelemetry::{KeyValue, trace::TracerProvider as _};
@@ -69,28 +71,6 @@ impl Drop for Guard {
             eprintln!("telemetry: the last {what} were not exported: the collector did not answer within {limit} ms");
         }
     }
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum TelemetryError {
-    #[error("telemetry.filter: {0}")]
-    Filter(#[from] tracing_subscriber::filter::ParseError),
-    /// The filter contains a word that is not a level. The parser of filters would read the word as a target and silence
-    /// all other targets.
-    #[error("telemetry.filter: {0:?} is neither a level (off, error, warn, info, debug, trace) nor TARGET=LEVEL")]
-    Level(String),
-    #[error(
-        "telemetry.otlp_endpoint: {0:?} must be an address such as http://127.0.0.1:4317 or https://collector:4317"
-    )]
-    Endpoint(String),
-    #[error("telemetry.otlp_ca: {0}")]
-    Roots(String),
-    #[error("telemetry.otlp_endpoint: {0}")]
-    Exporter(#[from] ExporterBuildError),
-    #[error("telemetry.listen: {0}")]
-    Prometheus(#[from] opentelemetry_sdk::error::OTelSdkError),
-    #[error("telemetry is already running: {0}")]
-    Running(#[from] tracing_subscriber::util::TryInitError),
 }
 
 pub fn check(settings: &Telemetry) -> Result<(), TelemetryError> {

@@ -279,7 +279,10 @@ async fn pl_37_a_person_with_a_pending_void_or_an_unpriced_hit_is_not_erased() {
     let player = issue(&mut acme, "acme", "anna").await.unwrap();
     let (account, ..) = void_approvals::held(&service, &player).await;
     withdraw_all(&mut acme, &account).await;
-    assert_eq!(open_of(&erase(&mut acme, "acme", "anna").await.unwrap_err()), "a pending void");
+    void_approvals::until("the round ends", async || {
+        open_of(&erase(&mut acme, "acme", "anna").await.unwrap_err()) == "a pending void"
+    })
+    .await;
 
     let [_, mut ann, mut bob] = service.all().await;
     let player = issue(&mut acme, "acme", "berta").await.unwrap();

@@ -8,7 +8,7 @@ use opentelemetry_proto::tonic::collector::{
     metrics::v1::ExportMetricsServiceRequest, trace::v1::ExportTraceServiceRequest,
 };
 use prost::Message;
-use std::{convert::Infallible, fs, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, convert::Infallible, fs, path::Path, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::mpsc};
 use tokio_rustls::{
     TlsAcceptor,
@@ -18,6 +18,8 @@ use tokio_rustls::{
         pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
     },
 };
+
+const EXPORTS_MAX: usize = 30;
 
 type Export = (String, String, Bytes);
 
@@ -68,21 +70,26 @@ async fn pl_37_metrics_and_spans_are_exported_over_https() {
     let mut client = Client::connect(service.address).await;
     let account = client.fund("alice", EUR, 10_000).await;
     client.play_out(bet("r1", &account, "0.10")).await.unwrap();
-    let (mut has_position, mut has_spin) = (false, false);
-    while !(has_position && has_spin) {
+    let (mut metrics, mut spans) = (BTreeSet::new(), BTreeSet::new());
+    for _ in 0..EXPORTS_MAX {
         let next = tokio::time::timeout(Duration::from_secs(60), exports.recv());
         let (path, kind, body) = next.await.unwrap().unwrap();
         assert_eq!(kind, "application/x-protobuf");
         if path == "/otlp/v1/metrics" {
             let resources = ExportMetricsServiceRequest::decode(body).unwrap().resource_metrics;
-            let mut metrics = resources.iter().flat_map(|of| &of.scope_metrics).flat_map(|scope| &scope.metrics);
-            has_position |= metrics.any(|metric| prometheus(metric) == "motherlode_log_position");
+            let scopes = resources.iter().flat_map(|of| &of.scope_metrics);
+            metrics.extend(scopes.flat_map(|scope| &scope.metrics).map(prometheus));
         } else {
             assert_eq!(path, "/otlp/v1/traces");
             let resources = ExportTraceServiceRequest::decode(body).unwrap().resource_spans;
-            let mut spans = resources.iter().flat_map(|of| &of.scope_spans).flat_map(|scope| &scope.spans);
-            has_spin |= spans.any(|span| span.name == "spin");
+            let scopes = resources.into_iter().flat_map(|of| of.scope_spans);
+            spans.extend(scopes.flat_map(|scope| scope.spans).map(|span| span.name));
+        }
+        if metrics.contains("motherlode_log_position") && spans.contains("call") {
+            break;
         }
     }
+    assert!(metrics.contains("motherlode_log_position"), "{metrics:?}");
+    assert!(spans.contains("call"), "{spans:?}");
     assert_eq!(service.terminate().await, Some(0));
 }

@@ -1,6 +1,6 @@
 //! Exporters to an OpenTelemetry collector, over gRPC or HTTP.
 
-use super::TelemetryError;
+use super::error::TelemetryError;
 use crate::{
     config::{OtlpProtocol, Telemetry},
     connect, https, roots,
