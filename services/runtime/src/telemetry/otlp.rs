@@ -30,7 +30,7 @@ enum Transport {
     Http(https::Connector),
 }
 
-/// Sends requests on the process's runtime, because the SDK exports from threads without one.
+/// Sends requests on the process's runtime, because the SDK exports from threads without a runtime.
 #[derive(Debug)]
 struct OnRuntime(HyperClient<https::Connector>, Handle);
 
