@@ -144,7 +144,8 @@ impl WalletOutbox {
         }
     }
 
-    /// Returns the lanes to serve next, except lanes in `at_work` and paused lanes. Reports use at most half of the slots.
+    /// Returns the lanes to serve next, except lanes in `at_work` and paused lanes. Reports of round ends use at most
+    /// half of the slots.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -282,7 +283,7 @@ enum Todo {
     GiveUp(Debit),
     RollBack(Debit),
     Send(UnpaidCredit),
-    /// A report is due, but the operator's settings no longer request reports.
+    /// A report of a round's end is due, but the operator's settings no longer request reports.
     Skip(UnpaidCredit),
 }
 

@@ -113,7 +113,7 @@ reasons! {
         PersonsUnsupported = "PERSONS_UNSUPPORTED", Unimplemented, Never;
         /// The number of the operator's persons (`persons_max`) or of operators with persons (`operators_max`) is at its limit.
         PersonsFull = "PERSONS_FULL", ResourceExhausted, AfterChange;
-        /// The persons could not be read or written. The service's log names the file.
+        /// The file of persons could not be read or written. The service's log names the file.
         PersonsUnavailable = "PERSONS_UNAVAILABLE", Unavailable, After(1_000);
         /// The person cannot be erased yet: the player has open rounds, money, or pending wallet calls, voids or awards
         /// (`open`).
