@@ -66,7 +66,8 @@ struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Upper bound of the rounding error of collected features, which are paid at a mean coin value, per unit of stake.
+    /// Upper bound, per unit of stake, of the rounding error of collected features, which are paid at a mean coin
+    /// value.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }

@@ -1,4 +1,4 @@
-//! The table is scanned only when a connection is opened or admits its first call.
+//! The table is scanned only when a connection is opened, or when its first call is admitted.
 
 use super::{
     rounds,
