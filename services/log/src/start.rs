@@ -25,7 +25,6 @@ use crate::{
 const MAGIC: [u8; 8] = *b"MLSTART1";
 const BYTES: u64 = 8 + 32 + 4 + 8 + 32 + 32;
 const FILE: &str = "start";
-/// Name of the file until it is durable.
 const UNFINISHED: &str = "start.new";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,3 @@
-//! Computes the figures of the reports from the partitions' logs.
-
 use crate::{
     figures::Figures,
     returns::Returns,

@@ -290,7 +290,6 @@ impl SegmentStore {
     }
 }
 
-/// Index of a log and the state of its last segment.
 struct Walked {
     walk: Walk,
     start: LogStart,

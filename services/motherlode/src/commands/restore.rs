@@ -247,9 +247,8 @@ impl Target {
     }
 }
 
-/// Returns the number that names this restore to an earlier position: the number of an unfinished restore with the same
-/// request, else a random number, so that two restores from one archive are different logs. Removes an unfinished
-/// restore with another request.
+/// Returns the number of an unfinished restore with the same request, else a random number, so that two restores from
+/// one archive are different logs. Removes an unfinished restore with another request.
 fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     let path = restoring.join("request");
     let known = match fs::read_to_string(&path) {

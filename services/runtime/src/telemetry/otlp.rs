@@ -1,5 +1,3 @@
-//! Exporters to an OpenTelemetry collector, over gRPC or HTTP.
-
 use super::TelemetryError;
 use crate::{
     config::{OtlpProtocol, Telemetry},
