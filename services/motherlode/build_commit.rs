@@ -1,5 +1,3 @@
-//! Reads the checked-out commit from the files of a repository or worktree.
-
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -8,7 +8,7 @@ fn main() -> io::Result<()> {
     let mut files = fs::read_dir(folder)?.map(|file| Ok(file?.path())).collect::<io::Result<Vec<_>>>()?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "svg"));
     files.sort();
-    // No path of this machine, for reproducible builds.
+    // The list contains no path of this machine, so that builds are reproducible.
     let entry = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let read = format!(r#"include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/{name}"))"#);

@@ -1,5 +1,5 @@
 //! Start of a log: its first position and the hash of the record before that position. The file `start` must be durable
-//! before segments are archived and removed:
+//! before segments are archived and removed. Its format:
 //!
 //! ```text
 //! "MLSTART1"  SHA-256 of the rest 32
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! If this file does not exist, a missing first segment is damage. If the file exists, a segment must start at the
-//! recorded position and after the recorded hash; older segments are ignored.
+//! recorded position and continue the recorded hash; older segments are ignored.
 
 use std::path::Path;
 
@@ -25,7 +25,6 @@ use crate::{
 const MAGIC: [u8; 8] = *b"MLSTART1";
 const BYTES: u64 = 8 + 32 + 4 + 8 + 32 + 32;
 const FILE: &str = "start";
-/// Name of the file until it is durable.
 const UNFINISHED: &str = "start.new";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -96,8 +96,7 @@ pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<V
     Ok(partitions)
 }
 
-/// Formats a refusal. Returns several lines: the reason and message, the invalid fields, the metadata, and the next
-/// step.
+/// Formats a refusal as lines: reason and message, invalid fields, metadata, and next step.
 #[must_use]
 pub fn explain(status: &Status) -> Failure {
     let details = status.get_error_details();

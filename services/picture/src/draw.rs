@@ -227,7 +227,8 @@ fn card_name(card: i32) -> &'static str {
 }
 
 /// Describes the half of the win that the player secured in a step. Rules version 1.0.1 and later credit this half at
-/// once (ME-16). In earlier versions, a step without windows secured half if the gamble stayed open after the step.
+/// once (ME-16). In earlier versions, a step that drew nothing secured half if the win could be gambled again after the
+/// step.
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
         return Some(format!("  Half of the win is credited: {}.", minor_units(outcome.credited_minor, currency)));

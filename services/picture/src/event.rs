@@ -57,7 +57,6 @@ pub fn told(event: &Event, currency: &str) -> Told {
     }
 }
 
-/// Describes the events of a record.
 #[must_use]
 pub fn of_record(record: &[u8]) -> Vec<Told> {
     let commit = Commit::decode(record).unwrap_or_default();

@@ -24,7 +24,7 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     pub title: String,
     pub drawing: String,
-    /// Pictures of the section's windows. In the bet's section, this field contains the drawings of all symbols.
+    /// Pictures of the section's reel windows. In the bet's section, this field contains the drawings of all symbols.
     pub picture: Markup,
     pub facts: Vec<(&'static str, String)>,
 }

@@ -23,10 +23,10 @@ pub struct Contradiction {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GrowError {
-    /// A file could not be read or written; the task retries.
+    /// The task retries.
     #[error("cannot read or write the files of the Merkle tree: {0}")]
     Files(#[from] io::Error),
-    /// The log could not be read; the task retries.
+    /// The task retries.
     #[error("cannot read the log's records for the Merkle tree: {0}")]
     Log(#[from] ReadError),
     /// The log contradicts the checkpoint, so no further checkpoints are signed.

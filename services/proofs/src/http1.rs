@@ -1,5 +1,3 @@
-//! Minimal HTTP/1.1 server with limits on time and size.
-
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full, Limited};

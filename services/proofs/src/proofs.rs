@@ -82,8 +82,8 @@ pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
     /// Opens the trees. The caller must open the trees before the first append, so that a log that contradicts its
-    /// checkpoint stays unchanged. Each checkpoint also updates the mark of the log's end (PL-40). A damaged checkpoint is
-    /// renamed to `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
+    /// checkpoint stays unchanged. Each checkpoint also updates the mark file, which records the log's end (PL-40). A
+    /// damaged checkpoint is renamed to `checkpoint.damaged`; a new one is signed after the tree is rebuilt.
     pub fn open<'a>(
         config: &Config,
         ledgers: impl IntoIterator<Item = &'a Handle>,
@@ -191,8 +191,8 @@ impl Partition {
         })
     }
 
-    /// Writes the mark of the log's end (PL-40). Only the first of consecutive failures is logged, because the folder may be
-    /// read-only.
+    /// Writes the mark file, which records the log's end (PL-40). Only the first of consecutive failures is logged,
+    /// because the folder may be read-only.
     fn mark(&self, held: ChainHead, stopped: bool) {
         let written = self.draws.mark(&self.ledger, held, stopped);
         let failed_before = self.mark_failed.swap(written.is_err(), Ordering::Relaxed);

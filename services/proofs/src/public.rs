@@ -1,5 +1,3 @@
-//! Public form of a finished round.
-
 use motherlode_proto::round::v1::{Account, Automatic, Round, RoundState, Step, Void};
 use motherlode_runtime::{Reason, Refusal};
 

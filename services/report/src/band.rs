@@ -1,8 +1,8 @@
 //! Bounds on the deviation of a correct game's live return from its exact return (PL-23).
 //!
-//! A row sums independent rounds, weighted with their stakes `w`. The probability that the row of a correct game is ever
-//! outside its band is at most [`FALSE_ALARM`]. This probability covers all checks together, for any number of rounds and
-//! any distribution of wins:
+//! A row of the report sums independent rounds, weighted with their stakes `w`. The probability that the row of a
+//! correct game is ever outside its band is at most [`FALSE_ALARM`]. This probability covers all checks together, for
+//! any number of rounds and any distribution of wins:
 //!
 //! * **Too high**: each win is counted only up to a cap, which rises with the number of rounds. Freedman's inequality bounds
 //!   the sum of the capped wins (Freedman 1975, Theorem 1.6).
@@ -88,8 +88,8 @@ pub(crate) struct Verdict {
     pub(crate) out_of_band: bool,
 }
 
-/// Compares a row with its band. `owed` is the amount, weighted like the stakes, that gifts and rounding can add to the
-/// wins of a correct game.
+/// Compares a row's wins with the band of a correct game. `owed` is the amount, weighted like the stakes, that gifts
+/// and rounding can add to the wins of a correct game.
 pub(crate) fn verdict(parts: &[Stratum<'_>], owed: f64) -> Verdict {
     verdict_at(parts, owed, FALSE_ALARM)
 }

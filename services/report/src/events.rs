@@ -91,7 +91,7 @@ impl Filter {
     }
 }
 
-/// Returns whether an operator may see an event: an event of this operator, or an event of no operator.
+/// Returns whether an operator may see an event: its own event, or an event of no operator.
 pub(crate) fn is_for(own: Option<&str>, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || own.is_none_or(|own| own == event.operator_id)
 }

@@ -1,5 +1,3 @@
-//! Computes the figures of the reports from the partitions' logs.
-
 use crate::{
     figures::Figures,
     returns::Returns,
@@ -160,8 +158,8 @@ impl Follower {
 }
 
 impl Partition {
-    /// Returns the next position to fold, and the number of commits to read from there. The number excludes unpublished
-    /// commits, because checkpoints do not cover them.
+    /// Returns the position of the next commit to read, and the number of commits to read from there. The number
+    /// excludes unpublished commits, because checkpoints do not cover them.
     fn next(&self) -> (u64, usize) {
         let position = self.view.position();
         let published = self.ledger.durable().saturating_sub(position);

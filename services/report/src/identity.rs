@@ -113,7 +113,7 @@ impl SelfCheck {
         })
     }
 
-    /// Records a significant event for each return outside its band, at most once per hour (PL-23).
+    /// Records a significant event for each return outside its expected band, at most once per hour (PL-23).
     pub async fn alert(&self) {
         let wanted = ReturnFilter { game: String::new(), operator: None, out_of_band_only: true, days: false };
         let Ok((returns, _)) = self.follower.returns().await else { return };

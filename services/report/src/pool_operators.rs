@@ -38,7 +38,7 @@ impl PoolOperators {
                     self.row(&given.pool, day, operator).contributed += given.amount.0;
                 }
             }
-            // Only partition 0 counts the commits of pools; other partitions contain mirrors of them.
+            // Commits of pools are counted only in partition 0, because other partitions contain copies of them.
             (StreamId::Pool(pool), event) if commit.partition == HOME => self.take_of_pool(pool, day, event),
             _ => {}
         }

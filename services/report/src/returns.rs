@@ -66,7 +66,8 @@ struct Theories {
     all: Theory,
     own: Theory,
     gift: f64,
-    /// Upper bound of the rounding error of collected features, which are paid at a mean coin value, per unit of stake.
+    /// Upper bound, per unit of stake, of the rounding error of collected features, which are paid at a mean coin
+    /// value.
     mixed: f64,
     chances: [f64; FEATURES_MAX],
 }
@@ -167,7 +168,7 @@ fn total(levels: &[LevelReturn<'_>], weighting: Weighting) -> Option<wire::Retur
         Weighting::Stake => Stratum { weight: *bet, wins: &tally.all, theory: known.all },
         _ => Stratum { weight: 1.0, wins: &tally.own, theory: known.own },
     });
-    // Every gift is valued at the highest stake, because the player may use it at that stake.
+    // A gift (crystals) is valued at the highest stake, because the player may use the gift at that stake.
     let highest = known.iter().map(|(bet, _)| *bet).fold(0.0, f64::max);
     let gifts: f64 = levels.iter().zip(&known).map(|((_, tally, _), (_, known))| tally.gifts as f64 * known.gift).sum();
     let mixed =
@@ -288,8 +289,8 @@ fn known(game: &dyn Game, level: &Level) -> Option<Theories> {
     let par = game.par(&stake).ok()?;
     let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
     let collected = float(&par.of_nature(Nature::Collected));
-    // `std_dev` also bounds the deviation without collected features, because these occur with larger wins or independently
-    // of wins.
+    // `std_dev` also bounds the deviation without collected features, because the correlation of these features with
+    // other wins is not negative.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
     let chances = features::chances(game, &par, float);

@@ -6,8 +6,8 @@
 //! | figures | `all` | thresholds and figures, in [postcard's wire format](https://postcard.jamesmunns.com/wire-format) |
 //! | events | number (8 bytes), contiguous from 0 | `SignificantEvent` |
 //!
-//! Figures are folded again from the log if they are damaged, or if their [version](FIGURES_VERSION) or thresholds differ
-//! from those of this program.
+//! Figures are computed again from the log if they are damaged, or if their [version](FIGURES_VERSION) or thresholds
+//! differ from those of this program.
 
 use crate::{
     events::{EVENTS, write},
@@ -35,7 +35,7 @@ pub(crate) struct ReportView {
     config: Report,
     pub(crate) past: Position,
     pub(crate) figures: RwLock<Figures>,
-    /// Position of the last folded commit; it changes only under the lock of `figures`.
+    /// Position of the last commit in the figures; it changes only under the lock of `figures`.
     pub(crate) position: watch::Sender<Position>,
     written: AtomicU64,
 }
@@ -65,7 +65,8 @@ impl ReportView {
         *self.position.borrow()
     }
 
-    /// If a table of events is damaged, replaces all figures by empty figures. Only the folding task may call this.
+    /// If a table of events is damaged, replaces all figures by empty figures. Only the task that computes the figures
+    /// may call this.
     pub(crate) fn reset_damaged(&self) {
         if self.figures.read().significant.events.are_damaged() {
             tracing::warn!(
@@ -81,8 +82,8 @@ impl ReportView {
 }
 
 impl FollowerView for ReportView {
-    /// While the existing log is folded, events are written only if memory must be freed. After damage to tables, nothing
-    /// is written until the figures are folded again.
+    /// While the existing log is read, events are written only if memory must be freed. After damage to tables, nothing
+    /// is written until the figures are computed again.
     fn unwritten(&self) -> u64 {
         let figures = self.figures.read();
         let events = &figures.significant.events;

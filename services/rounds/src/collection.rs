@@ -1,4 +1,5 @@
-//! Converts figures that the engine carries between rounds to the log's collections, which omit zeros, and back.
+//! Converts the values that the engine carries between rounds (*figures*) to the log's collections, which omit zeros,
+//! and back.
 
 use crate::{
     live::{Unresolvable, game_of},
@@ -70,7 +71,7 @@ pub enum Sharing {
     Version,
 }
 
-/// Returns the figures of `own`, with each shared figure raised to its maximum over all scopes with the same kind of money
+/// Returns the figures of `own`, each shared figure replaced by its maximum over all scopes with the same kind of money
 /// (real or play).
 #[must_use]
 pub fn with_shared<'a>(

@@ -3,7 +3,7 @@
 //! - [`live`]: rounds resolved in the engine; [`draws`]: seeds of rounds
 //! - [`collection`]: figures carried between rounds
 //! - [`check`]: verification of steps; [`due`]: events that an outcome requires
-//! - [`view`]: rounds folded from commits; `award`: jackpot awards of rounds
+//! - [`view`]: rounds computed from commits; `award`: jackpot awards of rounds
 //! - [`shown`]: displayed figures that are not in the log; [`wire`]: conversion to messages
 
 pub mod award;

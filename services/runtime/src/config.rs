@@ -152,8 +152,8 @@ impl Default for Demo {
 pub struct Draws {
     /// Draw key file, created at the first start. Processes that open players, void rounds or spin must share this file.
     pub key_file: Option<PathBuf>,
-    /// Memory-backed folder with evidence of acknowledged records. Each start checks the evidence; a reboot clears it.
-    /// Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
+    /// Memory-backed folder for the position of the log's end, from which each start detects lost records; a reboot
+    /// clears the folder. Default: `motherlode` in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR, /run or /dev/shm.
     pub page_folder: Option<PathBuf>,
     /// Whether to start although the log's end is lost; set only by a flag.
     #[serde(skip)]

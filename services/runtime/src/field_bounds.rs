@@ -9,7 +9,6 @@ pub const OPERATOR_SESSION_MAX: usize = 255;
 /// `.1000`.
 pub const SERIES_ID_MAX: usize = 59;
 pub const PAUSE_MS_MAX: u32 = 60_000;
-/// Maximum players per GrantCampaigns.
 pub const GRANTED_PLAYERS_MAX: usize = 500;
 pub const SIMULATED_ROUNDS_MAX: u64 = 100_000_000;
 pub const PAGE_TOKEN_MAX: usize = 64;

@@ -1,5 +1,3 @@
-//! Connections of HTTP/1.1 clients, with TLS for https.
-
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use std::{sync::Arc, time::Duration};

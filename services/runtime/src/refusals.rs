@@ -132,7 +132,7 @@ impl Refusals {
         self.counter.add(1, &[KeyValue::new("reason", reason)]);
         *self.counts.lock().entry(reason).or_default() += 1;
         let operator = refused.caller.operator();
-        // The console's failed lookups would displace the other calls.
+        // Failed lookups, for example from the console, are not listed, because they would displace other calls.
         if code != Code::NotFound || !method.contains("/Get") {
             self.latest.lock().push(RefusedCall::new(refused, reason, Arc::clone(&operator)));
         }

@@ -40,7 +40,6 @@ use tracing_subscriber::{
 const SERVICE: &str = "motherlode";
 const LAST_EXPORT_MAX: Duration = Duration::from_millis(500);
 
-/// Registry of metrics for Prometheus, if the process serves metrics.
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
 static REPLACE_FILTER: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::new();

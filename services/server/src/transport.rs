@@ -1,5 +1,3 @@
-//! TLS, and the limits of connections and buffers.
-
 use crate::error::ServeError;
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use motherlode_runtime::{

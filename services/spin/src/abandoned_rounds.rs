@@ -59,8 +59,8 @@ impl AbandonedRounds {
         })
     }
 
-    /// A jump of the clock makes no round due, because a resolved round cannot be reopened. A round that fails is retried
-    /// in the next sweep.
+    /// A forward jump of the clock is ignored for an hour, because a resolved round cannot be reopened. A round that
+    /// fails is retried in the next sweep.
     pub async fn sweep(&self) {
         for ledger in self.completer.ledgers.all() {
             self.sweep_partition(ledger).await;

@@ -1,5 +1,5 @@
 //! A campaign's terms never change, so a free round's stake is read before the bet is decided. Remaining rounds and
-//! expiry are checked when the bet's commit is folded.
+//! expiry are checked when the bet's commit is applied to the state.
 
 use crate::{
     api::SpinApi,

@@ -1,4 +1,4 @@
-//! Deals each step's draw, which was sealed before the step was requested.
+//! Deals each step's draw: a random value that was sealed, with its SHA-256 in the log, before the step was requested.
 //!
 //! The seed derives from the dealt value, the caller's client seed, the round and the step (see
 //! [`motherlode_state::draw`]). The service seals a draw before it receives the client seed, and the caller learns the
@@ -24,7 +24,7 @@ pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
 /// While a script is in use, the server's identity reports `test_build`.
 pub trait Script: Send + Sync {
-    /// Returns a step's client seed; `None` for the caller's. On an error, nothing is played.
+    /// Returns a step's client seed; `None` selects the caller's. After an error, nothing is played.
     fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 

@@ -76,7 +76,7 @@ impl SessionRegistry {
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Logs a session's events, once per moment and version of the player's stream.
+    /// Logs a session's events. A repetition with the same `moment` and version of the player's stream has no effect.
     pub(crate) async fn log(
         &self,
         stream: &StreamId,

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 const MERGED: usize = 4;
 const TOGETHER_MAX: usize = 16;
-/// Largest run of the lowest level, in bytes.
+/// A run of at least `LEVEL_BYTES * MERGED^n` bytes has at least size level `n`.
 const LEVEL_BYTES: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
@@ -89,7 +89,7 @@ impl Run {
         Ok((cursor.advance()? && cursor.key() == key).then(|| cursor.value().to_vec()))
     }
 
-    /// Returns false only if no entry has this prefix. `hash` is the hash of the key part in the filter.
+    /// Returns false only if no entry has this prefix. `hash` is the hash of the key's prefix in the filter.
     #[must_use]
     pub fn may_contain(&self, prefix: &[u8], hash: u64) -> bool {
         match &self.tables[..] {
@@ -124,8 +124,8 @@ impl Run {
     }
 }
 
-/// Returns the runs to merge, for the lowest size level with too many runs: the newest runs of at most this level, if
-/// there are more than three per level.
+/// Returns the runs to merge. Starting with the lowest size level, counts the newest runs of at most this level; if
+/// there are more than three per level so far, they are merged.
 #[must_use]
 pub fn mergeable(runs: &[Run]) -> Option<Range<usize>> {
     // Runs before a gap in the positions are not merged until the gap is filled.

@@ -1,4 +1,4 @@
-//! Client of a wallet. Callers retry a call with the same id until its outcome is known.
+//! Callers retry a call with the same id until its outcome is known.
 
 use crate::{call::Call, json::Json};
 use motherlode_proto::{

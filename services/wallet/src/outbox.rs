@@ -1,8 +1,8 @@
 //! Sends due credits of one partition to an operator's wallet, and rolls back debits without a bet.
 //!
-//! Pending transactions are in the books, so a restart loses none; a transaction sent twice takes effect once. Each player
-//! has three lanes: rollbacks, credits and reports. Calls of a player's lane are sent in order; lanes are served
-//! concurrently, so an unanswered report delays no credit.
+//! Pending transactions are in the books, so a restart loses none; a transaction sent twice takes effect once. Each
+//! player has three lanes: rollbacks, credits and reports of round ends. Calls of a player's lane are sent in order;
+//! lanes are served concurrently, so an unanswered report delays no credit.
 
 use crate::{
     call::{Call, NOT_IN_TIME, Names},
@@ -144,7 +144,8 @@ impl WalletOutbox {
         }
     }
 
-    /// Returns the lanes to serve next, except lanes in `at_work` and paused lanes. Reports use at most half of the slots.
+    /// Returns the lanes to serve next, except lanes in `at_work` and paused lanes. Reports of round ends use at most
+    /// half of the slots.
     fn next(&mut self, at_work: &BTreeSet<Sender>) -> Vec<Sender> {
         let settings = self.wallet.settings();
         let room = settings.credits_max.saturating_sub(at_work.len());
@@ -162,7 +163,7 @@ impl WalletOutbox {
         });
         let now = Instant::now();
         self.pauses.forget(now);
-        // The next lookup starts after the last player of this one, so every player gets a turn.
+        // The next lookup starts after the last player of this lookup, so every player gets a turn.
         let is_last = owing.len() < LOOKS_MAX;
         let reports = |of: &&Sender| of.1 == Lane::Reports;
         let reports_max = (settings.credits_max / 2).max(1).saturating_sub(at_work.iter().filter(reports).count());
@@ -282,7 +283,7 @@ enum Todo {
     GiveUp(Debit),
     RollBack(Debit),
     Send(UnpaidCredit),
-    /// A report is due, but the operator's settings no longer request reports.
+    /// A report of a round's end is due, but the operator's settings no longer request reports.
     Skip(UnpaidCredit),
 }
 

@@ -272,7 +272,7 @@ impl OperatorWallet {
         let mut breaker = self.breaker.lock();
         match &answer {
             Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => breaker.answered(),
-            // Unanswered reports do not open the circuit, because bets do not depend on reports.
+            // Unanswered reports of round ends do not open the circuit, because bets do not depend on reports.
             Answer::Unknown { .. } if leave == Leave::Given && matches!(call, Call::Close(_)) => {}
             Answer::Unknown { .. } => breaker.failed(leave, call.player(), self.now_ms()),
         }

@@ -197,8 +197,8 @@ impl State {
         fails.then_some((error, done))
     }
 
-    /// Renames or removes a file. If the disk stops at this operation, the change takes effect only if the number of the
-    /// operation is odd.
+    /// Renames or removes a file. If the disk stops at this operation, the change takes effect only if the number of
+    /// the operation is odd, so that tests cover both outcomes.
     fn name(&mut self, naming: Naming) -> io::Result<()> {
         let go = self.begin()?;
         if let Some((error, done)) = self.fault(2) {

@@ -190,8 +190,8 @@ impl Model {
         }
     }
 
-    /// Applies a void (PL-04). If later rounds used the collection's part from the voided round, the model copies the
-    /// service's collection.
+    /// Applies a void (PL-04). If later rounds used what the voided round had collected, the model copies the service's
+    /// collection.
     fn void(&mut self, id: &str, now: &BTreeMap<String, i64>) {
         let round = self.rounds.remove(id).unwrap();
         self.open.retain(|_, open| open.round_id != id);

@@ -185,7 +185,7 @@ async fn pl_37_an_archive_that_is_missing_damaged_or_of_another_log_only_fails_r
     server.stop().await.unwrap();
 }
 
-/// The start replays the voids, because its snapshot is older.
+/// The start replays the voids, because its snapshot is older than the voids.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_37_100_voids_of_pruned_rounds_replay_without_the_archive() {
     const VOIDS: usize = 100;

@@ -93,8 +93,8 @@ impl SegmentStore {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// Like [`Self::open_unchanged`], but verifies only the header of each full segment that has an outline;
-    /// [`unread`](Store::unread) is the end of these segments.
+    /// Like [`Self::open_unchanged`], but verifies only the header of each full segment that has an outline, a stored
+    /// summary of the segment; [`unread`](Store::unread) is the end of these segments.
     pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
         Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
     }
@@ -209,8 +209,8 @@ impl SegmentStore {
         let Options { segment_bytes, zero_bytes } = self.options;
         let needed = self.active.as_ref().map(|active| active.used + bytes);
         let is_full = needed.is_none_or(|needed| needed > segment_bytes);
-        // If the active segment has too few zeros and the next segment is prepared, switching is cheaper than writing
-        // zeros.
+        // If too few zeros follow the last append and the next segment is prepared, switching to it is cheaper than
+        // writing zeros.
         let ends = |active: &Active| active.used + bytes > active.zeroed && self.has_usable_spare();
         if self.rolling || is_full || self.active.as_ref().is_some_and(ends) {
             self.roll(self.end() + 1)?;
@@ -290,7 +290,6 @@ impl SegmentStore {
     }
 }
 
-/// Index of a log and the state of its last segment.
 struct Walked {
     walk: Walk,
     start: LogStart,

@@ -140,8 +140,8 @@ fn sync(from: &LogLocation, partition: u32) -> Result<(), Failure> {
 
 type Batch = (Vec<Record>, Option<RecordsError>);
 
-/// Opens the records after a position, and reads the first batch. If the log does not continue there, it is read from
-/// its start, to distinguish a damaged log from another log.
+/// Opens the records after a position, and reads the first batch. If that fails, reads the log from its start, to
+/// distinguish a damaged log from another log.
 fn open(from: &LogLocation, partition: u32, (after, head): (Position, Hash)) -> Result<(Records, Batch), RecordsError> {
     if let LogLocation::Folder { .. } = from
         && let Ok(mut records) = from.records_after(partition, after, head)

@@ -1,6 +1,3 @@
-//! To move a service, copy its log with `--follow` while the service runs, stop the service, stop the copy, then serve the
-//! target.
-
 use super::{Failure, config_file::LogAccess, progress::shown, say};
 use motherlode_log::Position;
 use motherlode_proto::convert::play::hex;

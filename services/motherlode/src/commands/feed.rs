@@ -33,7 +33,7 @@ impl Sink for Feed {
         self.position
     }
 
-    /// After a reconnection, no line is written twice.
+    /// Writes one line per record. Fails if a record does not follow the last written record.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in self.tie.records(&message)? {

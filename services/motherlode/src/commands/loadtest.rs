@@ -35,7 +35,7 @@ pub struct Args {
     /// Use existing players of the game, named PREFIX00000000 and so on, instead of new ones.
     #[arg(long, value_name = "PREFIX")]
     existing: Option<String>,
-    /// Rounds started per second, timed from their scheduled starts; default: no limit.
+    /// Rounds to start per second. Latencies are measured from the scheduled starts. Default: no limit.
     #[arg(long, value_name = "R")]
     rate: Option<f64>,
     /// Play over PlayStream, one stream per connection.

@@ -223,7 +223,8 @@ impl Target {
         self.location.open(partition).map_err(|error| Failure::from(motherlode_server::CopyError::Target(error)))
     }
 
-    /// If an earlier run has already appended the restore's commit, the partition is emptied.
+    /// Opens the partition. If an earlier run has already appended the restore's commit, empties the partition, to
+    /// restore it again.
     fn reopen(&self, partition: u32) -> Result<Box<dyn Store>, Failure> {
         let store = self.open(partition)?;
         let last = store.end().max(1);
@@ -246,9 +247,8 @@ impl Target {
     }
 }
 
-/// Returns the number that names this restore to an earlier position: the number of an unfinished restore with the same
-/// request, else a random number, so that two restores from one archive are different logs. Removes an unfinished
-/// restore with another request.
+/// Returns the number of an unfinished restore with the same request, else a random number, so that two restores from
+/// one archive are different logs. Removes an unfinished restore with another request.
 fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     let path = restoring.join("request");
     let known = match fs::read_to_string(&path) {
@@ -268,7 +268,7 @@ fn numbered(restoring: &Path, request: Option<String>) -> io::Result<u64> {
     }
     let Some(request) = request else { return Ok(0) };
     let mut random = [0; 8];
-    // 48 bits, so that the number fits in every JSON number, and is short in the ids of transactions.
+    // 48 bits, so that every JSON parser reads the number exactly and transaction ids stay short.
     getrandom::fill(&mut random[2..]).map_err(io::Error::other)?;
     let number = u64::from_be_bytes(random).max(1);
     fs::create_dir_all(restoring)?;

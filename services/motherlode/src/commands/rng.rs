@@ -1,9 +1,10 @@
 //! Writes output of the service's random number generator for statistical tests (PL-28). GLI-19 requires tests of the raw
 //! output and of the numbers scaled for games.
 //!
-//! The numbers are generated as in the service. A random key determines a player's dealt values. A dealt value and the
-//! request id determine a seed (see [`draw`]), from which [`Draws`] generates numbers. At most [`DRAWS_PER_SEED`]
-//! numbers come from one seed, as in a step of a round. `tests/python/test_rng.py` runs NIST SP 800-22 on both outputs.
+//! The numbers are generated as in the service. A random key determines the values of a player's draws. A draw's value
+//! and the request id determine a seed (see [`draw`]), from which [`Draws`] generates numbers. At most
+//! [`DRAWS_PER_SEED`] numbers come from one seed, as in a step of a round. `tests/python/test_rng.py` runs NIST SP
+//! 800-22 on both outputs.
 //!
 //! On 22 November 2026, dieharder 3.31.1 was run manually: `rng --bytes 0 --seed $SEED | dieharder -g 200 -d $TEST` for
 //! tests 0 to 4, 8, 10 to 13, 15 to 17, 100 to 102 and 204 to 206. None of 51 p-values failed, and one was weak

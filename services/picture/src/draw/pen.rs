@@ -13,7 +13,6 @@ pub(super) struct Pen {
     columns: usize,
 }
 
-/// Number of text columns for which drawings are made.
 const COLUMNS: usize = 80;
 
 /// Hues from the 256-colour palette that are readable on dark and light backgrounds.

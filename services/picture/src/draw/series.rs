@@ -12,7 +12,7 @@ use motherlode_state::Currency;
 use std::collections::BTreeSet;
 
 const ACROSS_MAX: usize = 4;
-/// Width of a small window in text columns, enough for five stops of three digits.
+/// Width of a small window in text columns, enough for five reel stops of three digits.
 const WIDTH: usize = 19;
 
 #[derive(Clone, Copy)]

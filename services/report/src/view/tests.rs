@@ -1,4 +1,4 @@
-//! Figures read from a checkpoint equal figures folded from the log, at any position.
+//! Figures read from a checkpoint equal figures computed from the log, at any position.
 
 use super::*;
 use crate::{events::Filter, follower::Follower};
@@ -158,8 +158,8 @@ async fn set_rates(ledger: &Handle, rates: std::ops::Range<u32>) {
     }
 }
 
-/// Returns the position of the figures at startup, and all events. If a table is found damaged, the function repeats the
-/// read until the events are folded again.
+/// Returns the position of the figures at startup, and all events. If a table is found damaged, the function repeats
+/// the read until the events are computed again.
 async fn shown(ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
     let follower = Follower::new(ledger.clone(), config);
     let began = follower.counts().positions[0];

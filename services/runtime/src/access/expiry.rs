@@ -13,7 +13,7 @@ use std::{
 use tokio::time::timeout;
 use tonic::{Status, body::Body};
 
-/// Maximum time between checks of the expiry: one timer would miss changes of the system clock.
+/// Maximum time between checks of the expiry. A single long timer would miss changes of the system clock.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 pub(super) struct Expiring {

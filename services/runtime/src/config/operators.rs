@@ -229,7 +229,7 @@ fn check_served(operators: &[Operator], own: &Operator, credential: &Credential)
     if !served.iter().all(|id| operators.iter().any(|operator| operator.id == *id)) {
         return Err("each operator that a credential serves must be configured");
     }
-    // Credentials of equal name that serve the same operator are one actor, who would have the roles of both credentials.
+    // Credentials of the same name that serve the same operator would be one actor with the roles of both.
     let is_same = |of: &Operator, other: &Credential| {
         other.name == credential.name && other.serves(of).any(|id| served.contains(id))
     };

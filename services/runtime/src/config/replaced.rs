@@ -1,5 +1,3 @@
-//! Keys and values of earlier builds.
-
 use super::error::ConfigError;
 
 /// Returns an error that names the replacement if the configuration has a key or value of an earlier build.

@@ -62,7 +62,8 @@ pub struct Seamless {
     /// Concurrent bets of the operator; further bets are refused.
     #[serde(default = "bets_max")]
     pub bets_max: usize,
-    /// Total of concurrent credits, rollbacks and reports of rounds per partition; reports use at most half of the total.
+    /// Total of concurrent credits, rollbacks and reports of round ends per partition; reports use at most half of the
+    /// total.
     #[serde(default = "credits_max")]
     pub credits_max: usize,
     /// Whether `CloseRound` reports the end of rounds that have no credit, such as lost rounds (PL-39).

@@ -1,7 +1,7 @@
 //! Connections, their limits and timeouts.
 //!
 //! All listeners of a process (gRPC, console with JSON, proof files) share one [`Admission`]. A connection is closed
-//! after a late handshake, an unanswered ping or too long without a call.
+//! after a late handshake, an unanswered ping or a long time without calls.
 
 mod accepted;
 mod calls;

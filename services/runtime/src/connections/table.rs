@@ -1,4 +1,4 @@
-//! The table is scanned only when a connection is opened or admits its first call.
+//! The table is scanned only when a connection is opened, or when its first call is admitted.
 
 use super::{
     rounds,
@@ -97,11 +97,12 @@ pub fn network(address: IpAddr) -> IpAddr {
 
 /// Connections of all listeners of a process; clones share them.
 ///
-/// When a limit is reached, one connection is closed to make room. Connections with incomplete handshakes are closed first,
-/// then connections without a known caller, then connections without a call in progress. Within one of these kinds, the
-/// oldest connection of the address with the most connections is closed. Another address loses a connection only if it has
-/// more connections than the new connection's address, and a connection with calls in progress only if it has at least two
-/// more. At an operator's limit, one of the operator's connections is closed in this order, counted per credential.
+/// When a limit is reached, one connection is closed to make room. Connections with incomplete handshakes are closed
+/// first, then connections without a known caller, then connections without a call in progress. Within one of these
+/// kinds, the oldest connection of the address with the most connections is closed. Another address loses a connection
+/// only if it has more connections than the new connection's address, and a connection with calls in progress only if
+/// it has at least two more. At an operator's limit, one of the operator's connections is closed by the same rules,
+/// with credentials instead of addresses.
 #[derive(Clone)]
 pub struct Table(Arc<TableInner>);
 

@@ -98,7 +98,8 @@ reasons! {
         RequestIdReused = "REQUEST_ID_REUSED", AlreadyExists, Never;
         /// The request was cancelled by CancelRequest and is never applied.
         RequestCancelled = "REQUEST_CANCELLED", FailedPrecondition, Never;
-        /// Another request changed the stream while this request was decided. This request had no effect; retry it.
+        /// Another request changed the same player, pool or setting while this request was decided. This request had no
+        /// effect; retry it.
         VersionConflict = "VERSION_CONFLICT", Aborted, After(10);
     }
     "Accounts and money" {
@@ -112,7 +113,7 @@ reasons! {
         PersonsUnsupported = "PERSONS_UNSUPPORTED", Unimplemented, Never;
         /// The number of the operator's persons (`persons_max`) or of operators with persons (`operators_max`) is at its limit.
         PersonsFull = "PERSONS_FULL", ResourceExhausted, AfterChange;
-        /// The persons could not be read or written. The service's log names the file.
+        /// The file of persons could not be read or written. The service's log names the file.
         PersonsUnavailable = "PERSONS_UNAVAILABLE", Unavailable, After(1_000);
         /// The person cannot be erased yet: the player has open rounds, money, or pending wallet calls, voids or awards
         /// (`open`).
@@ -203,7 +204,8 @@ reasons! {
         /// The player has an open session, or another KeepSession call keeps the session. Bet in the open session, or close
         /// it.
         SessionInUse = "SESSION_IN_USE", FailedPrecondition, AfterChange;
-        /// The player's session of this game lost its connection some seconds ago, and still holds the game.
+        /// The player's session of this game lost its connection some seconds ago, and the game is still reserved for
+        /// that session.
         SessionHeld = "SESSION_HELD", FailedPrecondition, After(1_000);
         /// The session is over. Open another session.
         SessionExpired = "SESSION_EXPIRED", FailedPrecondition, AfterChange;
@@ -223,7 +225,7 @@ reasons! {
         CampaignExists = "CAMPAIGN_EXISTS", AlreadyExists, Never;
         /// The campaign is for another game or currency.
         CampaignMismatch = "CAMPAIGN_MISMATCH", InvalidArgument, Never;
-        /// A round of the campaign was begun, so the campaign cannot be cancelled.
+        /// A round of the campaign has begun, so the campaign cannot be cancelled.
         CampaignBegun = "CAMPAIGN_BEGUN", FailedPrecondition, Never;
         /// The campaign was cancelled.
         CampaignCancelled = "CAMPAIGN_CANCELLED", FailedPrecondition, Never;
@@ -371,8 +373,9 @@ reasons! {
         ArchiveUnavailable = "ARCHIVE_UNAVAILABLE", Unavailable, After(1_000);
         /// The archive is damaged or belongs to another log.
         ArchiveDamaged = "ARCHIVE_DAMAGED", DataLoss, AfterChange;
-        /// A base must name a record after the previous base. A confirmation must name the position and digest of an
-        /// unconfirmed base. Compute the digest again: docs/how-to/backup-and-restore.md, "Take a base".
+        /// A base (digest of the state at a position) must be after the previous base. A confirmation must name the
+        /// position and digest of an unconfirmed base. Compute the digest again: docs/how-to/backup-and-restore.md,
+        /// "Take a base".
         BaseMismatch = "BASE_MISMATCH", FailedPrecondition, Never;
         /// A commit of the log could not be read.
         LogUnreadable = "LOG_UNREADABLE", DataLoss, Never;
@@ -382,9 +385,9 @@ reasons! {
         IndexUnreadable = "INDEX_UNREADABLE", Unavailable, After(1_000);
         /// This binary lacks the rules version of the round. Use a binary that has this version.
         ModelUnknown = "MODEL_UNKNOWN", Unimplemented, AfterChange;
-        /// The books refuse the request for a reason without its own name; the message states the reason.
+        /// The ledger's rules refuse the request for a reason without its own name; the message states the reason.
         Refused = "REFUSED", FailedPrecondition, Never;
-        /// A defect of the service. Report the defect with the request id and the time.
+        /// A defect in the service. Report the defect with the request id and the time.
         Internal = "INTERNAL", Internal, Never;
     }
     "Proposals of other processes" {
@@ -417,9 +420,9 @@ reasons! {
         DrawKeyUnknown = "DRAW_KEY_UNKNOWN", PermissionDenied, Never;
         /// The event revokes a draw whose key is not lost.
         DrawKeyPresent = "DRAW_KEY_PRESENT", PermissionDenied, Never;
-        /// The reservation's cap differs from the configured cap.
+        /// The reservation's cost cap differs from the operator's configured cap.
         CapDiffers = "CAP_DIFFERS", PermissionDenied, Never;
-        /// No reservation covers the granted campaign.
+        /// No cost reservation covers the granted campaign.
         CampaignUnreserved = "CAMPAIGN_UNRESERVED", PermissionDenied, Never;
         /// The reservation is lower than the maximum cost of the granted campaign.
         ReservationTooLow = "RESERVATION_TOO_LOW", PermissionDenied, Never;

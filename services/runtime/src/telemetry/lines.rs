@@ -1,5 +1,3 @@
-//! Format and rate limit of the log lines.
-
 use crate::config::LogFormat;
 use parking_lot::Mutex;
 use rustix::fs::fstat;

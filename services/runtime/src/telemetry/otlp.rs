@@ -1,5 +1,3 @@
-//! Exporters to an OpenTelemetry collector, over gRPC or HTTP.
-
 use super::error::TelemetryError;
 use crate::{
     config::{OtlpProtocol, Telemetry},
@@ -30,7 +28,7 @@ enum Transport {
     Http(https::Connector),
 }
 
-/// Sends requests on the process's runtime, because the SDK exports from threads without one.
+/// Sends requests on the process's runtime, because the SDK exports from threads without a runtime.
 #[derive(Debug)]
 struct OnRuntime(HyperClient<https::Connector>, Handle);
 

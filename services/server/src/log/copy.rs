@@ -1,7 +1,7 @@
 //! Copies all partitions of a log between folders and streams.
 //!
 //! The target's records must be the first records of the source, so an interrupted copy can be resumed. The source may
-//! be in use. Appended records are read back.
+//! be in use. Appended records are read back and compared.
 
 use super::{
     location::{LogError, LogLocation},
@@ -186,8 +186,8 @@ impl Copying {
         Self { partition, source, waiting: VecDeque::new(), fault: None, target, before }
     }
 
-    /// Copies records while `wanted` returns true. Stops at the source's current end. Partition 0 also stops after position
-    /// `home_end`; other partitions stop before the first record that refers to a later position of partition 0.
+    /// Copies records while `wanted` returns true, up to the source's current end and the limits of
+    /// [`copy_to_position`].
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         let mut at_old_end = true;
         loop {

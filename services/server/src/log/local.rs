@@ -1,5 +1,3 @@
-//! Log in a local folder for command-line tools.
-
 use super::{
     copy::{CopyError, copy},
     layout::{index_folder, log_folder},

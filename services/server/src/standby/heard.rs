@@ -1,4 +1,4 @@
-//! Lists a log's standbys as its readers while they report.
+//! Lists standbys among the log's readers as long as they send reports.
 
 use motherlode_jetstream::{Presence, StandbyReport};
 use motherlode_ledger::{Ledgers, ReaderKind, Reading};

@@ -38,7 +38,7 @@ impl Pruner {
         Ok(Self { config, options, replica, stores: vec![] })
     }
 
-    /// Reads the messages that the streams have at its start, because the log may grow without pause.
+    /// Reads the messages that the streams have when the call begins, because the log may grow without pause.
     pub fn catch_up(&mut self) -> Result<(), PruneError> {
         for partition in &mut self.replica.partitions {
             partition.find_last().map_err(CatchUpError::from)?;

@@ -137,7 +137,7 @@ impl Kit {
         }))
     }
 
-    /// The rollback's id depends only on the opening call.
+    /// The rollback's id is derived from the opening call, so a repeated rollback has the same id.
     pub(super) fn rollback(&mut self, opening: &Call) -> Call {
         let account = account_in(opening);
         let request_id = opening.id().rsplit('/').next().unwrap_or_default();

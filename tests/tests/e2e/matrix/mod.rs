@@ -85,7 +85,7 @@ impl Service {
         Self { server, connections, face, is_on_stream: config.store.url.is_some(), _data: data }
     }
 
-    /// Returns whether the call needs a log in files.
+    /// Returns whether the call needs a log in files, and the test's log is in a stream.
     fn lacks(&self, path: &str) -> bool {
         self.is_on_stream && ["IssuePlayerId", "ErasePerson"].iter().any(|call| path.ends_with(call))
     }
@@ -198,7 +198,7 @@ impl Service {
 
     async fn names(&self, number: usize, row: &Row) -> Names {
         let mut client = Client::on(self.connections["acme"].clone());
-        // Long enough that no hash contains the name by chance.
+        // The name is too long to occur in a hash by chance.
         let player = format!("player-{number}");
         for currency in ["EUR", "SEK"] {
             client.fund(&player, currency, 1_000_000).await;

@@ -33,7 +33,7 @@ pub struct Args {
     /// Archive with the records that a pruned log lacks.
     #[arg(long, value_name = "PLACE")]
     pub(super) archive: Option<String>,
-    /// Fold a pruned log from its confirmed base. The folder has the base's `index/`.
+    /// Audit a pruned log from its confirmed base. The folder contains the base's `index/`.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["archive", "base", "operator"])]
     pub(super) from_base: Option<PathBuf>,
     /// Format of the report.

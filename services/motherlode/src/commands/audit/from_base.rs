@@ -1,4 +1,4 @@
-//! Folds a pruned log from its confirmed base (PL-37). Outcomes of rounds are not recomputed.
+//! Audits a pruned log from its confirmed base (PL-37), without recomputing outcomes of rounds.
 
 use super::args::Args;
 use crate::commands::{Failure, Format, json, say};

@@ -15,7 +15,7 @@ pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
         let key = of_partition(&key, part.partition).map_err(Failure::unusable)?;
         match Checkpoints::in_folder(&proofs_folder(&args.data, part.partition), &key) {
             Ok(found) => part.checkpoints = found,
-            // Only a warning, because the service replaces a damaged checkpoint.
+            // A damaged checkpoint causes only a warning, because the service replaces it.
             Err(error) => {
                 eprintln!(
                     "warning: partition {}: the log was not compared with its last checkpoint: {error}",

@@ -1,5 +1,3 @@
-//! Writes the audit's report as text in 80 columns.
-
 use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
 use motherlode_audit::{Comparison, Report, Return, Seals, Voids, Whole};

@@ -54,7 +54,7 @@ enum Format {
     Csv,
     /// JSON Lines, one object per row.
     Jsonl,
-    /// Uncompressed Parquet with 32-bit and 64-bit integers, strings and timestamps.
+    /// Parquet with integers, strings, dates and timestamps, compressed with gzip.
     Parquet,
 }
 

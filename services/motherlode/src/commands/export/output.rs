@@ -1,5 +1,3 @@
-//! Output of an export: standard output, or a file that gets its name only when it is complete.
-
 use crate::commands::{ANY_FILE, Failure};
 use std::{
     fs::{self, File},

@@ -1,4 +1,4 @@
-//! Rows of rounds. A row is written when its round ends; open rounds come last.
+//! A row is written when its round ends; open rounds come last.
 
 use super::{
     later::{After, Later},

@@ -19,8 +19,8 @@ const DAY_MS: i64 = 86_400_000;
 /// continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder of --config must
-    /// belong to a stopped ledger process; another one can serve the log.
+    /// Log to prune: the data folder of a stopped service, or nats://host:port,... For nats://, the data folder of
+    /// --config must belong to a stopped ledger process; another process can serve the log.
     #[arg(value_name = "LOG")]
     pub(super) log: String,
     /// Archive of this log, as in `motherlode archive`. Each record is compared with the archived record before it is removed.
@@ -32,8 +32,8 @@ pub struct Args {
     /// Public key of the log, to verify also the whole archive and its signed checkpoints.
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<VerifierKey>,
-    /// On JetStream: the prune also keeps the messages of the N seconds before the log's new start. A server that stops during
-    /// the removal applies the removal late, and must return within N seconds.
+    /// On JetStream: the prune also keeps the messages of the N seconds before the log's new start. A server that is
+    /// down during the removal applies the removal when it returns, and must return within N seconds.
     #[arg(long, value_name = "N", default_value_t = 86_400)]
     pub(super) margin_seconds: u64,
     /// Only print the limits.

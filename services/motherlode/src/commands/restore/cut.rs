@@ -179,7 +179,7 @@ impl Kept {
         for event in &commit.events {
             match event {
                 Event::GenerationBegun(begun) => self.generation = begun.number,
-                // The service's fold reports a restore that cannot be recorded, so the result is ignored here.
+                // An invalid restore is ignored here, because the service reports it when it replays the log.
                 Event::LogRestored(restored) => _ = self.restores.add(restored, commit.position),
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! Transactions of seamless wallets that a restore undoes: the records after the position caused or confirmed them.
+//! Transactions of seamless wallets that a restore undoes, because records after its position caused or confirmed them.
 
 use crate::commands::Failure;
 use motherlode_log::Position;

@@ -1,4 +1,4 @@
-//! Prints addresses and commands to try at startup.
+//! At startup, prints addresses and commands to try.
 
 use motherlode_runtime::{
     Config,
