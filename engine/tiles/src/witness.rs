@@ -28,7 +28,7 @@ pub struct Seen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unwitnessed {
     /// HTTP status 403: the checkpoint has no valid signature of the log.
-    #[error("the checkpoint: {0}")]
+    #[error("invalid checkpoint: {0}")]
     Forbidden(#[from] NoteError),
     /// HTTP status 400: `old` exceeds the size in the checkpoint.
     #[error("the request's old size exceeds the checkpoint's size")]

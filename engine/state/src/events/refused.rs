@@ -21,7 +21,7 @@ pub enum Refused {
     WrongPartition { expected: u32, found: u32 },
     #[error("the commit names {found} as the position of its stream's previous commit, expected {expected}")]
     WrongPrevious { expected: u64, found: u64 },
-    #[error("time {found} is before the latest commit's time {latest}")]
+    #[error("the commit's time {found} is before the latest commit's time {latest}")]
     TimeRanBack { latest: i64, found: i64 },
     #[error("the commit has no events")]
     Empty,
@@ -34,11 +34,11 @@ pub enum Refused {
     UnknownAccount { currency: Currency },
     #[error("the {currency} account already exists")]
     AccountExists { currency: Currency },
-    #[error("unknown player")]
+    #[error("there is no such player")]
     UnknownPlayer,
     #[error("a commit that cancels a request must contain no other events")]
     NotCancelled,
-    #[error("amount {amount} is not allowed")]
+    #[error("the amount {amount} is not allowed")]
     BadAmount { amount: Minor },
     #[error("play money cannot be deposited, withdrawn or granted, and cannot contribute to a pool")]
     PlayMoney,
@@ -56,9 +56,9 @@ pub enum Refused {
     NoSuchDebit,
     #[error("the debit does not match the cost of a round in the same commit")]
     DebitUnused,
-    #[error("no credit or report that waits for the operator's wallet matches the commit")]
+    #[error("the commit matches no credit or report that waits for the operator's wallet")]
     NoSuchDue,
-    #[error("{most} credits, the maximum, wait to be sent to the operator's wallet")]
+    #[error("{most} credits already wait to be sent to the operator's wallet, which is the maximum")]
     DuesWaiting { most: usize },
 
     #[error("{switch} is switched off: {reason}")]
@@ -89,7 +89,7 @@ pub enum Refused {
     NoSuchRound { round: u64 },
     #[error("round {round} was already voided")]
     AlreadyVoided { round: u64 },
-    #[error("round {round} is not open, so its void needs the settlement from the log")]
+    #[error("round {round} is not open, so the commit that voids it must repeat the settlement from the log")]
     RecallNeeded { round: u64 },
     #[error("the commit has step {found}, expected {expected}")]
     WrongStep { expected: u32, found: u32 },
@@ -110,11 +110,13 @@ pub enum Refused {
     SealOfOtherGeneration { number: u64, expected: u64, found: u64 },
     #[error("the seal of draw {number}, from generation {generation}, was revoked")]
     SealEnded { number: u64, generation: u64 },
-    #[error("the base stated for position {position} does not match the log, or cannot be recorded or confirmed now")]
+    #[error(
+        "the base (state digest) for position {position} does not match the log, or cannot be recorded or confirmed now"
+    )]
     BadBase { position: u64 },
-    #[error("draw generation {number} cannot begin at this position")]
+    #[error("generation {number} of draws cannot begin at this position")]
     BadGeneration { number: u64 },
-    #[error("restore {number} cannot be recorded at this position")]
+    #[error("the restore with the number {number} cannot be recorded at this position")]
     BadRestore { number: u64 },
     #[error("round {round} ends without revealing its draws")]
     RevealMissing { round: u64 },
@@ -133,7 +135,7 @@ pub enum Refused {
     BadCampaign { reason: String },
     #[error("campaign {campaign} already exists")]
     CampaignExists { campaign: SmolStr },
-    #[error("no campaign {campaign}")]
+    #[error("there is no campaign {campaign}")]
     UnknownCampaign { campaign: SmolStr },
     #[error("campaign {campaign} is {over}")]
     CampaignOver { campaign: SmolStr, over: CampaignOver },
@@ -144,11 +146,11 @@ pub enum Refused {
     #[error("free round {round} must not contribute to a pool")]
     FreeRoundPooled { round: u64 },
 
-    #[error("unknown pool {pool}")]
+    #[error("there is no pool {pool}")]
     UnknownPool { pool: SmolStr },
-    #[error("pool exists")]
+    #[error("the pool already exists")]
     PoolExists,
-    #[error("pool is {status:?}")]
+    #[error("the pool is {status:?}")]
     PoolStatus { status: PoolStatus },
     #[error("the commit has version {found} of the pool's terms, expected {expected}")]
     WrongTerms { expected: u32, found: u32 },
@@ -156,25 +158,30 @@ pub enum Refused {
     BadTerms { reason: String },
     #[error("the contribution is {found}, but the bet requires {expected}")]
     ContributionWrong { expected: Nano, found: Nano },
-    #[error("the bet does not contribute to the active pool {pool}")]
+    #[error("the bet must contribute to the active pool {pool}")]
     ContributionMissing { pool: SmolStr },
-    #[error("the bet's coin value is above the pool's base coin")]
+    #[error("the bet's coin value is above the pool's base coin value")]
     CoinTooLarge,
     #[error("the session does not exist or has ended")]
     NoSuchSession,
     /// The bet exceeds the player's bet limit, or its loss could exceed the player's loss limit of the day (PL-26).
     #[error("a bet of {bet} {currency} minor units exceeds the player's limit of {limit}")]
     PastLimit { currency: Currency, limit: Minor, bet: Minor },
-    #[error("round {round} cannot hit the pool: the commit has no step, or the round has no contribution")]
+    #[error(
+        "the commit cannot record a jackpot hit of round {round}: the commit has no step, or the round did not \
+         contribute to the pool"
+    )]
     HitUnfounded { round: u64 },
-    #[error("a commit can have at most one of a pool's hits, voids and reports")]
+    #[error("a commit can contain at most one hit, void or report for a pool")]
     SecondDecision,
 
-    #[error("only partition 0 accepts this event, or only the partitions that mirror partition 0 do")]
+    #[error(
+        "the event belongs in partition 0 only, or in the other partitions only: this partition does not accept it"
+    )]
     DecidedAtHome,
     #[error("the report of a partition is not allowed: {reason}")]
     BadReport { reason: String },
-    #[error("the mirror copies the home partition at position {found}, expected position {expected} or later")]
+    #[error("the mirror copies the pool at position {found} of partition 0, expected position {expected} or later")]
     StaleMirror { expected: u64, found: u64 },
 
     #[error("the reported stretch of the log starts at position {found}, expected {expected}")]

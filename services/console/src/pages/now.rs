@@ -117,7 +117,7 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         let status = had(visit.api.ledger().get_log_status(GetLogStatusRequest {}).await, &mut told)?;
         let stopped = status.partitions.iter().filter(|part| !part.writable);
         told.extend(stopped.map(|part| {
-            let text = html! { "Partition " (part.partition) " takes no appends." };
+            let text = html! { "Partition " (part.partition) " accepts no appends." };
             Alert::new(Severity::Page, "MotherlodeTakesNoAppends", text)
         }));
     }
@@ -425,7 +425,7 @@ async fn log(visit: &Visit) -> Result<Markup, Failure> {
             vec![
                 html! { a href={ "/log?partition=" (part.partition) } { (part.partition) } },
                 html! { (count(part.position)) },
-                html! { @if part.writable { "durable, takes appends" } @else { strong.bad { "takes no appends" } } },
+                html! { @if part.writable { "durable, accepts appends" } @else { strong.bad { "accepts no appends" } } },
                 html! { code { (part.head_hash) } },
             ]
         });
