@@ -131,8 +131,8 @@ impl Exchange {
         self.mirrors.push_back((position, home_position));
         while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
         if self.heads.pop_front_if(|head| *head == home_position).is_none() {
-            let what = "the pool has no commit at the position of the home partition that the mirror names, or the \
-                 partition joined the pool after that commit";
+            let what = "the mirror names a position of partition 0 at which the pool has no commit, or at which this \
+                 partition did not mirror the pool yet";
             return Err(Fault::new(what, "the position of a commit of the pool in partition 0", home_position));
         }
         while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {

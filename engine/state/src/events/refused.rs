@@ -124,11 +124,11 @@ pub enum Refused {
     RevealWrong { round: u64, step: u32 },
     #[error("draws of round {round} must not be revealed at this position")]
     RevealUnfounded { round: u64 },
-    #[error("the stated amount is {found}, but the log requires {expected}")]
+    #[error("the commit states the amount {found}, but the log requires {expected}")]
     WrongAmount { expected: Minor, found: Minor },
-    #[error("no exchange rate of {currency} is set")]
+    #[error("no exchange rate for {currency} is set")]
     NoRate { currency: Currency },
-    #[error("the stated exchange rate of {currency} is not the current rate")]
+    #[error("the commit's exchange rate for {currency} is not the current rate")]
     WrongRate { currency: Currency },
 
     #[error("the campaign is not allowed: {reason}")]
@@ -188,28 +188,28 @@ pub enum Refused {
     WrongStretch { expected: u64, found: u64 },
     #[error("the reported stretch of the log ends at position {to}, which is after the last durable position, {end}")]
     NotDurable { to: u64, end: u64 },
-    #[error("the hit or void at position {position} must be decided first")]
+    #[error("the jackpot hit or void at position {position} must be decided first")]
     DecisionWaits { position: u64 },
-    #[error("position {position} has no hit or void to decide")]
+    #[error("position {position} contains no undecided jackpot hit or void")]
     NothingToDecide { position: u64 },
     #[error("the commit states the pool amount {found}, but the log requires {expected}")]
     WrongFigure { expected: Nano, found: Nano },
-    #[error("the award's amount differs from the amount due for the hit")]
+    #[error("the award's amount differs from the amount due for the jackpot hit")]
     AwardWrong { expected: Box<Award>, found: Box<Award> },
-    #[error("the hit at position {hit} has no unpaid award")]
+    #[error("the jackpot hit at position {hit} has no unpaid award")]
     NoSuchAward { hit: u64 },
-    #[error("the void of round {round}, which hit the jackpot, is not approved")]
+    #[error("the void of round {round}, which hit the jackpot, has not been approved")]
     VoidUnapproved { round: u64 },
-    #[error("the void of round {round} states an effect on awards that differs from the effect that the log requires")]
+    #[error("the commit states a wrong effect of the void of round {round} on jackpot awards")]
     VoidedJackpotWrong { round: u64 },
     #[error(
         "the void of round {round} must repeat facts of the settled round, but these facts are missing or differ from \
          the log"
     )]
     VoidFactsWrong { round: u64 },
-    #[error("the amount of the award of the hit at position {hit} is not computed yet")]
+    #[error("the award of the jackpot hit at position {hit} is not computed yet")]
     AwardPending { hit: u64 },
-    #[error("the award of the hit at position {hit} is held because a void of the hit's round is proposed")]
+    #[error("the award of the jackpot hit at position {hit} is held because a void of its round is proposed")]
     AwardHeld { hit: u64 },
     #[error("the void of round {round} was already proposed")]
     VoidProposedBefore { round: u64 },
@@ -232,7 +232,7 @@ pub enum Refused {
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
     #[error("the rate of {currency} is out of bounds: a minor unit must be worth 10^-9 to 10^4 EUR")]
     RateOutOfBounds { currency: Currency },
-    #[error("the award of the hit at position {hit} can be paid, so it must not be set aside")]
+    #[error("the award of the jackpot hit at position {hit} can be paid, so it must not be set aside")]
     AwardPayable { hit: u64 },
     #[error("{switch} was switched off by the platform")]
     PlatformsSwitch { switch: Switch },
@@ -248,6 +248,6 @@ pub enum Refused {
     #[error(transparent)]
     Money(#[from] MoneyError),
     /// A bug computed wrong postings.
-    #[error("postings in {currency} do not sum to zero: the difference is {by}")]
+    #[error("account postings in {currency} do not sum to zero: the difference is {by}")]
     Unbalanced { currency: Currency, by: Nano },
 }

@@ -190,7 +190,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     };
     let reason = match end {
         _ if !voids.iter().all(is_sum) || (to == 0 && !voids.is_empty()) => {
-            "a total of voided contributions in the report is negative, or covers no void"
+            "a sum of voided contributions in the report is negative, or is stated without a void"
         }
         _ if contributions < Nano::ZERO => "the report's contributions are negative",
         StretchEnd::Standing { open_rounds, mirrored }

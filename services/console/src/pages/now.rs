@@ -147,13 +147,13 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
         let text = html! {
             a href={ "/games/" (of.game) "/" (of.rules_version) "/returns" } { (of.game) " " (of.rules_version) }
             " at " (stake.lines) " x " (stake.coins_per_line) " of " (stake.coin_value) " has returned " (percent(&of.rtp)) " in " (count(of.rounds))
-            " rounds: the return is out of the stake's band around " (percent(&of.theoretical_rtp)) "."
+            " rounds. This return is outside the tolerance band around " (percent(&of.theoretical_rtp)) "."
         };
         Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text)
     }));
     let more = out.len().saturating_sub(NAMED_MAX.into());
     if more > 0 {
-        let text = html! { (count(more)) " more stakes have returns out of their bands." };
+        let text = html! { (count(more)) " more stakes have returns outside their tolerance bands." };
         told.push(Alert::new(Severity::Page, "MotherlodeIntegrityFailed", text));
     }
     awards(visit, &mut told).await?;
